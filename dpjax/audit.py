@@ -30,7 +30,7 @@ _RECIPE: JsonObject = {
     "distance": int,
     "key": int | list,
 }
-"""Map from each entry of a recipe to the type that the entry must have."""
+"""Map from the name of each recipe entry to the type that the entry must have."""
 
 
 @signposted
@@ -55,7 +55,7 @@ def audit(
             database) -> output that draws one output, a `dpjax.HostMechanism`, a
             `dpjax.CommandMechanism`, `dpjax.Recorded` outputs, or a `dpjax.OneRun`, which contains
             the scores of canaries from a single run. An OpenDP measurement or a diffprivlib
-            mechanism is also accepted, and states its own claim and neighbors (see
+            mechanism is also accepted; its claim and neighbors are read from the object (see
             `dpjax.LibraryMechanism`). If the subject is a `dpjax.Family`, the audit first searches
             for its least private member.
         pairs: `dpjax.Pairs`, or a list of (database, neighbor). If `pairs` is a search space that
@@ -78,13 +78,13 @@ def audit(
             delta, the claim may be a curve. A curve is given by pairs of numbers, a function, a
             dp_accounting privacy loss distribution, or an OpenDP privacy curve. If neither a claim
             nor a notion is passed, the audit uses the claim that a library object states.
-        confidence: Joint confidence level of the bounds from `num_claims` audits. If `confidence`
-            is 0.999 and `num_claims` is 1, a correct claim is refuted for at most one key in a
-            thousand.
+        confidence: Confidence level at which the bounds from `num_claims` audits hold jointly. If
+            `confidence` is 0.999 and `num_claims` is 1, a correct claim is refuted with probability
+            at most 0.001 over the choice of `key`.
         num_claims: Number of audits whose bounds hold jointly at confidence level `confidence`. The
             bound from each audit fails with probability at most (1 - confidence) / num_claims.
-        distance: Number k of records in which the databases of each pair differ. The bounds are
-            converted to databases that differ in one record by the notion's group privacy property.
+        distance: Number k of records in which the databases of each pair differ. The notion's group
+            privacy property is used to convert the bounds to databases that differ in one record.
         key: Integer seed or typed key that determines all of the audit's random choices.
         execution: Options that change the speed and memory of the audit, but never its result.
 
@@ -156,7 +156,7 @@ def rerun(
     allow_import: Collection[str] = (),
     allow_command: bool = False,
 ) -> AuditResult:
-    """Repeat an audit according to the recipe in its result, with the same draws and outcome.
+    """Repeat an audit from the recipe in its result, with the same draws and the same outcome.
 
     Args:
         result: Result that `audit` returned, or path of a JSON or HTML file that contains such a
@@ -169,7 +169,7 @@ def rerun(
         allow_command: Whether the program that the recipe names may be run.
 
     Returns:
-        The new result. If the computers and package versions of both audits compute bitwise equal
+        The new result. If both audits' computers and package versions compute bitwise equal
         numbers, the new result differs from the given result only in `seconds`, `device` and
         `versions`.
 
@@ -198,11 +198,10 @@ def resume(
 ) -> AuditResult:
     """Continue a sequential audit so that the bounds from both parts hold jointly.
 
-    If there is a claim, an audit that was interrupted and then resumed has the same blocks of draws
-    and the same bounds as an audit that was never interrupted. If there is no claim, a sequential
-    audit plans one exact bound near its end. If the audit ends before this bound is computed, the
-    resumed audit omits it. If a resumed audit is repeated with `rerun`, the repetition has no
-    interruption.
+    If there is a claim, an audit that was interrupted and resumed has the same blocks of draws and
+    the same bounds as an uninterrupted audit. If there is no claim, a sequential audit plans one
+    exact bound near its end. If the audit ends before this bound is computed, the resumed audit
+    omits it. If `rerun` repeats a resumed audit, the repetition runs without an interruption.
 
     Args:
         result: Result of an audit with `dpjax.Sequential()`, or path of a file that contains such a
@@ -213,7 +212,7 @@ def resume(
             them.
         num_draws: Total number of draws per side, including the draws in `result`. If `num_draws`
             is None, the total is 250,000, or unlimited if `seconds` is set.
-        seconds: Time limit for further draws, in seconds.
+        seconds: Time limit for the new draws, in seconds.
         allow_import: As in `rerun`.
         allow_command: As in `rerun`.
 
@@ -251,7 +250,7 @@ def _recipe_of(
     allow_command: bool,
     pairs: object = None,
 ) -> tuple[Source, JsonObject]:
-    """Return the source and all other arguments for `audit`, as read from a result's recipe.
+    """Read the source and all other arguments of `audit` from a result's recipe.
 
     Raises:
         ValueError: If the recipe is damaged, or if it needs a subject but none was passed.
@@ -299,7 +298,7 @@ def _read_recipe(
 
 
 def _pairs_of(recipe: JsonObject, source: Source) -> object:
-    """Return a recipe's pairs, or None if the source or the method accepts no pairs."""
+    """Return the pairs in a recipe, or None if the source or the method accepts no pairs."""
     pairs = recipe["pairs"]
     if pairs == {}:
         return None

@@ -17,7 +17,7 @@ def unpacked(plain: JsonObject, kinds: str = "biufUS") -> np.ndarray:
     """Restore an array from the JSON values that `packed` returned.
 
     Args:
-        plain: JSON values as read from a file, which may be damaged.
+        plain: JSON values that were read from a file; the file may be damaged.
         kinds: Accepted kinds of dtypes, as a string of `numpy.dtype.kind` characters.
 
     Raises:

@@ -8,9 +8,9 @@ from dpjax.core.numerics import WideCount
 from dpjax.core.streaming import Reducer
 
 _COMPARED = 64
-"""Maximum number of counters for which an accelerator counts with comparisons instead of a scatter.
+"""With at most this many counters, an accelerator counts by comparisons instead of by a scatter.
 
-In a scatter to few counters, many atomic additions have the same address and wait for each other.
+If a scatter has few counters, many atomic additions go to the same address and wait for each other.
 Comparing each sample with every category takes more operations, but all of them run in parallel.
 """
 
@@ -18,8 +18,8 @@ Comparing each sample with every category takes more operations, but all of them
 def category_counts(num_categories: int, offset: int = 0) -> Reducer:
     """Return a reducer that counts each of the integers offset, ..., offset + num_categories - 1.
 
-    The carry is a WideCount of shape [num_categories + 1]. The last entry of the carry counts all
-    other integers and the padding of the last block. Callers ignore this entry.
+    The carry is a WideCount of shape [num_categories + 1]. The carry's last entry counts all other
+    integers, and the padding of the last block. Callers ignore this entry.
 
     References:
         Askin, Kutta, Dette (2022), Algorithm 2.

@@ -21,7 +21,7 @@ _MOST_NAMED = 8
 
 
 class Status(enum.Enum):
-    """Outcome of an estimation. The value of each member is a sentence for the user."""
+    """Outcome of an estimation. Each member's value is a sentence that is shown to the user."""
 
     OK = "The estimate stands."
     ON_FLOOR = (
@@ -44,8 +44,8 @@ def neutral(text: str) -> str:
     """Escape the control characters and lone surrogates of untrusted text.
 
     Control characters can move a terminal's cursor, change the terminal's colors, or start lines
-    that a CI service would interpret as commands. Lone surrogates stand for bytes in file names
-    that cannot be decoded. UTF-8 cannot encode lone surrogates.
+    that a CI service would interpret as commands. Lone surrogates represent bytes in file names
+    that cannot be decoded, and UTF-8 cannot encode them.
     """
     return re.sub(
         r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]",
@@ -55,7 +55,7 @@ def neutral(text: str) -> str:
 
 
 class Stopped(KeyboardInterrupt):
-    """Raised when an audit is interrupted; the message states the draws and the result so far."""
+    """Raised when an audit is interrupted; the message states its progress and result so far."""
 
 
 @contextmanager
@@ -84,7 +84,7 @@ def signals_wait() -> Iterator[None]:
 
 @contextmanager
 def contained(name: str) -> Iterator[None]:
-    """Prevent audited code from ending the process or, with `pytest.skip`, the current test.
+    """Prevent audited code from ending the process or (by `pytest.skip`) the current test.
 
     Raises:
         ValueError: If the code raises a BaseException that is neither an Exception nor a
@@ -112,7 +112,7 @@ def text_of(value: object) -> str:
 
 
 def name_of_function(function: object) -> str:
-    """Return a function's display name, which is the file and line if the function is a lambda."""
+    """Return a function's display name; for a lambda, return its file and line."""
     name = getattr(function, "__name__", type(function).__name__)
     code = getattr(function, "__code__", None)
     if name != "<lambda>" or code is None:

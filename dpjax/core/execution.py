@@ -23,14 +23,14 @@ class Execution:
     """Options that change the speed and memory of a computation, but never its result.
 
     Attributes:
-        runs_at_once: Maximum number of runs that are computed in parallel. Further runs are
+        runs_at_once: Maximum number of runs that are computed in parallel. The remaining runs are
             computed afterwards.
         pairs_at_once: Maximum number of pairs of databases that are processed in parallel within
             each run.
         layout: How the event methods count outputs that JAX draws. "streamed" draws and counts in
             one compiled kernel. "gathered" compiles only the sampler, and counts in NumPy. "auto"
-            chooses one of these according to the number of draws. Vectors that are reduced to a
-            learned score always use "gathered".
+            chooses between the two according to the number of draws. If vectors are divided by a
+            learned score, "gathered" is always used.
         progress: Callback (number of outputs so far, total number), which is called at the start
             and then repeatedly. The total number is 0 while it is unknown. `dpjax.cli.progress_bar`
             is an example.
@@ -64,7 +64,7 @@ def default_execution() -> Execution:
 
 
 def map_batched(fun: Callable[[Tree], Result], xs: Tree, at_once: int) -> Result:
-    """Apply `jax.lax.map` over the leading axis of a pytree, with `at_once` entries in parallel."""
+    """Apply `jax.lax.map` along a pytree's leading axis, with `at_once` entries in parallel."""
     return jax.lax.map(fun, xs, batch_size=at_once if at_once > 1 else None)
 
 
@@ -85,7 +85,7 @@ def over_devices(
         arguments: Positional arguments of `function` that are the same for all runs.
         runs: One or more arrays whose leading axis indexes the runs.
         execution: Execution options, including the devices.
-        **static: Further static arguments of the kernel.
+        **static: Additional static arguments of the kernel.
     """
     devices, static = execution.devices, {"execution": execution, **static}
     if devices is None:

@@ -24,7 +24,7 @@ def refuse_endless(what: str, path: Path) -> None:
     """Raise an error if a path is not a regular file but a folder, a pipe, a device or a socket.
 
     Args:
-        what: Role of the file, such as "report file", with which error messages begin.
+        what: Role of the file, such as "report file". Error messages begin with this role.
         path: Path to check.
 
     Raises:
@@ -51,7 +51,7 @@ def refuse_unwritable(what: str, path: Path) -> None:
     """Check that a file can be written, before its content is computed.
 
     Args:
-        what: Role of the file, such as "report file", with which error messages begin.
+        what: Role of the file, such as "report file". Error messages begin with this role.
         path: Path of the file to write.
 
     Raises:
@@ -78,7 +78,7 @@ def read_document(what: str, path: Path) -> str:
     """Read a small UTF-8 file, such as a JSON or TOML file.
 
     Args:
-        what: Role of the file, such as "report file", with which error messages begin.
+        what: Role of the file, such as "report file". Error messages begin with this role.
         path: Path of the file.
 
     Raises:
@@ -157,7 +157,7 @@ class _Unpacked(io.RawIOBase):
 
 
 def write_whole(files: dict[Path, str | bytes]) -> None:
-    """Write multiple files, none of which appears under its name before all are complete.
+    """Write multiple files in such a way that no file appears until all of them are complete.
 
     Args:
         files: Map from the path of each file to its content. Text is written in UTF-8. Characters

@@ -1,4 +1,4 @@
-"""Use NumPy's default error settings in dpjax, and the caller's settings in user functions.
+"""NumPy's default error settings for code in dpjax, and the caller's settings for user functions.
 
 If a caller has set `numpy.seterr(all="raise")`, NumPy raises an error when a tiny probability
 underflows. Therefore, dpjax computes with NumPy's default error settings.
@@ -39,5 +39,5 @@ def own_floats() -> Iterator[None]:
 
 
 def callers_floats() -> np.errstate:
-    """Return a context manager that restores the error settings that `own_floats` last replaced."""
+    """Return a context manager that restores the error settings last replaced by `own_floats`."""
     return np.errstate(**_CALLERS.get())

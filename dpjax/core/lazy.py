@@ -7,7 +7,7 @@ from types import ModuleType
 
 
 class _Package(ModuleType):
-    """A package in which importing a submodule never replaces a public name."""
+    """A package whose public names are never replaced when a submodule is imported."""
 
     def __setattr__(self, name: str, value: object) -> None:
         # Importing the submodule `dpjax.audit` sets the attribute `audit` of `dpjax` to the module;

@@ -14,7 +14,7 @@ import numpy as np
 from jax import Array
 
 MAX_BLOCK = 8192
-"""Maximum block size, in samples. An int32 must be able to represent MAX_BLOCK * FIXED_POINT."""
+"""Maximum block size, in samples. The product MAX_BLOCK * FIXED_POINT must fit in an int32."""
 
 FIXED_POINT = 2**17
 """Inverse resolution of kernel sums. Kernel values are rounded to multiples of 1 / FIXED_POINT."""
@@ -40,12 +40,12 @@ class WideCount(NamedTuple):
         return cls(jnp.zeros(shape, jnp.int32), jnp.zeros(shape, jnp.int32))
 
     def add(self, count: Array) -> "WideCount":
-        """Return the counters plus `count`, an int32 array of the same shape in [0, 2^30]."""
+        """Return the counters plus `count`, int32 of the same shape with entries in [0, 2^30]."""
         low = self.low + count
         return WideCount(low & _LIMB_MASK, self.high + (low >> _LIMB_BITS))
 
     def as_float(self) -> Array:
-        """Return the counts, for use in a kernel, as floats of jax's default dtype."""
+        """Return the counts as floats of jax's default dtype, for use in a kernel."""
         dtype = jnp.result_type(float)
         return self.high.astype(dtype) * dtype.type(2.0**_LIMB_BITS) + self.low.astype(dtype)
 

@@ -27,7 +27,7 @@ def option(
     only: tuple[str, ...] = (),
     static: bool = False,
 ) -> T:
-    """Return a dataclass field that is also an option of the command line.
+    """Return a dataclass field that is also a command-line option.
 
     Args:
         help: Help text of one or more sentences. The default is appended to the text unless the
@@ -41,8 +41,9 @@ def option(
         flag: Name of the option. If `flag` is empty, the option is named after the field, with
             dashes in place of underscores. The option of a bool is written "--on/--off", or
             "/--off" if the field is True by default.
-        only: Names of the sources, methods or notions with which the option may be combined. If,
-            for example, no source is named, the option may be combined with every source.
+        only: Names of the sources, methods or notions with which the option may be combined. If
+            `only` names no source, the option may be combined with every source; the same holds for
+            methods and notions.
         static: Whether the field is static in a pytree; see `jax.tree_util.register_dataclass`.
 
     Returns:

@@ -4,24 +4,26 @@ A privacy loss is a ratio of tail probabilities, so inaccurate tails give wrong 
 `jax.random.laplace` computes the logarithm of a uniform number on a grid with step 2^-23. As a
 result, its draws beyond 13 times the scale have only a few distinct values, and no draw exceeds
 about 16 times the scale. In this module, each draw uses 63 random bits. One bit determines the
-sign, and 62 bits determine a uniform number whose *relative* precision near 0 is that of the float
-type. The tails of the draws are accurate far below a probability of 1e-12.
+sign. The other 62 bits determine a uniform number; its *relative* precision near 0 equals the
+precision of the float type. The tails of the draws are accurate even where the tail probability is
+far below 1e-12.
 
 Threefry is written in `jax.numpy` with its rounds unrolled, so that XLA can fuse it with the
 logarithm and with the code that uses the draw. On CPU, the unrolled Threefry is several times
-faster than the rolled loop of `jax.random`. The words of the unrolled Threefry are bitwise equal to
-those of jax's generator.
+faster than the rolled loop of `jax.random`. The unrolled Threefry returns bitwise the same words as
+jax's generator.
 
-One Threefry call returns two words of 32 bits. An output consists of noise terms, one per query,
-which are called its rows. Each row has a leading word of its own, which determines the sign and the
-first 31 bits. All rows of an output share one further word, which determines their trailing bits.
-Because of the shared word, k rows need only (k + 1) / 2 calls to Threefry instead of k calls. When
-a noise term is compared with a bound, the trailing bits matter only if the leading words of the
-noise term and of the bound are equal. For two noise terms that share a trailing word, the
-probability that each satisfies a bound of its own differs by at most 2^-64 from the product of the
-two probabilities. Given that the uniform numbers of two noise terms are below s, the error in the
-probability that one term exceeds the other is at most 2^-31 / s. Different outputs share no random
-words.
+One Threefry call returns two words of 32 bits. An output consists of one noise term per query.
+These noise terms are called the rows of the output. Each row has its own leading word, which
+determines the sign and the first 31 bits. All rows of an output share one additional word, the
+trailing word, which determines the remaining bits. Because of the shared word, k rows need only (k
++ 1) / 2 calls to Threefry instead of k calls. When a noise term is compared with a bound, the
+trailing bits matter only if the leading words of the noise term and of the bound are equal.
+Consider two noise terms that share a trailing word, and one bound for each term. The probability
+that both terms satisfy their bounds differs by at most 2^-64 from the product of the two
+probabilities. If the uniform numbers of two noise terms are known to be below s, the conditional
+probability that one term exceeds the other has an error of at most 2^-31 / s. Different outputs
+share no random words.
 
 In this module, call number c for an output is threefry(key, (c, position)), where the position is
 the index of the output in its block. Call 0 returns the leading word of row 0 and the trailing word
@@ -90,7 +92,7 @@ def words_of(key: Array) -> np.ndarray:
 def fold_words(words: np.ndarray, data: int | np.ndarray) -> np.ndarray:
     """Apply `fold_in` to the words of keys in NumPy, without compilation.
 
-    Fold many keys in one call, because a thousand keys take about as long as one key.
+    It is best to fold many keys in one call: a thousand keys take about as long as one key.
 
     Args:
         words: Words of the keys, uint32 [..., 2].
@@ -171,13 +173,13 @@ def words(key: Array, num_samples: int) -> tuple[Array, Array]:
 
 
 def uniform(key: Array, num_samples: int, row: int = 0, dtype: DTypeLike | None = None) -> Array:
-    """Return uniform samples on (0, 1] with full relative precision near 0 (down to 2^-63).
+    """Return uniform samples on (0, 1] that keep full relative precision down to 2^-63.
 
     Args:
         key: A scalar typed key.
         num_samples: Number of draws.
-        row: Index of the noise term among the noise terms of an output. Noise terms in different
-            rows are independent.
+        row: Index of the noise term within each output. Noise terms in different rows are
+            independent.
         dtype: float32 or float64. If `dtype` is None, jax's default float dtype is used.
 
     Returns:
@@ -189,7 +191,7 @@ def uniform(key: Array, num_samples: int, row: int = 0, dtype: DTypeLike | None 
 def signed_uniform(
     key: Array, num_samples: int, row: int = 0, dtype: DTypeLike | None = None
 ) -> tuple[Array, Array]:
-    """Return fair bits and independent uniform samples on (0, 1], from 63 bits of two words.
+    """Return fair bits and independent uniform samples on (0, 1], computed from two random words.
 
     The arguments are those of `uniform`. The bits and the uniform samples have shape [num_samples]
     each.
@@ -227,9 +229,9 @@ def normal(key: Array, num_samples: int, row: int = 0, dtype: DTypeLike | None =
 def gumbel(key: Array, num_samples: int, row: int = 0, dtype: DTypeLike | None = None) -> Array:
     """Return standard Gumbel samples, -ln of exponential samples; see `uniform`.
 
-    Large exponential samples become the lower tail of the Gumbel distribution, and small ones
-    become the upper tail. Because both tails need full relative precision, one random bit first
-    chooses between the two tails.
+    Large exponential samples become the lower tail of the Gumbel distribution, and small
+    exponential samples become the upper tail. Because both tails need full relative precision, one
+    random bit first chooses between the two tails.
     """
     large, u = signed_uniform(key, num_samples, row, dtype)
     share = u / 2
@@ -260,7 +262,7 @@ def _key_words(key: Array) -> tuple[Array, Array]:
 
 
 def _words(key: Array, num_samples: int, row: int) -> tuple[Array, Array]:
-    """Return the leading and the trailing word of each draw, uint32 [num_samples] each."""
+    """Return the leading words and the trailing words of the draws, uint32 [num_samples] each."""
     position = jax.lax.iota(jnp.uint32, num_samples)
 
     def call(number: int) -> tuple[Array, Array]:

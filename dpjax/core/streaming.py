@@ -1,10 +1,10 @@
-"""The loop over blocks of samples, each of which is drawn, reduced and then discarded.
+"""The loop over blocks of samples. Each block is drawn, reduced and then discarded.
 
-Samples are drawn inside the loop body. Therefore memory holds a single block, and the number of
-samples does not matter. A block's key depends only on the number of the block. Therefore a block's
-samples do not depend on how blocks are grouped, batched or divided among devices. A long stream can
-be divided into multiple compiled calls, so that signals are handled between two calls. The sum of
-the counts from all calls is the count of the whole stream.
+Samples are drawn inside the loop body. Therefore memory holds only one block, however many samples
+there are. A block's key depends only on the number of the block. Therefore a block's samples do not
+depend on how blocks are grouped, batched or divided among devices. A long stream can be divided
+into multiple compiled calls, so that signals are handled between two calls. The sum of the counts
+from all calls is the count of the whole stream.
 """
 
 import threading
@@ -28,7 +28,7 @@ Carry = TypeVar("Carry")
 Tree = TypeVar("Tree")
 
 _LANES = 128
-"""Every block size is a multiple of this number of samples."""
+"""Every block size, in samples, is a multiple of this number."""
 
 _FIRST_DRAWS = 2**22
 """Number of draws in the first compiled call for a stream. This call takes at most about 0.1
@@ -46,7 +46,7 @@ class Reducer(NamedTuple, Generic[Carry]):
         init: Function () -> carry, which returns the initial carry.
         update: Function (carry, block [block_size, ...], valid bool[block_size]) -> carry. Samples
             for which `valid` is False are the padding of the last block, and must not be counted.
-        reads_once: Whether the update reads each block in one place only. If `reads_once` is True,
+        reads_once: Whether only one operation in `update` reads the block. If `reads_once` is True,
             XLA can fuse the update with the draw. Otherwise, each block is stored in memory before
             the update reads it.
     """
@@ -57,10 +57,10 @@ class Reducer(NamedTuple, Generic[Carry]):
 
 
 def block_size_for(num_samples: int) -> int:
-    """Return the size, at most MAX_BLOCK, of the equal blocks into which samples are divided.
+    """Return the size of the equal blocks into which samples are divided, at most MAX_BLOCK.
 
     The block size is a multiple of 128, because XLA's CPU loops are six times slower at other
-    lengths. The block size determines which key each sample is drawn with. For this reason, the
+    lengths. The block size determines with which key each sample is drawn. For this reason, the
     block size depends only on `num_samples`, and not on the machine.
     """
     num_blocks = -(-num_samples // MAX_BLOCK)
@@ -90,7 +90,7 @@ class Blocks:
 
 
 def blocks_of(num_samples: int | Blocks, size: int | None = None) -> Blocks:
-    """Divide a number of samples into blocks.
+    """Divide the given number of samples into blocks.
 
     A compiled program whose argument is a `Blocks` instead of a number of samples can be used for
     all sample sizes that have the same block size.
@@ -130,8 +130,8 @@ def reduce_samples(
             ...].
         reducer: The statistic to compute.
         num_samples: Number of samples to reduce, or the blocks into which the samples are divided.
-        first: Block 0, if the caller has already drawn it to set up the reducer. In this case, the
-            loop starts at block 1.
+        first: Block 0 if the caller has already drawn this block to set up the reducer, or None. If
+            block 0 is passed, the loop starts at block 1.
 
     Returns:
         The final carry.
@@ -162,8 +162,8 @@ def in_calls(
     """Count streams in calls of about half a second each, and handle signals between the calls.
 
     Args:
-        launch: Function that counts the samples of the given blocks, from block `start` to block
-            `stop`.
+        launch: Function that counts the samples in blocks `start`, ..., `stop` - 1 of the given
+            `Blocks`.
         blocks: Blocks of each stream.
         num_streams: Number of streams that are counted in parallel.
         start: Number of the first block to count.
@@ -191,7 +191,7 @@ def in_calls(
 
 
 def fetched(started: Tree) -> Tree:
-    """Call `jax.device_get`, and meanwhile handle signals without stopping the computation."""
+    """Call `jax.device_get`, and handle signals that arrive during the computation."""
     ready = threading.Event()
 
     def wait() -> None:
@@ -211,8 +211,8 @@ def drawn_once(draw: Callable[[Array], Array]) -> Callable[[Array], Array]:
 
     XLA may recompute a draw, or part of it, in each operation that reads the draw. On GPU, an
     optimization barrier prevents this recomputation. On CPU, XLA removes barriers before it fuses
-    operations, but it keeps any branch whose condition passed through a barrier. Therefore, on CPU,
-    the draw is put into such a branch.
+    operations. However, XLA keeps any branch whose condition passed through a barrier. Therefore,
+    on CPU, the draw is put into such a branch.
     """
 
     def columns(block: Array) -> list[Array]:

@@ -1,4 +1,4 @@
-"""Compiled calls in parallel threads, because on CPU jax runs one thread's calls in sequence."""
+"""Compiled calls in parallel threads; on CPU, jax runs the calls of one thread in sequence."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -21,8 +21,8 @@ def cores() -> int:
 def side_by_side(call: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
     """Run a compiled call for every item, in parallel on all cores.
 
-    The compiled program should be called once beforehand, because if several threads call a new
-    program at the same time, each of them compiles it.
+    Call the compiled program once beforehand. Otherwise, several threads call a new program at the
+    same time, and each thread compiles the program.
     """
 
     def ready(item: Item) -> Result:

@@ -44,7 +44,7 @@ a computation that takes days.
 
 
 def limit(name: str) -> int:
-    """Return the limit with a given name, from its environment variable if set, or from `LIMITS`.
+    """Return a limit from its environment variable if this variable is set, or from `LIMITS`.
 
     Raises:
         ValueError: If the environment variable is set to anything but an integer >= 1.
@@ -75,7 +75,7 @@ def within_limit(name: str, number: int, what: str) -> None:
 
 
 def is_traced(value: object) -> bool:
-    """Return whether `value` is a tracer or another placeholder that JAX uses for a value."""
+    """Return whether `value` is a tracer or another JAX placeholder whose value is unknown."""
     if type(value) is object or value is None:
         return True
     # No value is traced unless jax has been imported, so do not import jax for this check.
@@ -113,21 +113,21 @@ def positive(**arguments: object) -> None:
 
 
 def non_negative(**arguments: object) -> None:
-    """Validate that each argument is a finite number >= 0; raise the errors of `positive`."""
+    """Validate that each argument is a finite number >= 0; raise the same errors as `positive`."""
     for name, value in arguments.items():
         if not is_traced(value) and _scalar(name, value, "a number >= 0") < 0:
             raise BadValue(f"{name} must be a number >= 0, but was {value!r}.")
 
 
 def finite(**arguments: object) -> None:
-    """Validate that each argument is a finite number; raise the errors of `positive`."""
+    """Validate that each argument is a finite number; raise the same errors as `positive`."""
     for name, value in arguments.items():
         if not is_traced(value):
             _scalar(name, value, "a number")
 
 
 def open_unit(**arguments: object) -> None:
-    """Validate that each argument lies strictly in (0, 1); raise the errors of `positive`."""
+    """Validate that each argument lies strictly in (0, 1); raise the same errors as `positive`."""
     for name, value in arguments.items():
         if is_traced(value):
             continue
@@ -197,7 +197,7 @@ def shares(*, above_0: bool = False, **arguments: object) -> None:
 
 
 def _within(name: str, value: object, low: float, high: float, accepted: str) -> np.ndarray:
-    """Validate, without a temporary array, that all entries of an array lie in [low, high]."""
+    """Validate that all entries of an array lie in [low, high], without creating another array."""
     array = np.asarray(value)
     if array.dtype.kind not in "iuf":
         raise BadType(f"{name} must be {accepted}, but held {array.dtype}.")
@@ -242,7 +242,7 @@ def increasing(low: object, high: object, *, name: str) -> None:
 
 
 def check_table(what: str, content: object) -> dict[str, Any]:
-    """Return a copy, as a dict, of a mapping from names to values.
+    """Copy a mapping from names to values into a dict.
 
     Raises:
         TypeError: If the content is not a mapping.
@@ -258,7 +258,7 @@ def check_names(
     """Validate that a table has only accepted names.
 
     Args:
-        what: Name of the table. The error message begins with this name.
+        what: Name of the table. Error messages begin with this name.
         content: Table to validate.
         names: Accepted names.
         taken_before: Names that are accepted elsewhere but not in this table; the error message may

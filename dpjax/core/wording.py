@@ -1,4 +1,4 @@
-"""Messages in which argument names can be shown as Python names or as command-line options.
+"""Messages that can show argument names either as Python names or as command-line options.
 
 Errors and notes use Python's names, such as `num_samples` and `method=Events()`; the command line
 uses the options `--num-samples` and `--method events`. Messages mark Python names with `term`, so
@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Self
 
 _TERM = re.compile("\x00([^\x01]*)\x01([^\x02]*)\x02")
-"""Pattern that matches a marked word. Its groups are the Python form and the command-line option.
+"""Pattern for a marked word; the groups are the word's Python form and command-line option.
 
 If the second group is empty, the option is the Python name with dashes in place of underscores.
 """
@@ -22,9 +22,9 @@ def term(python: str, option: str = "") -> str:
 
     Args:
         python: Name of an argument, or a piece of code such as "method=Events()".
-        option: Option, such as "--method events", that replaces the word in the messages of a
-            command that has this option. If `option` is empty, the option has the same name as the
-            word.
+        option: Option, such as "--method events". In the messages of a command that has this
+            option, the option replaces the word. If `option` is empty, the option has the same name
+            as the word.
     """
     return f"\x00{python}\x01{option}\x02"
 
@@ -41,7 +41,7 @@ OUTCOMES = term("special='outcomes'", "--special 'outcomes'")
 
 
 class Sentence(str):
-    """A message about Python arguments that can be converted to a message about options.
+    """A message that names Python arguments and can be converted to name command-line options.
 
     Args:
         marked: Text of the message, with words marked by `term`.
@@ -94,22 +94,22 @@ def printed_row(name: str, text: str, *, padded: bool = True) -> str:
 
 
 class Doubt(Sentence):
-    """A note that outputs may not be independent, although bounds assume independent draws."""
+    """A note that the outputs may be dependent, although bounds assume independent draws."""
 
 
 class Unvaried(Sentence):
     """A note that all outputs were the same on each side of a pair.
 
     Args:
-        counts: Numbers of outputs from the database and from its neighbor; or the complete text of
-            the note.
+        counts: Numbers of outputs from the database and from its neighbor; or the note's complete
+            text.
         pair: Label of the pair.
     """
 
     pair: str
 
     def __new__(cls, counts: tuple[int, int] | str, pair: str = "") -> Self:
-        """Create the note from counts or from its text."""
+        """Create the note from the numbers of outputs, or from the note's complete text."""
         if not isinstance(counts, str):
             counts = (
                 f"All {counts[0]} outputs from the database were the same, and all {counts[1]} "
@@ -122,7 +122,7 @@ class Unvaried(Sentence):
 
 
 def _about(text: str) -> Sentence:
-    """Return a text as a `Sentence`. If the text is a plain string, its first word is marked."""
+    """Convert a string to a `Sentence`. In a plain string, the first word is marked."""
     if isinstance(text, Sentence):
         return text
     first = "" if text.startswith("\x00") else text.partition(" ")[0].rstrip(",")
@@ -133,7 +133,7 @@ class BadValue(ValueError):
     """A `ValueError` about an argument, whose name is the first word of the message.
 
     Args:
-        text: The message, in which further words may be marked by `term`.
+        text: The message, in which more words may be marked by `term`.
     """
 
     def __init__(self, text: str):
@@ -148,7 +148,7 @@ class BadType(TypeError):
 
 
 def in_options(text: object, options: Mapping[str, str]) -> str:
-    """Return a message or an error's text with marked words replaced by a command's options.
+    """Return the text of a message or error, with marked words replaced by a command's options.
 
     Args:
         text: An error, a `Sentence` or plain text.

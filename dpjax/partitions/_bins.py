@@ -1,16 +1,18 @@
-"""Assignment of values to bins by a grid of equally wide buckets instead of a binary search."""
+"""Assignment of values to bins by means of equally wide buckets instead of a binary search."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 _BUCKETS = 4096
-"""Number of equally wide buckets. Tables of this length fit in a processor's first-level cache."""
+"""Number of equally wide buckets, chosen so that tables of this length fit in the L1 cache."""
 
 _MOST_EDGES = 4
-"""Maximum number of bin edges per bucket. With more edges, a binary search is used instead."""
+"""Maximum number of bin edges per bucket. If a bucket contains more edges, a binary search is used
+instead.
+"""
 
 _FEW_EDGES, _FEW_VALUES = 8, 512
-"""A binary search is used for at most _FEW_EDGES bin edges or at most _FEW_VALUES values."""
+"""A binary search is used if there are at most _FEW_EDGES edges or _FEW_VALUES values."""
 
 _FEWEST_EDGES = 4
 """Maximum number of bin edges for which every value is compared with all edges."""
@@ -20,7 +22,7 @@ def bins_of(edges: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[
     """Compute `np.searchsorted(edges, values, side="right")` several times faster than NumPy.
 
     Each value is compared only with the edges in its own bucket, because edges in lower buckets are
-    never above the value, and edges in higher buckets are always above it.
+    never above the value, and edges in higher buckets are always above the value.
 
     Args:
         edges: Increasing edges of bins, float64 [edges].

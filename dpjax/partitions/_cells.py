@@ -21,7 +21,8 @@ class Cells:
             `names`.
         edges: For each numeric entry of an output, the increasing bin edges, float64. A bin
             contains its lower edge but not its upper edge.
-        atoms: For each numeric entry of an output, the values that each have a bin of their own.
+        atoms: For each numeric entry of an output, the atoms, that is, the values that have a bin
+            of their own.
         boxed: Labels that had numeric entries in the pilot.
         whole: Whether all entries have an integer dtype.
         ordered: Whether adjacent numbers have similar probabilities. The value must be False if
@@ -66,7 +67,7 @@ class Cells:
         return np.concatenate([alone, np.repeat(self.boxed, int(np.prod(self.shape)))])
 
     def ends(self, column: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the lower and upper ends of one entry's bins, which are equal for an atom."""
+        """Return the lower and upper ends of one entry's bins; both ends of an atom are equal."""
         edges = self.edges[column]
         low, high = np.append(-np.inf, edges), np.append(edges, np.inf)
         return low, np.where(np.isin(low, self.atoms[column]), low, high)
@@ -85,7 +86,7 @@ class Cells:
 
 
 def entry_name(column: int, parts: tuple[str, ...]) -> str:
-    """Return an entry's path in a nested output, or the index of the entry."""
+    """Return the entry's path if outputs are nested, and otherwise the entry's index."""
     if column >= len(parts):
         return str(column)
     path = parts[column]

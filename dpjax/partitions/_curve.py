@@ -10,8 +10,8 @@ from dpjax.core.numerics import finite_or_none
 _LABELS, _NUMBERS = 60, 2000
 """Maximum number of labels, and maximum number of numeric cells, in a plot.
 
-If there are more, the plot shows only the labels whose product of probability and loss is largest,
-and the numeric cells with the largest counts.
+If there are more labels, the plot shows only those with the largest products of probability and
+loss. If there are more numeric cells, the plot shows only those with the largest counts.
 """
 
 
@@ -25,7 +25,7 @@ def curve_of(
 
     Args:
         counts: Counts of outputs from the database and from its neighbor, integers [2, cells].
-        event: Event that was counted, bool [cells].
+        event: Whether the counted event contains each cell, bool [cells].
         bounds: Ends of each cell's interval, [cells, 2]. The two ends of an atom are equal, and the
             ends of a label are NaN.
         name_of: Function that maps a label's cell to its name.

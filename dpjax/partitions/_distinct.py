@@ -9,15 +9,15 @@ _TURNS = 3
 """Number of hash tables to try before the remaining labels are sorted."""
 
 _SAMPLED, _FEW = 4096, 1024
-"""Number of labels in the sample that decides the size of the hash tables, and maximum number of
-distinct labels in this sample for which the tables are small.
+"""Constants that determine the size of the hash tables. A sample of _SAMPLED labels is examined. If
+it contains at most _FEW distinct labels, the tables are small.
 """
 
 _SMALL, _LARGE = 16, 22
 """Number of index bits of a small hash table (_SMALL) and of a large hash table (_LARGE)."""
 
 _FACTOR = 0x9E3779B97F4A7C15
-"""Odd number by which hashes are multiplied to give labels other slots in the next hash table."""
+"""Odd factor for hashes, so that labels fall into different slots in the next hash table."""
 
 _WIDE = 2**24
 """Total number of characters, including padding, above which a string array counts as wide."""
@@ -66,7 +66,7 @@ def distinct(labels: NDArray[np.str_] | NDArray[np.bytes_]) -> tuple[np.ndarray,
 def labels_at(
     kinds: Sequence[str], places: NDArray[np.integer] | None = None, spare: int = 0
 ) -> np.ndarray:
-    """Convert strings to an array of labels so that different strings remain different.
+    """Convert strings to an array of labels in which different strings remain different.
 
     Args:
         kinds: Strings [k].

@@ -21,8 +21,9 @@ _NORMAL_IQR = 1.349
 """Interquartile range of the standard normal distribution."""
 
 _MAX_LABELS, _ATOM_SHARE, _MAX_ATOMS = 64, 0.005, 8
-"""Maximum number of labels with an indicator, minimum share of outputs with a value for the value
-to be an atom, and maximum number of atoms per entry.
+"""Maximum number of labels that have an indicator (_MAX_LABELS), minimum share of the outputs that
+must equal a value if the value is to be an atom (_ATOM_SHARE), and maximum number of atoms per
+entry (_MAX_ATOMS).
 """
 
 _KNOTS, _FEW_KNOTS, _MANY_COLUMNS, _FEW_VALUES = 7, 3, 20, 8
@@ -54,7 +55,7 @@ class Columns:
 
     @classmethod
     def of(cls, outputs: Outputs) -> "Columns":
-        """Fit the columns to the search sets of both sides together."""
+        """Fit the columns to the search sets of both sides combined."""
         numbers = outputs.values[~outputs.alone]
         if not len(numbers):
             numbers = np.zeros((1, outputs.values.shape[1]))
@@ -98,7 +99,7 @@ class Columns:
 
     @property
     def num_indicators(self) -> int:
-        """Number of labels and atoms together."""
+        """Total number of labels and atoms."""
         return len(self.labels) + sum(map(len, self.atoms))
 
     def indicators(self, outputs: Outputs) -> np.ndarray:
@@ -145,7 +146,7 @@ class Features:
         return cls(kind, columns, tuple(knots))
 
     def owners(self) -> np.ndarray:
-        """Return the index of each feature's entry, int [features]; -1 if there is not just one."""
+        """Return the index of each feature's entry, int [features]; -1 for no entry or several."""
         numbers = np.arange(len(self.columns.centre))
         parts = [
             numbers if self.kind != "common" else np.full(1, -1),

@@ -13,7 +13,7 @@ from dpjax.core.streaming import Reducer
 
 
 def interval_counts(low: Array | float, high: Array | float, num_intervals: int) -> Reducer:
-    """Return a reducer that counts outputs in `num_intervals` equal parts of [low, high].
+    """Return a reducer that counts outputs in `num_intervals` subintervals of [low, high].
 
     Both ends of [low, high] are included.
 

@@ -20,7 +20,7 @@ PILOT = 2**16
 """Largest number of outputs per side in a pilot."""
 
 _MAX_LABELS = 2 * PILOT
-"""Maximum number of labels in a partition. This is the number of pilot outputs on both sides."""
+"""Maximum number of labels in a partition, equal to the number of pilot outputs on both sides."""
 
 _MAX_CELLS = 2**18
 """Largest number of cells in a partition."""
@@ -38,8 +38,8 @@ one.
 """
 
 _ATOM_COUNT, _ATOM_SHARE = 5, 0.005
-"""A value is an atom only if it occurs at least _ATOM_COUNT times and makes up at least _ATOM_SHARE
-/ 8 of the outputs.
+"""A value is an atom only if it occurs at least _ATOM_COUNT times, and only if at least the
+fraction _ATOM_SHARE / 8 of all outputs equal the value.
 """
 
 _FEW_VALUES = 256
@@ -106,7 +106,7 @@ def lay(
 
 
 def is_fixed(outcomes: int | None) -> bool:
-    """Return whether a finite space is so small that each outcome gets its own cell."""
+    """Return whether a finite space is small enough to give each outcome its own cell."""
     return outcomes is not None and outcomes <= _MAX_OUTCOMES
 
 
@@ -119,7 +119,7 @@ def _check_dimension(region: Region | None, dimension: int) -> None:
 
 
 def _thinned(cells: Partition) -> Partition:
-    """Drop every second edge, but no edge of an atom, until the number of cells is small enough."""
+    """Drop every second edge except those of atoms, and repeat until there are few enough cells."""
     while cells.size > _MAX_CELLS:
         kept = tuple(
             np.union1d(e[::2], np.concatenate([a, after(a, cells.whole)]))
@@ -137,7 +137,7 @@ def _thinned(cells: Partition) -> Partition:
 def _atoms(
     numbers: Sequence[np.ndarray], dimension: int, discrete: bool | None, whole: bool
 ) -> np.ndarray:
-    """Return the atoms: all values if few are distinct, and only the frequent values otherwise."""
+    """Return the atoms: every value if there are few distinct values, else the frequent values."""
     if discrete is False:
         return np.empty(0)
     both = np.concatenate(numbers)
@@ -158,7 +158,7 @@ def _atoms(
 def _edges(
     numbers: Sequence[np.ndarray], atoms: np.ndarray, dimension: int, whole: bool
 ) -> np.ndarray:
-    """Return the quantiles of both sides and the two ends of every atom as edges."""
+    """Return the edges: the quantiles of each side, and the two ends of every atom."""
     steps, tails = _QUANTILES[dimension], _TAILS[dimension]
     halves = 0.5 ** np.arange(2, 2 + tails) * 2 / steps
     levels = np.concatenate([halves, np.arange(1, steps) / steps, 1 - halves])
@@ -175,7 +175,7 @@ def _places(size: int, levels: tuple[float, ...]) -> np.ndarray:
 
 
 def _ends(region: Region | None, column: int) -> np.ndarray:
-    """Return a region's edges for one entry: lower ends, and numbers just above upper ends."""
+    """Return a region's edges for one entry: lower ends, and the next numbers after upper ends."""
     if region is None:
         return np.empty(0)
     if isinstance(region, Box):

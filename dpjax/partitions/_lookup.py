@@ -1,9 +1,9 @@
-"""Assignment of drawn outputs to cells on a device, with the same results as on the host.
+"""Assignment of drawn outputs to cells on a device; the host would assign the same cells.
 
 Drawn outputs are numeric arrays. Each output has a code, which says whether the output is a finite
-number, NaN, or an infinity. A table maps each code to the first cell for outputs with this code. If
-an output may be a label with or without a number, its code also determines the label, and whether
-there is a number.
+number, NaN, or an infinity. For each code, a table contains the first cell for outputs with this
+code. If an output may be a label with or without a number, its code also determines the label, and
+whether there is a number.
 """
 
 from collections.abc import Sequence
@@ -26,7 +26,7 @@ _STANDS_FOR = (1.0, np.nan, -np.inf, np.inf)
 """One example value for each of the codes _NUMBER, _NAN, _MINUS and _PLUS."""
 
 _COMPARED = 32
-"""Number of bin edges with which every output is compared before a binary search."""
+"""Number of bin edges that are compared with every output before a binary search starts."""
 
 
 def encode_drawn(encoder: Encoder, raw: np.ndarray, space: OutputSpace) -> Outputs:
@@ -172,7 +172,7 @@ def _tables(cells: Partition, codes: list[tuple[str, bool]]) -> tuple[np.ndarray
 
 
 def _names_of_codes(space: OutputSpace, dtype: np.dtype) -> list[tuple[str, bool]]:
-    """Return, for each code, the label's name and whether there is a number after the label."""
+    """For each code, return the label's name, and whether a number follows the label."""
     if dtype.kind in "iu":
         return [("a number", True)]
     if isinstance(space, MixedSpace):
@@ -193,7 +193,7 @@ def _mixed_name(label: int, space: MixedSpace) -> str:
 
 
 def _label_code(column: AnyArray, space: MixedSpace, xp: ModuleType) -> AnyArray:
-    """Return labels as integers, and `num_labels` for values that are not labels."""
+    """Convert labels to integers; a value that is not a label becomes `num_labels`."""
     is_label = (column >= 0) & (column < space.num_labels) & (column == xp.floor(column))
     return xp.where(is_label, column, space.num_labels).astype(np.int32)
 
@@ -205,7 +205,7 @@ def _value_code(column: Array) -> Array:
 
 
 def _cast(edges: np.ndarray, dtype: np.dtype) -> np.ndarray:
-    """Round edges up to the outputs' dtype, so that each bin contains the same outputs."""
+    """Round edges up to the outputs' dtype; each bin still contains the same outputs."""
     if dtype.kind in "iu":
         limits = np.iinfo(dtype)
         return np.clip(np.ceil(edges), limits.min, limits.max).astype(dtype)

@@ -1,4 +1,4 @@
-"""Classification of outputs, and separation of nested outputs into numbers and a label."""
+"""Classification of outputs, and division of nested outputs into numbers and a label."""
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence

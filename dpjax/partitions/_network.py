@@ -16,15 +16,16 @@ from dpjax.partitions._scores import FOLDS
 from dpjax.partitions.outputs import Outputs
 
 _WIDTH, _BATCH, _EPOCHS, _PATIENCE = 64, 512, 25, 5
-"""Number of units per hidden layer, batch size, maximum number of epochs, and number of epochs
-without improvement after which training stops.
+"""Training constants: number of units per hidden layer (_WIDTH), batch size (_BATCH), maximum
+number of epochs (_EPOCHS), and number of epochs without improvement after which training stops
+(_PATIENCE).
 """
 
 _RATE = 3e-3
 """Initial learning rate of Adam, which decreases linearly to 0."""
 
 _HELD_OUT = 6
-"""Training holds out one in _HELD_OUT outputs, whose loss decides when training stops."""
+"""One in _HELD_OUT outputs is held out. The loss on these outputs decides when training stops."""
 
 _CALL = 2**13
 """Number of outputs whose scores are computed in one compiled call. If there are at most _BATCH
@@ -47,8 +48,8 @@ _Weights = list[tuple[Any, Any]]
 class Network:
     """A score from five networks, each of which was trained without one fold of the search set.
 
-    The score of a fresh output is the mean over all networks. The score of an output of the search
-    set is that of the network that was trained without the output's fold.
+    The score of a fresh output is the mean over all networks. For an output in the search set, the
+    score comes from the network that was trained without the output's fold.
 
     Attributes:
         columns: Standardized inputs.
@@ -93,7 +94,7 @@ class NetworkFit:
 
     Args:
         columns: Columns of the outputs.
-        outputs: The outputs of both sides together, n in total.
+        outputs: The outputs of both sides, concatenated, n in total.
         side: Side of each output, 0 or 1, int [n].
         fold: Fold of each output, int [n].
     """

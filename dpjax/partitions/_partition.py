@@ -1,9 +1,9 @@
 """A partition of outputs of any kind into finitely many cells.
 
 The map from an output to its cell is post-processing. Therefore, if the mechanism is epsilon-DP,
-the two probabilities of any union of cells have a ratio of at most e^epsilon. Every output has a
-cell, because all labels that did not occur in the pilot share a cell, and the outermost bins extend
-to infinity.
+the two probabilities of any union of cells have a ratio of at most e^epsilon. Every output belongs
+to some cell, because all labels that did not occur in the pilot share one cell, and because the
+outermost bins extend to infinity.
 """
 
 from dataclasses import dataclass, replace
@@ -22,10 +22,12 @@ RANK = "share of outputs, sorted by likelihood ratio, database over neighbor"
 """Label of the axis along which a plot arranges boxes."""
 
 GROUPS = (3, 9, 27)
-"""Widths of merged bins that a search tries, in numbers of adjacent bins."""
+"""Numbers of adjacent bins that a search tries to merge into one bin."""
 
 _MANY_BINS = 64
-"""Maximum number of bins per entry for a first search without merged bins."""
+"""If an entry of non-integer outputs has more bins than this, the first search merges adjacent
+bins.
+"""
 
 
 @dataclass(frozen=True)
@@ -63,14 +65,14 @@ class Partition(Cells):
         return place
 
     def narrowed(self, marks: np.ndarray) -> tuple[Self, np.ndarray]:
-        """Drop each edge that only separates cells with equal marks, in order to count faster.
+        """To speed up counting, drop each edge that only separates cells with equal marks.
 
         Args:
             marks: Mark of each cell, integers [size].
 
         Returns:
-            A partition with fewer edges, and the marks of its cells. Of the new partition, only the
-            `index` method may be used.
+            A partition with fewer edges, and the marks of its cells. Only the `index` method of the
+            new partition may be used.
         """
         boxes, kept = self.boxes(marks), []
         for column, edges in enumerate(self.edges):
@@ -113,8 +115,8 @@ class Partition(Cells):
         """Return coordinates by which boxes are sorted: the bin of each entry, and the sum of bins.
 
         Returns:
-            List with one array [size] per coordinate, which contains NaN for labels without
-            numbers. The list is empty if no label has numbers.
+            List of arrays [size], one per coordinate. The entry of a cell is NaN if its outputs
+            have no numbers. The list is empty if no label has numbers.
         """
         if not len(self.boxed):
             return []
@@ -235,13 +237,13 @@ class Partition(Cells):
     def describe(self, mask: np.ndarray, *, whole: bool = False) -> str:
         """Describe the event that the output lies in a cell of `mask`, bool [size].
 
-        If `whole` is True, the text names every part of the event with all digits. If `whole` is
-        False, the text names only the first few parts.
+        If `whole` is True, the description lists every part of the event with all digits. If
+        `whole` is False, the description lists only the first few parts.
         """
         return describe(self, mask, whole)
 
     def without_numbers(self) -> "Partition":
-        """Return the partition that distinguishes labels but ignores numbers."""
+        """Return a coarser partition that distinguishes labels but ignores numbers."""
         nothing = (np.empty(0),)
         return Partition(self.names, nothing, nothing, np.empty(0, int))
 
@@ -252,10 +254,9 @@ def after(values: np.ndarray, whole: bool) -> np.ndarray:
 
 
 def _filled(chosen: np.ndarray, seen: np.ndarray) -> np.ndarray:
-    """Add bins without outputs to an event if the event contains the nearest bins with outputs.
+    """Add a bin without outputs if the event contains both of the nearest bins with outputs.
 
-    A bin is added if the nearest bin with outputs before it and the nearest one after it both
-    belong to the event.
+    One of these two bins precedes the added bin, and the other one follows it.
     """
     if not seen.any():
         return chosen
@@ -264,7 +265,7 @@ def _filled(chosen: np.ndarray, seen: np.ndarray) -> np.ndarray:
 
 
 def _beside(values: np.ndarray, seen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return, for each bin, the values of the nearest bins with outputs before and after it."""
+    """For each bin, return the values of the nearest bins with outputs before and after it."""
     known = np.flatnonzero(seen)
     place = np.searchsorted(known, np.arange(len(seen)))
     first, second = (np.clip(p, 0, len(known) - 1) for p in (place - 1, place))

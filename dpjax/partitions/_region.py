@@ -99,7 +99,7 @@ class Box:
 
 Region = Outcomes | Box
 RegionLike = Region | Iterable[ArrayLike] | Sequence[int]
-"""Any argument that specifies a region: a region, its ends (low, high), or a list of outcomes."""
+"""Any value that specifies a region: a region object, its ends (low, high), or outcomes."""
 
 
 def product_grid(low: Array, high: Array, num_points: int) -> Array:
@@ -162,7 +162,7 @@ def as_region(region: RegionLike | None, space: OutputSpace) -> Region:
 
 
 EVERYWHERE = "all outputs"
-"""Description of the region None, which contains all outputs."""
+"""Description of the region if no region was specified, so that all outputs are allowed."""
 
 
 def region_text(region: Region | None) -> str:

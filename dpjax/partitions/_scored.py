@@ -23,13 +23,15 @@ _FEWEST, _MANY = 500, 5000
 
 _SEEN, _WORSE = 2.0, 2.0
 """Conditions for training the other four networks after the first one, in standard errors. The
-first network's mean log loss must be smaller than without any score by more than _SEEN, and may
-exceed the mean log loss of the best other score by less than _WORSE. See `_may_win`.
+first network's mean log loss must be more than _SEEN standard errors below the mean log loss
+without any score, and less than _WORSE standard errors above that of the best other score. See
+`_may_win`.
 """
 
 _MOST_ROWS, _ROW_NUMBERS, _ALL_NUMBERS = 2**19, 2**23, 2**25
-"""Limits on the outputs per side to which a linear score is fitted: maximum number of outputs,
-maximum number of entries in all of them, and maximum number of entries summed over all pairs.
+"""Limits on the outputs per side to which a linear score is fitted: maximum number of outputs
+(_MOST_ROWS), maximum total number of entries in these outputs (_ROW_NUMBERS), and maximum total
+number of entries over all pairs (_ALL_NUMBERS).
 """
 
 _MAX_COLUMNS, _MAX_ENTRIES = 1000, 2 * 10**8
@@ -81,7 +83,7 @@ class Scored(Partition):
 
     @property
     def key(self) -> Hashable:
-        """Key that no other partition has; see `Cells`."""
+        """Key that is unique to this partition; see `Cells`."""
         return id(self)
 
     def index(self, outputs: Outputs) -> np.ndarray:
@@ -127,7 +129,7 @@ def entry_partition(pilot: Sequence[Outputs], names: Sequence[str], column: int)
 
 
 def pilot_size(dimension: int, num_pairs: int = 1) -> int:
-    """Return the maximum pilot size, as a number of outputs per side of each pair.
+    """Return the maximum number of pilot outputs per side of each pair.
 
     Args:
         dimension: Number of numeric entries of an output.
@@ -146,8 +148,8 @@ def score_partitions(
 
     A score is omitted if there are too few outputs for it. Linear scores are fitted to all outputs,
     and other scores to the first `PILOT` outputs per side. If there are more than `PILOT` outputs
-    per side, there are two further scores that are linear in clipped entries, because the log
-    density ratio of Laplace noise is a clipped linear function. One of these two scores has the
+    per side, two more scores are fitted. These scores are linear in clipped entries, because the
+    log density ratio of Laplace noise is a clipped linear function. One of these two scores has the
     same weight for all entries, which suits repeated releases with small losses.
 
     Args:
@@ -198,13 +200,14 @@ def _may_win(
 ) -> bool:
     """Return whether a network might reveal more than other scores, given its losses in fold 0.
 
-    The network must predict the side significantly better than the shares of the two sides do. The
-    network must not predict the side significantly worse than the best other score does.
+    The network must predict an output's side significantly better than a constant prediction that
+    uses only the shares of the two sides. The network must not predict an output's side
+    significantly worse than the best other score.
 
     Args:
         losses: Log loss of the network for each output in fold 0.
         others: Partitions by other scores.
-        outputs: The outputs of both sides together, n in total.
+        outputs: The outputs of both sides, concatenated, n in total.
         side: Side of each output, 0 or 1, int [n].
         fold: Fold of each output, int [n].
     """
@@ -216,7 +219,7 @@ def _may_win(
 
 
 def _losses(cells: Scored, outputs: Outputs, side: np.ndarray, fold: np.ndarray) -> np.ndarray:
-    """Return the log loss of each output in fold 0, predicted from the other folds' counts."""
+    """For each output in fold 0, return the log loss of a prediction from other folds' counts."""
     place, held = cells.index_held_out(outputs, fold), fold == 0
     number = place + cells.size * side
     counts = np.bincount(number[~held], minlength=2 * cells.size).reshape(2, -1) + 0.5
@@ -231,7 +234,7 @@ def _mean_in_errors(values: np.ndarray) -> float:
 def _together(
     sides: Sequence[Outputs], folds: Sequence[np.ndarray]
 ) -> tuple[Outputs, np.ndarray, np.ndarray]:
-    """Join the outputs of both sides, and return the side and the fold of each output."""
+    """Concatenate the outputs of both sides, and return them with each output's side and fold."""
     outputs = Outputs(*(np.concatenate(column) for column in zip(*sides, strict=True)))
     side = np.repeat([0, 1], [len(part.labels) for part in sides])
     return outputs, side, np.concatenate(folds)
@@ -255,16 +258,16 @@ def _cut(score: Score, outputs: Outputs, fold: np.ndarray, names: Sequence[str])
 
 
 def _around_copies(edges: np.ndarray, held_out: np.ndarray, fresh: np.ndarray) -> np.ndarray:
-    """Move edges so that all copies of a frequent output, including fresh ones, share a cell.
+    """Move edges so that all copies of a frequent output, including fresh copies, share a cell.
 
     Copies of an output in different folds have slightly different held-out scores. If an edge lay
     between these scores, fresh copies would share a cell with only some of the copies. An output is
-    frequent if it makes up at least one in _STEPS of the outputs of both sides.
+    frequent if its copies make up at least one in _STEPS of the outputs of both sides.
 
     Args:
         edges: Increasing edges.
         held_out: Held-out scores of the outputs, float64 [n].
-        fresh: Scores that the outputs would have if they were fresh, float64 [n].
+        fresh: Scores that fresh copies of the outputs would have, float64 [n].
     """
     values, place, times = np.unique(fresh, return_inverse=True, return_counts=True)
     for number in np.flatnonzero(times * _STEPS >= len(fresh)):
@@ -280,5 +283,5 @@ def _around_copies(edges: np.ndarray, held_out: np.ndarray, fresh: np.ndarray) -
 
 
 def fold_of(number: np.ndarray) -> np.ndarray:
-    """Return the fold of each output, given its index in the stream."""
+    """Return the fold of each output, computed from the output's index in its stream."""
     return number % FOLDS

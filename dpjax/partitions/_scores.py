@@ -1,10 +1,10 @@
-"""Scores of vector outputs, which are larger for outputs that the database makes more likely.
+"""Scores of vector outputs. A high score means that the output is more likely with the database.
 
 A score is fitted to part of the search set, and the range of the score is divided into cells.
-Scoring is post-processing, so bounds are valid for every score. If a score fits poorly, bounds are
-merely smaller.
+Scoring is post-processing, so bounds are valid for every score. A poorly fitting score only makes
+bounds smaller.
 
-On the outputs to which a score was fitted, it overestimates the difference between the two sides.
+A score overestimates the difference between the two sides on the outputs to which it was fitted.
 Therefore, the score is fitted five times, each time without one fold. The score of an output in the
 search set comes from the fit without the output's fold. The score of a fresh output is the mean
 over all five fits.
@@ -28,7 +28,7 @@ FOLDS = 5
 """Number of folds of the search set."""
 
 _RIDGE = {"linear": 1.0, "common": 1.0, "clipped": 1.0, "additive": 3.0, "products": 10.0}
-"""For each kind of feature, ridge penalty on the coefficients of the standardized features."""
+"""Ridge penalty on the coefficients of standardized features, for each kind of feature."""
 
 _STEPS, _SETTLED = 12, 1e-4
 """Stopping rule for the fit of a score.
@@ -38,18 +38,20 @@ _SETTLED.
 """
 
 _CURVED, _CHANGED = 2**15, 0.02
-"""Number of outputs, approximately, from which a fit's Hessian is estimated; and relative change of
-the mean predicted variance of the side after which the Hessian is computed again.
+"""Constants for the Hessian of a fit. The Hessian is estimated from about _CURVED outputs. The
+Hessian is computed again once the mean predicted variance of the side has changed by the fraction
+_CHANGED.
 """
 
 _SHOWN, _TERMS, _NEGLIGIBLE = 3, 6, 0.05
-"""Maximum number of entries in a short description, maximum number of terms in a short formula, and
-ratio to the largest coefficient below which a coefficient is negligible.
+"""Maximum number of entries in a short description (_SHOWN), and maximum number of terms in a short
+formula (_TERMS). A coefficient is negligible if its ratio to the largest coefficient is below
+_NEGLIGIBLE.
 """
 
 
 class Score(Protocol):
-    """A function from outputs to real numbers, which is fitted once for each fold, without it."""
+    """A function that maps outputs to real numbers, fitted once per fold to all other folds."""
 
     def words(self, whole: bool, parts: tuple[str, ...] = ()) -> str:
         """Describe the score, as in "0.8 x0 - 0.2 x3".
@@ -80,7 +82,7 @@ class Weighted:
         weights: Weights of the fits, float64 [folds, d]. Row k is from the fit without fold k.
         mean: Weights for fresh outputs, float64 [d], rounded to the two digits that the description
             shows.
-        shift: For each fit, the number to subtract from its scores, float64 [folds]. As a result, a
+        shift: Number to subtract from the scores of each fit, float64 [folds]. As a result, a
             typical output has the same score in all fits and with the weights `mean`.
     """
 
@@ -89,7 +91,7 @@ class Weighted:
     shift: np.ndarray
 
     def words(self, whole: bool, parts: tuple[str, ...] = ()) -> str:
-        """Return a formula for the sum or its largest terms, where x0 is the first entry."""
+        """Return a formula that shows the sum, or only its largest terms; x0 is the first entry."""
         (columns,) = np.nonzero(self.mean)
         if not whole and len(columns) > _TERMS:
             largest = np.argsort(-np.abs(self.mean[columns]), kind="stable")[: _TERMS - 1]
@@ -125,7 +127,7 @@ class Combination:
         weights: Weights of the fits, float64 [folds, features]. Row k is from the fit without fold
             k.
         entries: Indices of the most important numeric entries.
-        shift: For each fit, the number to subtract from its scores, float64 [folds]. As a result, a
+        shift: Number to subtract from the scores of each fit, float64 [folds]. As a result, a
             typical output has the score 0 in all fits.
     """
 
@@ -180,7 +182,7 @@ def fit_combination(
 
     Args:
         features: Features of the outputs.
-        outputs: The outputs of both sides together, n in total.
+        outputs: The outputs of both sides, concatenated, n in total.
         side: Side of each output, 0 or 1, int [n].
         fold: Fold of each output, int [n].
     """
@@ -190,7 +192,7 @@ def fit_combination(
     table /= spread
     fit = _Logistic(table, side, ridge)
     weights = fit.without(fold[:, None] == np.arange(FOLDS))
-    # The regression predicts side 1, but scores must be large where side 0 is likelier.
+    # The regression predicts side 1, but scores must be large where side 0 is more likely.
     weights = -weights[:, :-1] / spread
     owners, mean = features.owners(), weights.mean(axis=0)
     numbers = len(features.columns.centre)
@@ -204,7 +206,7 @@ def fit_combination(
 
 
 def _weighted(weights: np.ndarray, columns: Columns) -> Weighted:
-    """Return a linear score of the original entries, without negligible entries."""
+    """Return a linear score that uses the original entries, except negligible entries."""
     scale = columns.scale
     matters = np.abs(mean := weights.mean(axis=0)) >= _NEGLIGIBLE * np.abs(mean).max()
     size = np.abs(np.where(matters, mean / scale, 0.0)).max() or 1.0
@@ -250,7 +252,7 @@ class _Logistic:
                 break
 
     def without(self, left_out: np.ndarray) -> np.ndarray:
-        """Return the weights of several fits, each without some outputs, [fits, features + 1].
+        """Return the weights of fits that each leave out some outputs, [fits, features + 1].
 
         The Newton steps use the Hessian of the fit to all outputs.
 
@@ -265,7 +267,7 @@ class _Logistic:
         return weights.T
 
     def _step(self, weights: np.ndarray, used: np.ndarray | float = 1.0) -> np.ndarray:
-        """Return the Newton step of each fit, given which outputs each fit uses."""
+        """Return the Newton step of each fit; `used` says which outputs each fit uses."""
         error = (scipy.special.expit(self._table @ weights) - self._side[:, None]) * used
         slope = self._table.T @ error + self._penalty[:, None] * weights
         return scipy.linalg.cho_solve(self._curvature, slope)

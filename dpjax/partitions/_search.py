@@ -36,8 +36,8 @@ class Budget(NamedTuple):
     """Settings of a confirmation, such as its sample size, that determine its expected bound.
 
     Attributes:
-        num_confirm: Number N of fresh outputs per side, or mean of the two sides' numbers if
-            `shared` is True.
+        num_confirm: Number N of fresh outputs per side. If `shared` is True, N is the mean of the
+            numbers on the two sides.
         confidence: Confidence level of the bound.
         num_rivals: Number of pairs among which the search chooses.
         num_partitions: Number of partitions among which the search chooses for each pair.

@@ -8,12 +8,10 @@ import numpy as np
 from dpjax.partitions._cells import Cells
 
 _SHOWN, _BOXES_SHOWN = 4, 2
-"""Maximum number of intervals (_SHOWN) or boxes (_BOXES_SHOWN) of a union that a description
-names.
-"""
+"""Maximum number of intervals (_SHOWN) or boxes (_BOXES_SHOWN) that a short description lists."""
 
 _LONGER = 10
-"""A description counts as simpler if it saves more than this number of characters."""
+"""A description is simpler than another if it is shorter by more than this number of characters."""
 
 
 def describe(cells: Cells, mask: np.ndarray, whole: bool) -> str:
@@ -22,8 +20,8 @@ def describe(cells: Cells, mask: np.ndarray, whole: bool) -> str:
     Args:
         cells: The cells.
         mask: Whether each cell belongs to the event, bool [size].
-        whole: Whether to name every part of the event with all digits. If False, only the first few
-            parts are named.
+        whole: Whether to list every part of the event with all digits. If False, only the first few
+            parts are listed.
     """
     if not mask.any():
         return "no event: no difference in probability exceeds delta"
@@ -55,7 +53,7 @@ class _Words:
         self.cells, self.whole = cells, whole
 
     def text(self, mask: np.ndarray, *, inverted: bool = False) -> str:
-        """List the cells of `mask`. If `inverted`, the words "the output is not" come first."""
+        """List the cells of `mask`. If `inverted`, the list begins with "the output is not"."""
         cells = self.cells
         parts = [
             _Part("some other label" if number == len(cells.names) else cells.names[number])
@@ -92,7 +90,7 @@ class _Words:
         return _Part(self.listed(texts, "; or "), int(chosen.sum()))
 
     def _runs(self, axis: int, chosen: np.ndarray) -> "list[_Part]":
-        """Describe one entry's bins, where adjacent bins are joined and atoms are listed."""
+        """Describe one entry's bins: join adjacent bins into intervals, and list the atoms."""
         edges, atoms = self.cells.edges[axis], self.cells.atoms[axis]
         change = np.flatnonzero(np.diff(np.concatenate([[0], chosen.astype(int), [0]])))
         texts: list[_Part] = []
@@ -135,7 +133,7 @@ class _Words:
         return f"in {opening}{first}, {last}{closing}"
 
     def number(self, value: float, edges: np.ndarray) -> str:
-        """Format a number with all digits, or with as many (6 to 9) as distinguish nearby edges."""
+        """Format a number with all digits, or with enough (6 to 9) to distinguish nearby edges."""
         if self.whole:
             return f"{value:.17g}"
         place = int(np.searchsorted(edges, value))

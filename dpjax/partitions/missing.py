@@ -1,4 +1,4 @@
-"""Missing outputs. Each kind is an outcome of its own, and no conversion may merge two kinds.
+"""Missing outputs; each kind is an outcome of its own, and conversions keep kinds distinct.
 
 | output | outcome |
 |---|---|
@@ -26,7 +26,7 @@ MASKED = Raised("masked")
 """Replacement for `numpy.ma.masked`, which an object array cannot contain."""
 
 _OF_PANDAS = {"NAType": "NA", "NaTType": "NaT"}
-"""Map from the type name of a missing value in pandas to the name of its outcome."""
+"""Map from the type name of a pandas missing value to the name of its outcome."""
 
 
 def missing(item: object) -> str | None:

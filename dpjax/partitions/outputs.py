@@ -25,7 +25,7 @@ from dpjax.partitions.missing import Raised, missing, rows_of_objects, unmasked
 _REFUSED = term("special='error'", "--special 'error'")
 
 _SHOWN = 80
-"""Maximum length, in characters, of a text that a message quotes."""
+"""Maximum length, in characters, of a string that a message quotes."""
 
 
 class Outputs(NamedTuple):
@@ -53,7 +53,7 @@ class Encoder:
     """A converter from raw outputs to `Outputs`, which keeps the names of labels.
 
     Args:
-        source: Origin of the outputs, for messages.
+        source: Origin of the outputs, which messages mention.
         special: "outcomes" to count NaN, infinities, missing values and exceptions as outcomes, or
             "error" to reject them.
         bits: "lowest" to label each float by the position of its lowest set bit; an integer k to
@@ -203,7 +203,7 @@ class Encoder:
             labels[place] = self._label_of(_Special(one.structure), shortened(one.structure))
 
     def _classify(self, item: object) -> "int | tuple[float, ...] | Nested":
-        """Return a label's index, the entries of a number or vector, or else a `Nested`."""
+        """Return a label's index, a number's or vector's entries, or a `Nested` object."""
         try:
             found = form_of(item)
         except Exception as error:  # User-defined __len__, __float__, __hash__ or __repr__ failed.
@@ -230,7 +230,7 @@ class Encoder:
         return {"labels": labels, "dimension": self.dimension, "usual": self.usual}
 
     def restore(self, plain: JsonObject) -> None:
-        """Restore the state that `to_plain` returned, before any batch is encoded.
+        """Restore the state that `to_plain` returned; call this before any batch is encoded.
 
         Raises:
             KeyError, ValueError, TypeError: If the content is not a state that `to_plain`
@@ -370,13 +370,13 @@ def lowest_set_bit(values: np.ndarray) -> np.ndarray:
 
 
 def special_text(row: Sequence[float] | np.ndarray) -> str:
-    """Describe a number's or vector's entries by "NaN", "+inf", "-inf" or "number" (if finite)."""
+    """Describe each entry of a number or vector as "NaN", "+inf", "-inf" or "number" (finite)."""
     names = ["NaN" if math.isnan(v) else ("number" if math.isfinite(v) else f"{v:+}") for v in row]
     return names[0] if len(names) == 1 else f"({', '.join(names)})"
 
 
 def shortened(text: str) -> str:
-    """Return a text, shortened to its beginning if it is long."""
+    """Return a string, or only its beginning if it is long."""
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 
 

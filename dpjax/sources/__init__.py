@@ -54,4 +54,4 @@ SOURCES = {
         Member,
     )
 }
-"""Map from the kind in a recipe to the source class of this kind."""
+"""Map from the kind that a recipe names to the corresponding source class."""

@@ -26,10 +26,10 @@ class Chunk(NamedTuple):
         name: Name for display. Sorting chunks by name gives the order in which the chunks arrived.
         sides: Outputs from the database and from its neighbor, [n] or [n, d]. The two sides may
             have different numbers of outputs n.
-        hashes: Hashes of the outputs of each side, uint64 [n].
-        digests: Digest of the outputs of each side, or "" for an empty side.
-        telling: For each side, whether its sequence of outputs is so long that the same sequence
-            cannot occur twice by chance.
+        hashes: Hash of each output, one array uint64 [n] per side.
+        digests: For each side, a digest of all its outputs, or "" if the side is empty.
+        telling: For each side, whether its sequence of outputs is too long to occur twice by
+            chance.
     """
 
     name: str
@@ -80,10 +80,10 @@ def _side(side: str, name: str, outputs: object) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Arriving(Recorded):
-    """Outputs of a running system, without those that the audit has counted and dropped.
+    """Outputs of a running system, except outputs that the audit has already counted and dropped.
 
     Attributes:
-        gone: Number of outputs that were counted and then dropped, on each side. The first
+        gone: For each side, the number of outputs that were counted and then dropped. The first
             `dpjax.inference.LAYING` outputs, which define the partition, are never dropped.
     """
 
@@ -93,7 +93,7 @@ class Arriving(Recorded):
     has_arrays: ClassVar[bool] = False
 
     def refuses(self, method: str) -> str | None:
-        """Refuse all methods except sequential audits, which do not need all outputs in advance."""
+        """Refuse every method that needs all outputs in advance; a sequential audit does not."""
         if method == "sequential":
             return None
         return f"method must be dpjax.Sequential() for arriving outputs, but was {method!r}."

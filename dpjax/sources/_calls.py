@@ -34,9 +34,9 @@ def draw_batch(
     Args:
         function: The user's function.
         catch: Whether exceptions and timeouts count as outcomes instead of raising an error.
-        deadline: Deadline for each call, or None.
-        saw: Function to call with the argument 1 after each output if outputs are drawn one by one;
-            None to call nothing.
+        deadline: Deadline for each call, or None for no deadline.
+        saw: Function that is called with the argument 1 after each output if outputs are drawn one
+            by one; or None to call no function.
         database: Database from which to draw.
         num_samples: Number of outputs.
         seed: Seed for the batch. If outputs are drawn one by one, there is one seed per output.
@@ -146,7 +146,7 @@ def _called(
     *arguments: object,
     **options: object,
 ) -> object:
-    """Call a function, and end forked copies of this process when they return from the call."""
+    """Call a function; if the call forks this process, end each copy when its call returns."""
     process = os.getpid()
     try:
         with callers_floats():
@@ -165,7 +165,7 @@ def _seed_given(kind: str | None, seed: int) -> JsonObject:
 
 
 def seed_argument(function: Callable[..., object]) -> str | None:
-    """Return the name of a function's parameter for randomness: "seed", "rng" or None."""
+    """Return the name of a function's parameter for randomness ("seed" or "rng"), or None."""
     try:
         parameters = inspect.signature(function).parameters
     except (TypeError, ValueError):

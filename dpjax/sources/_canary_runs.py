@@ -18,7 +18,7 @@ from dpjax.sources._plain import WHERE
 from dpjax.sources._source import Trust
 
 _COINS = 3
-"""Index of the random stream that supplies the coins and the seeds of runs."""
+"""Index of the random stream from which each run's coins and seed are drawn."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,7 +85,7 @@ class CanaryRuns(GuessedCanaries):
         return scores, included
 
     def to_plain(self) -> JsonObject | None:
-        """Return MODULE:NAME of the function, and the number of canaries; see `Source`."""
+        """Return the function as MODULE:NAME, and the number of canaries; see `Source`."""
         path = path_of(self.function)
         return None if path is None else {"name": path, "num_canaries": self.num_canaries}
 

@@ -29,25 +29,25 @@ from dpjax.sources._source import Trust
 from dpjax.sources.readers._entries import as_outputs
 
 Run = Callable[[str, int, int], Ended]
-"""Function that, given a database, a number of outputs and a seed, runs a program once."""
+"""Function (database, number of outputs, seed) that runs a program once."""
 
 
 @dataclass(frozen=True)
 class CommandMechanism(OnHost):
     """A program that serves as a mechanism and prints one output per line.
 
-    Each line is a number, a vector of numbers separated by commas, or a label. Labels are equal if
-    all their bytes are equal. An empty line counts as an outcome of its own. The program runs
+    Each line is a number, a vector of numbers separated by commas, or a label. Two labels are equal
+    if all their bytes are equal. An empty line counts as an outcome of its own. The program runs
     without a shell.
 
     Attributes:
         command: Command line. In each run, {database} is replaced by the database, and
             {num_samples} by the number of outputs to print. A database that is a string is inserted
-            unchanged, and every other database is inserted as JSON. Without {num_samples}, the
-            program runs once per output; then an exit code other than 0, a timeout and an empty
-            output each count as an outcome of their own. With {seed}, the program receives an
-            integer seed, and the audit can be replayed. Without {seed}, the program must draw fresh
-            randomness in every run.
+            unchanged, and every other database is inserted as JSON. If the command does not contain
+            {num_samples}, the program runs once per output. In this mode, each nonzero exit code, a
+            timeout and an empty output count as separate outcomes. If the command contains {seed},
+            the program receives an integer seed, and the audit can be replayed. Otherwise, the
+            program must draw fresh randomness in every run.
         workers: Number of simultaneous runs.
         batch_size: Number of outputs per run. If the program runs once per output, `batch_size` is
             the number of runs whose outputs are counted together.
@@ -224,8 +224,8 @@ class CommandMechanism(OnHost):
         """Run the program once, and kill the program at the deadline.
 
         Raises:
-            ValueError: If the program cannot be run, or if it has not ended at the end of the
-                time limit.
+            ValueError: If the program cannot be run, or is still running when the time limit
+                expires.
         """
         places = {"database": text, "num_samples": str(num_samples), "seed": str(seed)}
         words = [_filled(word, places) for word in shlex.split(self.command)]

@@ -1,14 +1,14 @@
 """Detection of outputs that were copied within one side, for example by resampling.
 
 Bounds assume that the outputs of a side are independent. If some outputs are copies of others,
-random patterns of the search set can recur in the confirmation set, and then the bound does not
-hold. Copies are detected in four ways.
+random patterns in the search set can recur in the confirmation set. In this case, the bound does
+not hold. Copies are detected in four ways.
 
-Counts: let N be the number of times that a value occurs, and d >= 2 an integer. For every
-distribution of independent outputs, P(d divides N | N > 0) is at most 1/2. Proof: N is nearly
-Poisson with some mean a, so P(2 divides N | N > 0) is at most (cosh a - 1) / (e^a - 1) <= 1/2, and
-the probability is smaller for d > 2. The evidence from many values is combined as in
-`_shared_draws`. For example, a recording in which each value occurs exactly twice is refused.
+Counts: let N be the number of times that a value occurs, and let d >= 2 be an integer. For every
+distribution of independent outputs, P(d divides N | N > 0) is at most 1/2. Proof: N has nearly a
+Poisson distribution with some mean a. Therefore P(2 divides N | N > 0) is at most (cosh a - 1) /
+(e^a - 1) <= 1/2. For d > 2, the probability is smaller. The evidence from many values is combined
+as in `_shared_draws`. For example, a recording in which each value occurs exactly twice is refused.
 
 Order: if the same long sequence of outcomes occurs twice, the sequence was almost certainly copied.
 
@@ -18,8 +18,8 @@ Sides: if outputs are resampled, that is, drawn from recorded outputs, many valu
 on one side and never on the other. In contrast, a value that repeats because its probability is
 large usually occurs on both sides, unless the two distributions are far apart. If many of the
 repeated values occur on one side only, the result contains a note. If, in addition, the spacings
-between values are as irregular as those of draws from a density, the note is a `Doubt`, which
-changes the verdict.
+between values are as irregular as for draws from a density, the note is a `Doubt`, which changes
+the verdict.
 """
 
 import numpy as np
@@ -34,7 +34,7 @@ as likely on one side as on the other.
 """
 
 _DIVISORS = (2, 3, 5, 7, 11, 13)
-"""Divisors d for which counts are tested."""
+"""Divisors d. For each d, the test counts the values whose number of occurrences d divides."""
 
 _RATIO = 5.0
 """Largest assumed ratio of a value's probabilities on the two sides; see _NOTE_CHANCE."""

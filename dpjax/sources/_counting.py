@@ -34,7 +34,7 @@ def count_halves(cells: Partition, sides: Sequence[Iterable[Outputs]]) -> NDArra
 def halves_of(
     cells: Partition, outputs: Outputs, fold: NDArray[np.int64], numbers: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Count one side's even-numbered and odd-numbered outputs by cell, int64 [2 halves, cells].
+    """Count one side's even- and odd-numbered outputs in each cell, int64 [2 halves, cells].
 
     Args:
         cells: Partition of the outputs. If the partition uses a cross-fitted score, each output's
@@ -50,7 +50,7 @@ def halves_of(
 def marks_counter(
     cells: Partition, marks: NDArray[np.int64], num_marks: int
 ) -> Callable[[Outputs], NDArray[np.int64]]:
-    """Return a function that counts outputs by their cell's mark, and returns int64 [num_marks].
+    """Return a function that counts outputs by the marks of their cells, int64 [num_marks].
 
     Args:
         cells: Partition of the outputs.
@@ -65,11 +65,11 @@ class Tally:
     """Counts and progress of an unfinished audit, which remain available after an interrupt.
 
     Args:
-        progress: Function to call with (number of outputs so far, expected total number); None to
-            report no progress.
+        progress: Function that is called with (number of outputs so far, expected total number); or
+            None to report no progress.
 
     Attributes:
-        searched: Number of search outputs so far, summed over both sides and all pairs.
+        searched: Number of search outputs so far, in total over both sides and all pairs.
         confirmed: Counts of the confirmation outputs so far, int64 [2 sides, marks]; None until the
             first of these outputs is counted.
     """
@@ -84,7 +84,7 @@ class Tally:
         self.confirmed = counts if self.confirmed is None else self.confirmed + counts
 
     def expect(self, more: int) -> None:
-        """Set how many more outputs are expected, or 0 if the number is unknown."""
+        """Set the number of outputs that are still expected; 0 means that the number is unknown."""
         self._total = self._seen + more if more else 0
         self.saw(0)
 

@@ -1,4 +1,4 @@
-"""Deadlines, at which a program is killed, and at which an alarm signal ends a function call.
+"""Deadlines for calls: a program is killed, and a function call is ended by an alarm signal.
 
 Python runs the signal handler between two instructions of the main thread, so a deadline cannot end
 C code that never returns to Python.
@@ -21,9 +21,9 @@ exception.
 _OVER, _LEAST_SHARE, _LEAST = 1.05, 0.05, 0.5
 """Constants that determine when an audit with a time limit ends its calls.
 
-All calls end _OVER * time_limit seconds after the audit's start. Calls that start later may take
-max(_LEAST_SHARE * time_limit, _LEAST) seconds in total, so that an audit that is slightly late can
-still return a result.
+All calls end at most _OVER * time_limit seconds after the audit's start. Calls that start later may
+take max(_LEAST_SHARE * time_limit, _LEAST) seconds in total, so that an audit that is slightly late
+can still return a result.
 """
 
 
@@ -36,9 +36,9 @@ class Deadline:
     """A deadline for each call, and a deadline for all calls of an audit together.
 
     Attributes:
-        timeout: Maximum duration of one call, in seconds, or None.
-        end: Time at which all calls end, as a value of `time.monotonic`, or None.
-        least: Total number of seconds that calls after `end` may take.
+        timeout: Maximum duration of one call, in seconds, or None for no limit.
+        end: Time at which all calls end, as a value of `time.monotonic`, or None for no limit.
+        least: Number of seconds that all calls started after `end` may take in total.
     """
 
     timeout: float | None
@@ -63,7 +63,7 @@ class Deadline:
 
     @classmethod
     def of_workers(cls, timeout: float | None, time_limit: float | None) -> "Deadline | None":
-        """Return the deadline for calls in worker processes, whose clock is that of this process.
+        """Return the deadline for calls in worker processes, which share this process's clock.
 
         Raises:
             ValueError: If a timeout is set, but alarms are not available on this system.

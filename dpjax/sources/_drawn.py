@@ -56,7 +56,7 @@ class Drawn(Source):
         return self.mechanism
 
     def at(self, pairs: object) -> tuple[Mechanism, Pairs]:
-        """Return the mechanism, together with the pairs as arrays that the mechanism accepts.
+        """Return the mechanism, and the pairs converted to arrays that the mechanism accepts.
 
         If the mechanism is not built in, its outputs for the first database are validated.
 

@@ -16,20 +16,20 @@ from dpjax.sources.streams import DrawnStreams
 PILOT_NOTE = "The region is the range of a pilot's outputs."
 
 _LOST = 1e-6
-"""Largest share of a pilot's outputs that may lie outside the finite space, as a tolerance for
-rounding errors.
+"""Largest share of a pilot's outputs that may lie outside the finite space because of rounding
+errors.
 """
 
 
 class DrawnArrays:
-    """Draws for a batch of runs, for density estimates; see `dpjax.sources.Arrays`.
+    """Draws from which a batch of runs estimates densities; see `dpjax.sources.Arrays`.
 
     Args:
         mechanism: Mechanism to draw from.
         pairs: Stacked pairs of databases.
-        region: Region in the caller's form. If `region` is None, the region is a built-in
-            mechanism's standard region, a finite space as a whole, or otherwise the range of a
-            pilot's outputs.
+        region: Region in the caller's form. If `region` is None, the region is the standard region
+            of a built-in mechanism, the whole space if it is finite, or else the range of the pilot
+            outputs.
         key: Typed key for all runs.
 
     Raises:

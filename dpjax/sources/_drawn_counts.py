@@ -47,9 +47,7 @@ from dpjax.sources._source import Marked, Request, parts_note
 from dpjax.sources.streams import CONFIRM, SEARCH, SEARCH_AGAIN, DrawnStreams
 
 _STREAMED_FROM = 2**25
-"""Minimum number of draws for which the streamed layout, compilation included, is the faster
-one.
-"""
+"""Minimum number of draws for which the streamed layout is faster despite its compile time."""
 
 _FIRST_RUN = 0
 """Index of the run whose first draws determine the cells of all runs."""
@@ -66,7 +64,7 @@ _STREAMED_PAIRS = 2**12
 """Maximum number of pairs per compiled search. This maximum limits the memory of the search."""
 
 _SLOW_BLOCK = 0.01
-"""Time to draw a block, in seconds, above which threads on all cores draw blocks in parallel."""
+"""If drawing a block takes longer than this (in seconds), all cores draw blocks in parallel."""
 
 
 class OpenedDrawn:
@@ -181,7 +179,7 @@ class OpenedDrawn:
         return counts
 
     def _lay(self, pair: int) -> Laid:
-        """Return the cells of a pair, which the first call determines from draws of run 0."""
+        """Return a pair's cells; the first call determines the cells from draws of run 0."""
         if pair in self._laid:
             return self._laid[pair]
         # The pilot consists of whole blocks, or of all draws, so that the next draws begin with a
@@ -306,7 +304,7 @@ class OpenedDrawn:
         num_draws: int,
         first: int,
     ) -> Iterator[NDArray[np.int64]]:
-        """Count up to `num_draws` draws per stream in parts, and yield the counts of each part."""
+        """Yield counts of successive parts of all streams, up to `num_draws` draws per stream."""
         blocks, start = blocks_of(num_draws, self._block), first // self._block
         if len(self._request.runs) > 1 and not start:
             yield fetched(launch(blocks)).as_int()

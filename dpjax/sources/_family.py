@@ -21,7 +21,7 @@ from dpjax.sources._source import Source, Trust
 from dpjax.sources.libraries import LibraryMechanism, knows
 
 _MOST_MEMBERS = 48
-"""Maximum number of family members to try first, before parameters are varied at random."""
+"""Maximum number of family members that are tried before parameters are varied at random."""
 
 _PLAIN = (bool, int, float, str, type(None))
 
@@ -56,13 +56,13 @@ class _Interval(NamedTuple):
 
 @dataclass(frozen=True)
 class Family(Source):
-    """A family of mechanisms, in which an audit searches for the least private member.
+    """A family of mechanisms. An audit searches the family for its least private member.
 
     `dpjax.audit` first draws a few outputs from many members for many pairs. Then the audit
     continues with the members whose expected bounds exceed their claims the most, and finally
-    audits one member with fresh draws. The confidence level holds although the member is chosen,
-    because the final draws are fresh. If the function raises an exception for some parameters,
-    these parameters are skipped.
+    audits one member with fresh draws. The confidence level still holds because the final draws are
+    independent of the choice of the member. If the function raises an exception for some
+    parameters, these parameters are skipped.
 
     Attributes:
         make: Function that accepts the parameters as keyword arguments, and returns an object
@@ -73,7 +73,7 @@ class Family(Source):
 
     Raises:
         TypeError: If the function is not callable, or if `ranges` is empty or not a mapping.
-        ValueError: If a parameter has no value, or if an interval is empty.
+        ValueError: If a parameter's list of values is empty, or if an interval is empty.
     """
 
     make: Callable[..., object]
@@ -96,7 +96,7 @@ class Family(Source):
         return name_of_function(self.make)
 
     def refuses(self, method: str) -> str:
-        """Return the reason why a family cannot be audited as a whole, whatever the method is."""
+        """Return why no method can audit a family as a whole."""
         return (
             f"the family {self.name} cannot be audited as a whole: pass it to dpjax.audit or "
             "assert_private, which choose a member, or audit one of its members."
@@ -221,7 +221,7 @@ class Member(OnHost):
 
 
 def family_of(subject: object) -> Family | None:
-    """Return the subject if it is a family, and None otherwise."""
+    """Return the subject if the subject is a family, and None otherwise."""
     return subject if isinstance(subject, Family) else None
 
 

@@ -1,4 +1,4 @@
-"""Outputs in memory, which are validated, and then read in chunks as recordings are."""
+"""Outputs in memory, which are validated and then read in chunks, like recordings in files."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -38,7 +38,7 @@ class Chunked(Protocol):
 
     @property
     def origins(self) -> dict[object, str]:
-        """Map from the identifier of each origin of the outputs, such as a file, to its name.
+        """Map from identifiers to names of the outputs' origins, such as files.
 
         The recordings of the two sides must not share an origin.
         """
@@ -99,7 +99,7 @@ class Held:
 
 
 def held(name: str, outputs: object) -> Chunked:
-    """Convert an array or a list to a recording, and return a recording unchanged.
+    """Convert an array or a list to a recording; if a recording is passed, return it unchanged.
 
     Raises:
         TypeError: If the outputs are neither numbers nor labels.
@@ -138,7 +138,7 @@ def as_outputs(name: str, outputs: object) -> np.ndarray:
 
 
 def _rows_of_mixed(outputs: object) -> object:
-    """Return the rows of a data frame as dicts if any column has labels, else the outputs."""
+    """Return a data frame with labels as a list of dicts, one per row; else return `outputs`."""
     names, kinds = getattr(outputs, "columns", None), getattr(outputs, "dtypes", None)
     if names is None or kinds is None or len(names) < 2:
         return outputs
@@ -148,7 +148,7 @@ def _rows_of_mixed(outputs: object) -> object:
 
 
 def _array(outputs: object) -> np.ndarray:
-    """Convert outputs to an array without making different outputs equal."""
+    """Convert outputs to an array in such a way that different outputs remain different."""
     if not isinstance(outputs, list | tuple):
         if (labels := _by_codes(outputs)) is not None:
             return labels
@@ -169,7 +169,7 @@ def _array(outputs: object) -> np.ndarray:
 
 
 def _by_codes(outputs: Any) -> np.ndarray | None:
-    """Convert an Arrow or pandas column of strings to labels by way of a dictionary encoding.
+    """Convert an Arrow or pandas column of strings to labels, using a dictionary encoding.
 
     Returns:
         Labels [n], or None if the outputs are not a column of strings or if an entry is missing.

@@ -136,7 +136,7 @@ class HostMechanism(OnHost):
 
     @property
     def replayable(self) -> bool:
-        """Whether dpjax provides the seed of the function."""
+        """Whether dpjax provides the function's seed."""
         return seed_argument(self.function) is not None
 
     def to_plain(self) -> JsonObject | None:

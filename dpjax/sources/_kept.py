@@ -18,7 +18,7 @@ class _Stream(NamedTuple):
 
 
 class Kept:
-    """The first outputs on each side of each pair, up to a maximum number per side.
+    """Storage for the first outputs on each side of each pair, up to a maximum number per side.
 
     Args:
         encoder: Encoder that numbers the labels of the outputs.
@@ -34,7 +34,7 @@ class Kept:
         return self._stream(pair, side).number
 
     def add(self, pair: int, side: int, batch: Outputs, first: int) -> None:
-        """Keep a batch that starts with output number `first` if all earlier outputs are kept."""
+        """Keep a batch, whose first output has number `first`, if all earlier outputs are kept."""
         batches, number = self._stream(pair, side)
         if number != first or number >= self._most:
             return
@@ -72,7 +72,7 @@ class Kept:
         return {"encoder": encoder, "streams": streams}
 
     def restore(self, plain: JsonObject) -> None:
-        """Restore the outputs, before any draw, from the values that `to_plain` returned.
+        """Restore the outputs from the values that `to_plain` returned; call this before any draw.
 
         Raises:
             ValueError: If the values are damaged.

@@ -1,4 +1,4 @@
-"""Refusal of outputs in which hardly any label occurs twice."""
+"""Refusal of outputs if hardly any label occurs twice."""
 
 from collections.abc import Sequence
 
@@ -23,7 +23,7 @@ def refuse_labels_alone(
     Args:
         pilots: Pilot outputs of both sides.
         encoder: Encoder that numbered the labels of the pilots.
-        names: Plural noun for the outputs, for messages.
+        names: Plural noun that messages use for the outputs.
         num_outputs: Total number of outputs; None if the pilots contain all outputs.
 
     Raises:
@@ -43,7 +43,7 @@ def refuse_alone(counts: np.ndarray, names: str, num_outputs: int, example: str)
 
     Args:
         counts: Count of each outcome on both sides together, [k].
-        names: Plural noun for the outputs, for messages.
+        names: Plural noun that messages use for the outputs.
         num_outputs: Total number of outputs.
         example: One of the outcomes.
     """

@@ -76,10 +76,10 @@ def ends_of(stops: NDArray[np.int64], size: int) -> NDArray[np.int32]:
 
 
 def stream_words(words: np.ndarray, run: int, num_pairs: int) -> NDArray[np.uint32]:
-    """Return the key words of all streams in a run, uint32 [pairs, 2 sides, stages, 2].
+    """Return the keys of all streams in a run, two words each, uint32 [pairs, 2 sides, stages, 2].
 
     Args:
-        words: Key words of the batch of runs, uint32 [2].
+        words: The key of the batch of runs, as two words, uint32 [2].
         run: Index of the run.
         num_pairs: Number of pairs.
     """
@@ -112,7 +112,7 @@ def first_draws(
 
     Args:
         mechanism: Pytree with `sample(key, database, num_samples)`.
-        words: Key words of the stream, uint32 [2].
+        words: The key of the stream, as two words, uint32 [2].
         database: A single database.
         num_draws: Number of draws, at least 1.
         size: Number of draws in a block.
@@ -144,8 +144,8 @@ def sample_blocks(
 
     Args:
         mechanism: Pytree with `sample(key, database, num_samples)`.
-        words: Key words of each block, uint32 [most, 2].
-        number: Number of blocks to draw, int32. All further blocks of the result are zeros.
+        words: Keys of the blocks, two words each, uint32 [most, 2].
+        number: Number of blocks to draw, int32. The remaining blocks of the result are zeros.
         database: A single database.
         size: Number of draws in a block.
     """
@@ -168,7 +168,7 @@ def draws_of_pairs(
 
     Args:
         mechanism: Pytree with `sample(key, database, num_samples)`.
-        words: Key words of each block, uint32 [pairs, blocks, 2].
+        words: Keys of the blocks, two words each, uint32 [pairs, blocks, 2].
         databases: Stacked databases, [pairs, ...].
         size: Number of draws in a block.
         at_once: Maximum number of pairs. Calls with the same maximum share one compiled program.
@@ -195,8 +195,8 @@ def sample_pairs(
 
     Args:
         mechanism: Pytree with `sample(key, database, num_samples)`.
-        words: Key words of each block, uint32 [most, blocks, 2].
-        number: Number of pairs to draw for, int32. All further blocks of the result are zeros.
+        words: Keys of the blocks, two words each, uint32 [most, blocks, 2].
+        number: Number of pairs to draw for, int32. The remaining blocks of the result are zeros.
         databases: Stacked databases, [most, ...].
         size: Number of draws in a block.
     """
@@ -225,16 +225,16 @@ def search_counts_runs(
     *,
     execution: Execution,
 ) -> WideCount:
-    """Count, for one search round, the draws in each cell on both sides of the searched pairs.
+    """For one search round, count the draws in each cell on both sides of each searched pair.
 
     Args:
         streams: Streams of all runs.
-        cells: Lookup table of the partitions, stacked over the pairs.
+        cells: Lookup tables of the partitions, one per pair, stacked along the first axis.
         stage: Stage of the round, int32.
         num_samples: Number of draws per side of each pair, as `Blocks`.
-        runs: Two arrays. The first array contains the index of each run, int32 [runs], which is
-            folded into the run's key. The second array contains the indices of the pairs that each
-            run searches, int32 [runs, searched].
+        runs: Two arrays. The first array, int32 [runs], contains each run's index, which is folded
+            into the run's key. The second array, int32 [runs, searched], contains the indices of
+            the pairs that each run searches.
         execution: Execution options; these never change the counts.
 
     Returns:
@@ -265,11 +265,11 @@ def confirm_counts_runs(
     num_marks: int,
     execution: Execution,
 ) -> WideCount:
-    """Count the confirmation draws of one pair per run by the mark of each draw's cell.
+    """For each run, count the confirmation draws of one pair by the marks of their cells.
 
     Args:
         streams: Streams of all runs.
-        cells: Lookup table of the partitions, stacked over the pairs.
+        cells: Lookup tables of the partitions, one per pair, stacked along the first axis.
         num_confirm: Number of draws in the longest stream, as `Blocks`.
         runs: Four arrays: each run's index, int32 [runs]; the index of each run's pair, int32
             [runs]; the result of `ends_of` for each run's two streams, int32 [runs, 2 sides, 2];
@@ -310,14 +310,14 @@ def _counts(
     cells: Lookup,
     marked: tuple[Array, int] | None,
 ) -> WideCount:
-    """Count each side's draws, either by mark or by half and cell, [2 sides, categories].
+    """Count the draws on each side by mark, or by half and cell; return [2 sides, categories].
 
     Args:
         streams: Streams of one run.
         pair: Index of the pair.
         stage: Stage of the run.
         num_draws: Number of draws per side, as `Blocks`.
-        cells: Partitions, stacked over the pairs.
+        cells: Lookup tables of the partitions, one per pair, stacked along the first axis.
         marked: Mark of each cell, and number of marks, if draws are to be counted by mark. If
             `marked` is None, draws are counted by half and cell.
     """

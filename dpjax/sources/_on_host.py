@@ -37,18 +37,20 @@ from dpjax.sources._watched import Watched
 from dpjax.sources.streams import CONFIRM, MEASURE, SEARCH, SEARCH_AGAIN
 
 _RESTARTED, _FEWEST_RESTARTED, _RESTART_SHARE = 100, 20, 0.02
-"""Limits on the comparison of two new runs of a mechanism: maximum and minimum number of outputs
-per side of each run, and maximum share of the time limit.
+"""Limits for comparing two new runs of a mechanism: maximum and minimum number of outputs per side
+in each run, and maximum share of the time limit.
 """
 
 _LEAST_TIME = 1e-3
-"""Minimum remaining time, in seconds, even if earlier steps have used up the whole time limit."""
+"""Minimum time, in seconds, that remains even after earlier steps used up the whole time limit."""
 
 _CUT = 1000
 """Maximum number of outputs per batch if each output needs its own call."""
 
 _EVERY = 2**31 - 1
-"""Maximum number of kept outputs if all are kept. No audit draws this many outputs."""
+"""Maximum number of outputs to keep in audits that keep every output. No audit draws this many
+outputs.
+"""
 
 _OPTIONS = ("batched", "batch_size", "special", "bits", "time_limit", "timeout")
 
@@ -63,7 +65,7 @@ class OnHost(Source):
             size.
         batch_size: Number of outputs per call.
         workers: Number of simultaneous calls, or 0 for calls in this process.
-        time_limit: Maximum time, in seconds, that an audit spends on drawing, or None.
+        time_limit: Maximum time, in seconds, that an audit spends on drawing, or None for no limit.
     """
 
     repeatable: ClassVar[bool] = True
@@ -94,8 +96,8 @@ class OnHost(Source):
             count: Maximum number of outputs per database.
 
         Returns:
-            A plural noun by which messages name the runs, and the raw outputs of both runs. None if
-            the mechanism cannot be started again.
+            A plural noun that messages use for the runs, and the raw outputs of both runs. The
+            result is None if the mechanism cannot be started again.
         """
         return None
 
@@ -103,8 +105,8 @@ class OnHost(Source):
         """Return a context manager whose value is a `Draw`, which yields batches of raw outputs.
 
         If each output needs its own call and the span has a `cut`, a batch has at most `cut`
-        outputs. The outputs depend only on the database, the indices of the outputs and the seed
-        words.
+        outputs. The outputs depend only on the database, the indices of the outputs and the span's
+        `words`.
         """
         raise NotImplementedError
 
@@ -225,7 +227,7 @@ class _OpenedOnHost:
         return quota
 
     def _plan_confirm(self) -> None:
-        """Plan a confirmation set that is as large as requested or as the time limit allows."""
+        """Plan a confirmation set of the requested size, or a smaller one if time is short."""
         if self._pace is None:
             return
         wanted = self._rounds.num_confirm
@@ -316,7 +318,7 @@ class _OpenedOnHost:
         return self._kept.to_plain()
 
     def _sequence(self, pair: int, side: int, start: int, stop: int) -> Iterator[Outputs]:
-        """Yield one side's outputs start, ..., stop - 1, where number 0 is the first search output.
+        """Yield one side's outputs start, ..., stop - 1; output 0 is the first search output.
 
         Kept outputs are not drawn again. The requested outputs must all belong to the search set,
         or all to the confirmation set.

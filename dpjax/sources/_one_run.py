@@ -171,7 +171,7 @@ def _refuse_unfair(included: NDArray[np.bool_], known: bool) -> None:
 
     Raises:
         ValueError: If the number of included canaries is too far from one half of all canaries, or
-            if it is exactly one half and `known` is False.
+            if exactly one half of the canaries were included and `known` is False.
     """
     number, inside = len(included), int(included.sum())
     if abs(inside - number / 2) > _DEVIATIONS * math.sqrt(number) / 2:

@@ -1,4 +1,4 @@
-"""Numbering of recorded outcomes, and the decision whether outputs are outcomes or reals."""
+"""Numbering of recorded outcomes, and the decision whether outputs are discrete or real."""
 
 import numpy as np
 
@@ -10,10 +10,10 @@ MIN_REAL = 200
 """Minimum number of samples per side for a density estimate."""
 
 _ATOM_SHARE = 0.05
-"""Share of a side's outputs that must have a value for the value to be an atom."""
+"""A value can be an atom only if at least this share of a side's outputs equal the value."""
 
 _SEEN = 20
-"""Minimum count of an outcome in the search set for a reliable ratio of its two probabilities."""
+"""Minimum count, in the search set, at which an outcome's probability ratio is reliable."""
 
 _STEPS = 3
 """Minimum bandwidth for which integers are smoothed, in multiples of the integers' spacing."""
@@ -116,7 +116,7 @@ def most_often(num_outputs: int) -> float:
 
 
 def _stands_out(side: np.ndarray, step: int) -> bool:
-    """Return whether some value is far more frequent than its three neighbors on either side."""
+    """Return whether some value is far more frequent than the values within three steps of it."""
     values, counts = np.unique(side.astype(float), return_counts=True)
     if counts.max() > most_often(len(side)):
         return True
@@ -129,7 +129,7 @@ def _stands_out(side: np.ndarray, step: int) -> bool:
 
 
 def in_one_type(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Convert signed and unsigned integers to one dtype for both sides; keep all other outputs.
+    """Convert the integers of both sides to one dtype; return all other outputs unchanged.
 
     Raises:
         ValueError: If no 64-bit dtype can represent all integers.

@@ -72,7 +72,7 @@ class AnyPairs(NamedTuple):
             )
 
     def equal_notes(self) -> list[str]:
-        """Return a note for each pair of equal databases, because no output can tell them apart."""
+        """Return a note for each pair whose databases are equal and therefore indistinguishable."""
         return [
             f"database and neighbor are equal in {label}, so nothing could be found there."
             for label, database, neighbor in zip(self.labels, *self.sides, strict=True)

@@ -22,8 +22,8 @@ from dpjax.sources._learned import Promise, lay_best
 from dpjax.sources.streams import SEARCH
 
 MANY_PAIRS = 512
-"""Minimum number of pairs for which several pairs share each compiled call. With fewer pairs, the
-additional compilation would take longer than it saves.
+"""If there are at least this many pairs, each compiled call draws for several of them. For fewer
+pairs, compiling an additional program would take longer than it saves.
 """
 
 
@@ -81,12 +81,12 @@ class Laid:
 
 
 class Pilots:
-    """First search draws for each pair, where one call draws for as many pairs as possible.
+    """First search draws for each pair; each call draws for as many pairs as possible.
 
     Args:
         mechanism: Mechanism that draws.
         pairs: Stacked pairs.
-        streams: Key words of all streams in a run, uint32 [pairs, 2 sides, stages, 2].
+        streams: Keys of all streams in a run, two words each, uint32 [pairs, 2 sides, stages, 2].
         num_draws: Number of draws per side of each pair.
         block: Number of draws in a block.
         width: Dimension of a draw.
@@ -131,7 +131,7 @@ def options_of(space: OutputSpace, region: Region | None) -> JsonObject:
 
     Args:
         space: Space of the outputs.
-        region: Region whose boundaries must be boundaries of cells, or None.
+        region: Region whose boundaries must be boundaries of cells, or None for no region.
     """
     return {
         "outcomes": space.size if isinstance(space, FiniteSpace) else None,

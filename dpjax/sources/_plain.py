@@ -9,7 +9,7 @@ from dpjax.core.validate import check_names
 from dpjax.sources.readers._recording import Recording
 
 WHERE = "the recipe's subject"
-"""Name by which error messages about unknown options refer to the table of options."""
+"""Name of the table of options, for error messages about unknown options."""
 
 _OF_MACHINE = "workers"
 """Name of the option that recipes omit because it only affects a source's speed."""
@@ -35,7 +35,7 @@ def known_options(kind: type, options: JsonObject) -> JsonObject:
 
 
 def _options_of(kind: type) -> JsonObject:
-    """Return the defaults of a class's options, where each field with a default is an option."""
+    """Return a class's options with their defaults; each field that has a default is an option."""
     assert is_dataclass(kind)
     return {
         f.name: f.default
@@ -45,7 +45,7 @@ def _options_of(kind: type) -> JsonObject:
 
 
 def files_of(side: object) -> list[object] | None:
-    """Return a recording's files and column as JSON values, or None for outputs in memory."""
+    """Return a recording's files and column as JSON values, or None if it is held in memory."""
     if not isinstance(side, Recording):
         return None
     return [[str(path) for path in side.paths], side.column]

@@ -136,7 +136,7 @@ class Programs:
         Args:
             words: Program and its arguments.
             num_lines: Expected number of lines. The program is killed if it prints more lines.
-            timeout: Maximum duration, in seconds, or None.
+            timeout: Maximum duration, in seconds, or None for no limit.
 
         Raises:
             OSError: If the program cannot be started.
@@ -207,7 +207,8 @@ def _read(
 
     def read() -> None:
         nonlocal size
-        # Read at most one line more than expected, which shows that there are too many.
+        # Read at most one line more than expected; an additional line shows that there are too
+        # many.
         while len(raw) <= num_lines and size <= most and (line := pipe.readline(most - size + 1)):
             raw.append(line)
             size += len(line)

@@ -40,7 +40,7 @@ class Recorded(Source):
             only frequent numbers are outcomes.
         bits: "lowest" or a number k of bits, to observe low bits of floats in addition to their
             values, as in `dpjax.HostMechanism`.
-        search_fraction: Share of the outputs, below one half, that form the search set.
+        search_fraction: Fraction of the outputs to use as the search set; must be below one half.
         blocks: Length of a block of successive outputs of a Markov chain, or None for independent
             outputs. Outputs within a block may depend on each other. Blocks must be so long that
             outputs chosen at random from different blocks are independent. The audit counts one

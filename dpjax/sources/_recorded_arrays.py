@@ -81,7 +81,7 @@ class RecordedArrays:
         return as_region(self._shifted(region), self.space)
 
     def _shifted(self, region: Any) -> RegionLike:
-        """Subtract the origin from a region that is a box or (low, high); keep other regions."""
+        """Subtract the origin from a box or from (low, high); return any other region unchanged."""
         ends, num_points = region, 0
         if isinstance(region, Box):
             ends, num_points = (region.low, region.high), region.num_points
@@ -129,7 +129,7 @@ def recorded_arrays(
 
     Args:
         recorded: Outputs in memory.
-        region: Region in the caller's form, or None.
+        region: Region in the caller's form, or None for the default region.
         key: Typed key of the audit.
         smoothing: None to leave integers unsmoothed. Otherwise, a function that returns the
             bandwidth for integer outputs with a wide range.
@@ -265,6 +265,6 @@ def _check_reals(x: np.ndarray, y: np.ndarray) -> None:
 
 
 def _interval(low: float, high: float) -> str:
-    """Format an interval, with ends that are rounded by less than a hundredth of its width."""
+    """Format an interval; rounding changes each end by less than a hundredth of the width."""
     digits = max(4 + math.floor(math.log10(max(abs(low), abs(high)) / (high - low))), 6)
     return f"[{low:.{digits}g}, {high:.{digits}g}]"

@@ -130,7 +130,7 @@ def weighed(notes: Sequence[str], source: Sides) -> Sequence[str]:
 
 
 def notes_of_new_draws(names: Sequence[str], values: Sequence[SideValues]) -> list[str]:
-    """Raise an error if draws are shared or copied, and return notes on possible resamples.
+    """Raise an error if draws are shared or copied; return notes on outputs that may be resampled.
 
     Args:
         names: Names of both sides.
@@ -175,7 +175,7 @@ def refuse_two_kinds(names: Sequence[str], raw: Sequence[np.ndarray]) -> None:
 
 
 def kind_of(outputs: np.ndarray) -> str | None:
-    """Describe the outputs' kind in words, or return None if they are objects but not strings."""
+    """Describe the kind of the outputs in words; return None for objects other than strings."""
     if outputs.dtype.kind == "O" and not all(isinstance(output, str) for output in outputs):
         return None
     if outputs.dtype.kind in "USO":

@@ -27,7 +27,7 @@ _ORDERED = 2**18
 """Number of first outputs per side whose order is tested for independence."""
 
 _PLANNED = 2**16
-"""Number of confirmation samples per side that is assumed when cells are chosen. This number is
+"""Assumed number of confirmation samples per side when the cells are chosen. This number is
 constant, so the cells do not depend on the length of the recordings.
 """
 
@@ -84,7 +84,7 @@ class _Side:
         return np.concatenate(kept)
 
     def read(self, start: int, number: int) -> Iterator[np.ndarray]:
-        """Yield outputs start, ..., start + number - 1, where later calls need a larger `start`."""
+        """Yield outputs start, ..., start + number - 1; each call must start after the last one."""
         while self._place < start + number:
             if self._left is None or not len(self._left):
                 self._left = next(self._chunks)

@@ -1,4 +1,4 @@
-"""Detection of repeated noise: two runs on one database return the same sequence of outputs.
+"""Detection of repeated noise: two runs on one database that return the same output sequence.
 
 Let a run consist of n independent draws from a distribution Q. For every Q, the probability of the
 outputs x_1, ..., x_n is at most prod f(x_i), where f(x) is the share of these n outputs that equal
@@ -23,7 +23,7 @@ class Repeats(ValueError):
 
     Args:
         name: Name of the source, for display.
-        counted: Evidence of the repetition.
+        counted: Evidence for the repetition.
         pairs: Pair of databases on which the repetition occurred.
         side: Side on which the repetition occurred: 0 for the database, 1 for the neighbor.
         settings: Options of the source that affect the result.

@@ -18,7 +18,7 @@ class _Hash(Protocol):
 
 
 def numbers_of_databases(pairs: AnyPairs) -> NDArray[np.int64]:
-    """Return an ID of each database and each neighbor, int64 [pairs, 2 sides].
+    """Return an ID for each database and each neighbor, int64 [pairs, 2 sides].
 
     Equal databases have equal IDs. Arrays, numbers, strings, lists, tuples and dicts are equal if
     their contents and types are equal. Other objects are equal only to themselves.

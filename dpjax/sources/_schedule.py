@@ -22,9 +22,10 @@ class Span(NamedTuple):
 
     Attributes:
         outputs: Indices of the outputs.
-        words: Seed words from which the seeds of the batches are derived.
-        saw: Function to call with the number of outputs in each batch, as a report of progress.
-        cut: Maximum number of outputs per batch if each output has its own seed, or None.
+        words: Integers from which the seeds of all batches are derived.
+        saw: Function that is called with the number of outputs in each batch to report progress.
+        cut: If each output has its own seed, maximum number of outputs per batch, or None for no
+            maximum.
         done: Number of outputs, from the start of the range, that are already known and need not be
             drawn again. The number must be 0 unless each output has its own seed.
     """
@@ -40,8 +41,8 @@ Draw = Callable[[object, Span], Iterator[Raw]]
 """Function (database, span) -> iterator over batches of raw outputs."""
 
 Restarted = tuple[str, list[list[Raw]]]
-"""Two new runs of a mechanism: a plural noun by which messages refer to the runs (such as
-"processes"), and the raw outputs as lists [2 runs][2 sides].
+"""Two new runs of a mechanism: a plural noun that messages use for the runs (such as "processes"),
+and the raw outputs as lists [2 runs][2 sides].
 """
 
 
@@ -49,7 +50,7 @@ def seed_of_batch(words: tuple[int, ...], batch: int) -> int:
     """Return a seed below 2^63 for one batch; the seed does not depend on the number of workers.
 
     Args:
-        words: Seed words that specify the audit, the pair, the side and the stage.
+        words: Integers that identify the audit, the pair, the side and the stage.
         batch: Index of the batch.
 
     Returns:
@@ -67,7 +68,7 @@ def in_order(
     Args:
         call: Function to call for each task. The function must be picklable if the executor uses
             processes.
-        tasks: Arguments of each call.
+        tasks: Arguments, one tuple per call.
         executor: Executor that runs the calls, or None to run the calls in this thread.
         ahead: Maximum number of tasks that are submitted at a time. The maximum limits the memory
             for results.
@@ -101,8 +102,8 @@ def seeds_of_calls(
     """Divide outputs into batches, and yield the size and the seeds of each batch.
 
     Args:
-        span: Outputs to draw. If the span does not begin at a multiple of `batch_size`, it uses a
-            sequence of seeds of its own.
+        span: Outputs to draw. A span that does not begin at a multiple of `batch_size` uses a
+            separate sequence of seeds.
         batch_size: Number of outputs per batch.
         batched: Whether each batch is drawn by one call with one seed. If False, each output has
             its own seed, and the seeds do not depend on `span.cut`.

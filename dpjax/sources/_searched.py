@@ -23,7 +23,7 @@ def notes_of_search(
 
 
 def _lost_outcomes(found: Sequence[Search], space: OutputSpace) -> list[str]:
-    """Return a note on the share of outputs outside a finite space, if there are any."""
+    """If any outputs lie outside a finite space, return a note that states their share."""
     if not isinstance(space, FiniteSpace):
         return []
     share = 0.0

@@ -7,9 +7,9 @@ distribution (Wald and Wolfowitz). The number of runs has the same distribution 
 reordering, in particular after one that makes outputs at distance k adjacent. If the number of runs
 is very small after this reordering, outputs at distance k depend on each other.
 
-If outputs can be ranked, the second statistic is the sum of the products of two ranks at distance
-k. Its mean and its variance over all orders are known. This sum can reveal a weak dependence that
-the number of runs does not reveal.
+If outputs can be ranked, there is a second statistic: the sum, over all pairs of outputs at
+distance k, of the product of their ranks. The mean and the variance of this sum over all orders are
+known. This sum can reveal a weak dependence that the number of runs does not reveal.
 
 References:
     Wald, Wolfowitz (1940), "On a test whether two samples are from the same population"; (1943),
@@ -91,14 +91,14 @@ def notes_of_order(
 
 
 def effective_size(correlation: np.ndarray, size: int) -> int:
-    """Return the number of independent outputs that would estimate a probability as precisely.
+    """Return the effective sample size, that is, the equivalent number of independent outputs.
 
     Args:
         correlation: Autocorrelation of the outputs at each distance 0, 1, ..., float [distances].
         size: Number of outputs.
     """
     # Sum correlations in pairs of adjacent distances, up to the first pair that is not positive. In
-    # a reversible chain, the true sums of pairs are positive, so all further sums are noise.
+    # a reversible chain, the true sums of pairs are positive, so all later sums are noise.
     pairs = correlation[: correlation.size // 2 * 2].reshape(-1, 2).sum(axis=1)
     last = int(np.argmax(pairs <= 0)) if np.any(pairs <= 0) else pairs.size
     return max(int(size / max(2 * pairs[:last].sum() - 1, 1.0)), 1)
@@ -138,7 +138,7 @@ def _num_runs(happened: np.ndarray) -> int:
 
 
 def _chances_of_runs(happened: np.ndarray, distances: list[int]) -> list[float]:
-    """Return a p-value for each distance k, based on the number of runs in every k-th output."""
+    """Return a p-value for each distance k, from the number of runs among outputs at distance k."""
     asked, chances = dict[int, tuple[int, int, int]](), dict.fromkeys(distances, 1.0)
     for distance in distances:
         size = happened.size // distance * distance

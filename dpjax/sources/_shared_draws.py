@@ -4,17 +4,17 @@ A bound on the ratio of two probabilities assumes that the outputs on the two si
 If both sides contain the same outputs, every mechanism looks private. Shared outputs are detected
 in two ways.
 
-Values: consider a value that occurs c times on both sides together, where c is even. For all pairs
-of distributions, the probability that it occurs equally often on both sides is at most h(c) = C(c,
-c/2) / 2^c. Fix some s > h(c). Each value with an even count c contributes the factor s / h(c) if
-its counts on the two sides are equal, and the factor (1 - s) / (1 - h(c)) otherwise. Suppose that
-the sides are independent and that the counts of different values are independent. Then the expected
-product of all factors is at most 1. Therefore the product is rarely large (by Markov's inequality,
-or at any time by Ville's inequality). In fact, the counts of different values are dependent,
-because they add up to the numbers n and m of outputs on the two sides. This dependence increases
-probabilities by a factor of at most n + m + 1, which is the number of possible totals (Darroch).
-For example, a real that occurs once on each side has h = 1/2. This test does not depend on the
-order of the outputs.
+Values: consider a value that occurs c times on both sides together, where c is even. Whatever the
+two distributions are, the probability that this value occurs equally often on both sides is at most
+h(c) = C(c, c/2) / 2^c. Fix some s > h(c). Each value with an even count c contributes the factor s
+/ h(c) if its counts on the two sides are equal, and the factor (1 - s) / (1 - h(c)) otherwise.
+Suppose that the sides are independent and that the counts of different values are independent. Then
+the expected product of all factors is at most 1. Therefore the product is rarely large (by Markov's
+inequality, or at any time by Ville's inequality). In fact, the counts of different values are
+dependent, because they add up to the numbers n and m of outputs on the two sides. This dependence
+increases probabilities by a factor of at most n + m + 1, which is the number of possible totals
+(Darroch). For example, a real that occurs once on each side has h = 1/2. This test does not depend
+on the order of the outputs.
 
 Order: if a long sequence of outcomes occurs on both sides, it was almost certainly shared, even if
 there are few distinct outcomes. If a long sequence of ranks occurs on both sides, the outputs were
@@ -87,7 +87,7 @@ def refuse_shared_draws(x: SideValues, y: SideValues) -> None:
 
 
 def _same_ranks(x: np.ndarray, y: np.ndarray) -> int:
-    """Return the number of first outputs, or 0 if their ranks differ or may agree by chance.
+    """Return how many outputs were compared, or 0 if their ranks differ or may agree by chance.
 
     Args:
         x: First outputs from the database, [m].

@@ -14,7 +14,7 @@ recurs with a probability of at most e^-60, or about e^-30 if batches are sorted
 """
 
 _SHARES = (0.1, 0.4, 0.9, 0.999)
-"""Values of s in `log_evidence`, as fractions of the distance from h to 1."""
+"""Values of s in `log_evidence`, given as fractions of the way from h to 1."""
 
 _ONCE = 32
 """A sequence is assumed not to recur by chance if at least this number of values occur only once in
@@ -30,8 +30,8 @@ order.
 """
 
 _BEGINNINGS = (64, 128, 256, 512)
-"""Lengths of a side's beginning, in outputs. Later outputs are searched for a repetition of the
-beginning with the smallest of these lengths that is too long to recur by chance.
+"""Lengths of a side's beginning, in outputs. The shortest beginning that is too long to recur by
+chance is chosen, and later outputs are searched for a repetition of this beginning.
 """
 
 _RANKED = 512
@@ -40,11 +40,11 @@ _RANKED = 512
 _ROWS = 2**18
 
 _KNOWN = 2**17
-"""Maximum number of strings whose digests are kept for later outputs."""
+"""Maximum number of strings whose digests are stored for reuse."""
 
 
 class SideValues:
-    """Counts of one side's values, restricted in constant memory to the smallest hashes.
+    """Counts of those values of one side that have the smallest hashes, in constant memory.
 
     Values are selected by their hashes alone, so both sides count the same values.
 
@@ -124,10 +124,10 @@ def log_evidence(chance: np.ndarray, happened: np.ndarray) -> float:
 
     An example of a coincidence is that a value occurs equally often on both sides. The assumption
     is that each of n possible coincidences has a probability of at most h. Fix some s > h. The
-    evidence is a product of n factors. The factor for a coincidence is s / h if it happened, and (1
-    - s) / (1 - h) if it did not happen. Under the assumption, the expected product is at most 1, so
-    the product is rarely large (Ville's inequality). The result is the log of the largest product
-    for several values of s, minus the log of the number of these values.
+    evidence is a product of n factors. The factor for a coincidence is s / h if the coincidence
+    happened. Otherwise, the factor is (1 - s) / (1 - h). Under the assumption, the expected product
+    is at most 1, so the product is rarely large (Ville's inequality). The result is the log of the
+    largest product for several values of s, minus the log of the number of these values.
 
     Args:
         chance: Maximum probability h of each coincidence, [n], below 1.

@@ -19,7 +19,7 @@ from dpjax.sources._rounds import Rounds
 from dpjax.sources.streams import Streams
 
 ONE_RUN: NDArray[np.int32] = np.zeros(1, np.int32)
-"""Run indices for an audit outside a sweep, which consists of one run with the index 0."""
+"""Run indices for an audit outside a sweep. Such an audit consists of a single run with index 0."""
 
 Promise = Callable[[Partition, NDArray[np.int64], int, int], float]
 """Function (partition, counts, num_confirm, num_partitions) -> expected bound. The counts have
@@ -49,8 +49,8 @@ class Request:
             arrive, and recorded outputs are counted in order instead of being split at random.
         each: Whether every output is expensive. If True, progress is reported after each output,
             and every output is kept.
-        held: First outputs of the earlier audit that this audit continues, from
-            `OpenedInTurn.held`; or None.
+        held: First outputs, from `OpenedInTurn.held`, of the earlier audit that this audit
+            continues; or None if there is no earlier audit.
         seconds: Maximum time, in seconds, that a host source spends on search draws for each side
             of each pair. If `seconds` is not None, the source's own time limit is ignored.
     """
@@ -70,15 +70,15 @@ class Request:
 
 
 class Marked(NamedTuple):
-    """A request to count fresh outputs by mark, with a mark for each cell.
+    """A request to count fresh outputs by the marks of their cells.
 
     Attributes:
         pairs: Index of the pair of each run, int64 [runs].
         marks: Mark of each cell, int64 [runs, cells]. Cells with the same mark are counted
             together.
         num_marks: Number of marks. Every mark is in [0, num_marks).
-        first: Index of the first fresh output to count, which is a multiple of the block size in
-            the streamed layout.
+        first: Index of the first fresh output to count. In the streamed layout, this index is a
+            multiple of the block size.
         size: Number of outputs to count per side. If `size` is None, all outputs from `first` up to
             `Opened.num_confirm` are counted.
         sides: Numbers of outputs to count from the database and from its neighbor, int64 [runs, 2].
@@ -118,9 +118,10 @@ class Opened(AtPairs, Protocol):
 
     Attributes:
         tally: Counts and progress of the audit so far.
-        num_confirm: Number N of fresh samples per side. With a time limit, N may become smaller
-            than requested during the search.
-        shares: Whether the two sides may have different numbers of fresh outputs, whose sum is 2 N.
+        num_confirm: Number N of fresh samples per side. If there is a time limit, the search may
+            reduce N below the requested number.
+        shares: Whether the numbers of fresh outputs on the two sides may differ. In any case, the
+            two numbers add up to 2 N.
         region: Region in words.
     """
 
@@ -190,10 +191,9 @@ class OpenedInTurn(Opened, Protocol):
 
     @property
     def held(self) -> JsonObject | None:
-        """The first outputs as JSON values, which an audit needs to continue this audit.
+        """The first outputs as JSON values, which an audit needs if it continues this audit.
 
-        The value is None if an audit that continues this audit can draw or read the first outputs
-        again.
+        The value is None if the later audit can draw or read the first outputs again.
         """
         ...
 
@@ -235,7 +235,7 @@ class Arrays(AtPairs, Protocol):
 
 
 class Smoothing(Protocol):
-    """Function that returns the bandwidth with which integers are smoothed in the confirmation."""
+    """Function that returns the bandwidth for smoothing integers in the confirmation."""
 
     def __call__(self, pilots: Sequence[NDArray[np.float64]], num_confirm: int) -> float:
         """Return the bandwidth.
@@ -263,8 +263,8 @@ class Source:
     """Base class for the subjects of audits, which provide outputs for pairs of databases.
 
     Attributes:
-        kind: Name of the class in recipes. If the class sets `asked`, `kind` is also its name on
-            the command line.
+        kind: Name of the class in recipes. If the class sets `asked`, `kind` is also the source's
+            name on the command line.
         asked: Help text and metavar of the command-line option that names the source. The help text
             is "" if there is no option.
         takes_pairs: Whether an audit of the source accepts pairs of databases from the caller.
@@ -272,8 +272,9 @@ class Source:
             estimated.
         has_canaries: Whether the source provides scores of canaries from one run instead of
             outputs.
-        repeatable: Whether a further run draws new outputs. A sweep requires this.
-        side_by_side: Whether many runs are computed in parallel; if False, one after another.
+        repeatable: Whether another run draws new outputs. A sweep requires a repeatable source.
+        side_by_side: Whether many runs are computed in parallel; if False, the runs are computed
+            one after another.
         stacks_pairs: Whether the databases of all pairs are stacked into arrays.
         usual_method: Name of the default method.
         counts_again: Whether an audit that continues an earlier audit counts the outputs of the
@@ -294,7 +295,7 @@ class Source:
 
     @property
     def one_by_one(self) -> bool:
-        """Whether each output needs its own call. If True, drawing may be slow."""
+        """Whether each output needs a separate call, so that drawing may be slow."""
         return False
 
     @property
@@ -341,7 +342,7 @@ class Source:
 
         Args:
             pairs: Pairs in the caller's form.
-            region: Region in the caller's form, or None.
+            region: Region in the caller's form, or None for the default region.
             key: Typed key for all runs.
             smoothing: None to leave integers unsmoothed. Otherwise, a function that returns the
                 bandwidth for integer outputs with a wide range.
@@ -354,7 +355,7 @@ class Source:
         """Return the scores of canaries, float64 [n], and whether each was included, bool [n].
 
         Args:
-            words: Key words for all runs. Runs that were recorded ignore the key words.
+            words: The key for all runs, as two words, uint32 [2]. Recorded runs ignore the key.
             run: Index of the run.
 
         Raises:
@@ -372,7 +373,7 @@ class Source:
 
         Args:
             content: The values that `to_plain` returned, without the kind of the source.
-            database: Database of the first pair, or None.
+            database: Database of the first pair, or None if there is no pair.
             trust: Permissions to import code and to run programs.
 
         Raises:

@@ -2,10 +2,11 @@
 
 Sort the outputs of both sides together, and let a and b be two adjacent spacings. If outputs have a
 density, a and b are exchangeable and nearly exponential. Therefore the ratio min(a, b) / (a + b) is
-below t with probability 2t. Near-copies are far closer to each other than to other outputs, which
-makes this ratio small. Disjoint pairs of spacings are nearly independent. Therefore the number of
-pairs of spacings whose ratio is below t = 1/1000 is compared with a binomial distribution. The test
-assumes a probability of 3/1000 per pair, which is larger than 2t.
+below t with probability 2t. Two near-copies are far closer to each other than to other outputs, so
+the ratio is small if a or b is the spacing between them. Disjoint pairs of spacings are nearly
+independent. Therefore the number of pairs of spacings whose ratio is below t = 1/1000 is compared
+with a binomial distribution. The test assumes a probability of 3/1000 per pair, which is larger
+than 2t.
 
 Some distributions consist of narrow clouds around certain values, for example rounded values plus a
 little noise. Unless the two distributions are far apart, two outputs in one cloud come from
@@ -24,12 +25,12 @@ import scipy
 from dpjax.partitions._bins import bins_of
 
 _RATIO, _SHARE = 1e-3, 3e-3
-"""A ratio of adjacent spacings below _RATIO indicates near-copies. If outputs have a density, such
-a ratio has a probability of at most _SHARE.
+"""A ratio of adjacent spacings below _RATIO indicates near-copies. If outputs have a density, the
+probability of such a ratio is at most _SHARE.
 """
 
 _APART = 5.0
-"""Largest assumed ratio of the probabilities of a narrow cloud of values on the two sides. The test
+"""Largest assumed ratio between the two sides' probabilities of a narrow cloud of values. The test
 for near-copies is valid if no cloud has a larger ratio.
 """
 

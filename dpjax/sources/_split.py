@@ -153,8 +153,8 @@ class Split:
             half = (words & np.uint64(1)).astype(np.int64)
             part = np.where(words < self._limit, half, 2)
             if self._block > 1:
-                # In each block of the confirmation set, count a single output, which other bits of
-                # the random word select.
+                # In each block of the confirmation set, count a single output, which is selected by
+                # other bits of the random word.
                 place = (number + np.arange(len(chunk))) % self._block
                 chosen = (words >> np.uint64(1)) % np.uint64(self._block)
                 part[(part == 2) & (place != chosen)] = 3

@@ -41,7 +41,7 @@ def pairs_of(mechanism: object, pairs: Any) -> Pairs:
 
 
 def _refuse_outputs(mechanism: object) -> None:
-    """Raise an error if a subject consists of data or is a model instead of a mechanism."""
+    """Raise an error if the subject is data or a model instead of a mechanism."""
     classes = type(mechanism).__mro__
     if any(c.__name__ == "Module" and c.__module__.startswith("torch.") for c in classes):
         raise BadType(
@@ -64,8 +64,8 @@ def _refuse_outputs(mechanism: object) -> None:
 def mechanism_at(mechanism: object, pairs: Pairs) -> Mechanism:
     """Convert a subject to a mechanism, and validate its outputs for the first pair.
 
-    Outputs are validated for the database of the first pair, and also for its neighbor if the
-    shapes of the two differ.
+    Outputs from the first pair's database are validated. If the neighbor has a different shape,
+    outputs from the neighbor are validated, too.
 
     Raises:
         ValueError: If the outputs from the two databases are of different kinds.

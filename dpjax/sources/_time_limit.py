@@ -17,9 +17,9 @@ _MEASURE_SHARE = 0.25
 """Maximum share of the time limit that the measurement of the time per output may take."""
 
 _PROBE_SHARE = 0.1
-"""Share of the time limit above which a database is measured no further. If the first outputs from
-a database take longer, the duration of these outputs alone determines the time per output for this
-database.
+"""If the first outputs from a database take more than this share of the time limit, the database is
+measured no further. In this case, the duration of these outputs alone determines the time per
+output for this database.
 """
 
 _SLOWER, _MOST_PROBED = 3.0, 40
@@ -40,9 +40,9 @@ _MARGIN = 0.85
 """Share of the remaining time that the planned draws may be expected to take."""
 
 _ALIKE = 1.3
-"""Largest ratio of the times per output on the two sides for which the sides may have different
-numbers of outputs. With a ratio of 1.3, different numbers take at most 1.10 times as long as equal
-numbers with the same sum.
+"""The two sides may have different numbers of outputs only if their times per output have at most
+this ratio. At a ratio of 1.3, drawing different numbers takes at most 1.10 times as long as drawing
+the same total in equal numbers.
 """
 
 _LEAST_SEARCH, _LEAST_CONFIRM = 30, 50
@@ -94,7 +94,7 @@ class Pace:
 
         Args:
             databases: Databases of all pairs.
-            words: Seed words that are used for nothing else.
+            words: Integers that seed these draws and no others.
             wanted: Number of outputs in the whole audit, if time allows.
         """
         lanes = max(self._source.workers, 1)
@@ -133,7 +133,7 @@ class Pace:
 
         Args:
             database: Database from which to draw.
-            words: Seed words.
+            words: Integers that seed these draws and no others.
             wanted: Number of outputs in the whole audit, if time allows.
             first: Tuple (number of outputs already drawn from the database, duration of these draws
                 in seconds).

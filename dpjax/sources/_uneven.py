@@ -1,4 +1,4 @@
-"""Detection of resampled outputs from count ratios that jump between adjacent outcomes.
+"""Detection of resampled outputs by count ratios that jump between adjacent outcomes.
 
 If many outputs are resampled from a few recorded outputs, their counts repeat the random errors of
 the recorded outputs. Because the counts are large, these random errors look significant. For most
@@ -63,7 +63,7 @@ def notes_of_uneven_ratios(cells: Partition, counts: NDArray[np.int64]) -> list[
 
 
 def _squares(x: NDArray[np.int64], y: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return squared standardized second differences of ln(x / y) in disjoint triples of bins."""
+    """Return squares of standardized second differences of ln(x / y) in disjoint bin triples."""
     large = np.minimum(x, y) >= _LEAST_COUNT
     triples = large.sum() // 3
     # Adding one half to each count removes most of the bias of its log (Haldane, Anscombe).

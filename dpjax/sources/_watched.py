@@ -18,8 +18,8 @@ from dpjax.sources._time_limit import Quota
 from dpjax.sources.streams import CONFIRM, NUM_STAGES
 
 _BEGINNINGS = (100, 1000)
-"""Numbers of outputs at the start of a batch that are compared with the start of other batches on
-the same side.
+"""Lengths, in outputs, at which the start of a batch is compared with the starts of other batches
+from the same side.
 """
 
 
@@ -30,7 +30,7 @@ class Watched:
         draw: Function that draws raw outputs.
         encoder: Encoder of the outputs.
         pairs: Pairs of databases.
-        seed: Tuple (key words, index of the run).
+        seed: Tuple (the two words of the audit's key, index of the run).
         tally: Counts and progress of the audit.
         settings: Options of the source that affect the result.
 
@@ -57,7 +57,7 @@ class Watched:
         self._constant: dict[tuple[int, int], tuple[float, ...] | None] = {}
 
     def words(self, pair: int, side: int, stage: int) -> tuple[int, ...]:
-        """Return the seed words for the outputs of one side in one stage."""
+        """Return the integers that seed the outputs of one side in one stage."""
         return (*self._key, pair, side, stage + NUM_STAGES * self._run)
 
     def batches(

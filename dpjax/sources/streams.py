@@ -43,20 +43,21 @@ class Streams(Protocol):
     def draw(
         self, pair: Array, side: int, stage: Array | int, num_samples: int | Blocks
     ) -> Callable[[Array], Array]:
-        """Return a function, for `reduce_samples`, from a block's index to the block's outputs."""
+        """Return a function, for `reduce_samples`, that maps a block's index to its outputs."""
         ...
 
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class DrawnStreams:
-    """Streams of draws, whose keys are folded from (run, pair, side, stage, block).
+    """Streams of draws. The key of each block is folded from (run, pair, side, stage, block).
 
     Attributes:
         mechanism: Pytree with `sample(key, database, num_samples)`.
         database: Stacked databases, [pairs, ...].
         neighbor: Stacked neighbors, [pairs, ...].
-        key: Typed key of a batch of runs, or of a single run in the streams that `of_run` returns.
+        key: Typed key of a batch of runs; or, in the streams that `of_run` returns, of a single
+            run.
     """
 
     mechanism: Mechanism
@@ -76,7 +77,7 @@ class DrawnStreams:
     def draw(
         self, pair: Array, side: int, stage: Array | int, num_samples: int | Blocks
     ) -> Callable[[Array], Array]:
-        """Return a function from a block's index to the block's draws."""
+        """Return a function that maps a block's index to the block's draws."""
         key = self.key
         for part in (pair, side, stage):
             key = random.fold_in(key, part)
@@ -111,12 +112,12 @@ class StoredStreams:
         return 1
 
     def of_run(self, run: Array) -> "StoredStreams":
-        """Return the streams unchanged, because recorded outputs have a single run."""
+        """Return the streams unchanged, because recorded outputs belong to a single run."""
         return self
 
     def draw(
         self, pair: Array, side: int, stage: Array | int, num_samples: int | Blocks
     ) -> Callable[[Array], Array]:
-        """Return a function from a block's index to the block's recorded outputs."""
+        """Return a function that maps a block's index to the block's recorded outputs."""
         assert isinstance(stage, int)
         return stored_blocks((self.search, self.confirm)[stage][side])

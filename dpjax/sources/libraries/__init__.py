@@ -1,4 +1,4 @@
-"""Objects of other libraries as sources, with the claim and the neighbors of each object."""
+"""Sources that wrap objects from other libraries and read each object's claim and neighbors."""
 
 from dpjax.sources.libraries._mechanism import LibraryMechanism as LibraryMechanism
 from dpjax.sources.libraries._read import knows as knows

@@ -1,7 +1,7 @@
-"""Mechanisms, tools and models of diffprivlib.
+"""Readers for diffprivlib mechanisms, tools and models.
 
-Mechanisms state their epsilon, delta and sensitivity. Tools and models state only their epsilon, so
-the caller must give the pairs.
+A mechanism states its epsilon, delta and sensitivity. A tool or a model states only its epsilon, so
+the caller must pass the pairs of databases.
 """
 
 import copy
@@ -25,7 +25,7 @@ _PLAIN = (bool, int, float, str, type(None))
 
 
 def read(subject: Any, d_in: object) -> Handed:
-    """Read the claim and the neighbors of an object."""
+    """Read the claim and the neighboring databases from a diffprivlib object."""
     refuse_class(subject)
     if hasattr(subject, "randomise"):
         return _mechanism(subject, d_in)
@@ -42,14 +42,14 @@ def read(subject: Any, d_in: object) -> Handed:
 
 
 def made(plain: JsonObject) -> object:
-    """Create a mechanism from its class and parameters."""
+    """Create a diffprivlib mechanism from its class and parameters."""
     mechanisms = import_module("diffprivlib.mechanisms")
     kind = getattr(mechanisms, str(plain["class"]))
     return kind(**dict(plain["parameters"]))
 
 
 class _Randomise:
-    """Function from a database, which may be a list of utilities, to one output."""
+    """Function that maps a database, or a list of utilities, to one output of a mechanism."""
 
     def __init__(self, mechanism: Any):
         self._mechanism = mechanism
@@ -64,7 +64,7 @@ class _Randomise:
 
 
 class _Tool:
-    """Function from a database to one output of a tool with bound arguments."""
+    """Function that maps a database to one output of a tool whose other arguments are fixed."""
 
     def __init__(self, tool: Callable[..., object]):
         self._tool = tool
@@ -83,7 +83,7 @@ class _Tool:
 
 
 class _Fitted:
-    """Function that fits a copy of a model to a database, and returns the fitted attributes."""
+    """Function that fits a copy of a model to a database and returns the fitted attributes."""
 
     def __init__(self, model: Any):
         if hasattr(model, "accountant"):
@@ -95,7 +95,7 @@ class _Fitted:
     def __call__(self, database: object) -> object:
         fresh = copy.deepcopy(self._model)
         if hasattr(fresh, "random_state"):
-            # Share the generator, since a copy of it would draw the same noise at every call.
+            # Share the generator, since a copy of it would draw the same noise on every call.
             fresh.random_state = self._model.random_state
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -110,7 +110,7 @@ class _Fitted:
 def _accountant() -> object:
     """Return a new budget accountant.
 
-    The library's default accountant would count the draws of an audit as expenses of the caller,
+    The library's default accountant would charge the audit's draws to the caller's privacy budget,
     and would take O(n^2) time for n draws.
     """
     from diffprivlib import BudgetAccountant
@@ -151,7 +151,7 @@ def _parameters(mechanism: object) -> dict[str, object]:
 
 
 def _pairs_of(mechanism: Any, d_in: object) -> Neighbors | None:
-    """Return the space of neighbors: inputs within the sensitivity, or any two values of a set."""
+    """Return the search space: inputs within the sensitivity, or any two values from a set."""
     if hasattr(mechanism, "value0"):
         values = [mechanism.value0, mechanism.value1]
         return neighbors(values[0], AnyTwo(), Domain(categories=values))

@@ -1,4 +1,4 @@
-"""Description of a library's object, with the claim and the neighbors that it states."""
+"""Description of a library object, with the claim and the neighbors that the object states."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -13,19 +13,19 @@ Foreign = Any
 
 
 class Handed(NamedTuple):
-    """An object of a library, with its claim and its neighboring databases.
+    """A library object, with its claim and its neighboring databases.
 
     Attributes:
         name: Name for display.
-        call: Picklable function from a database to one output, with its own randomness.
-        notion: Notion of the claim, or None if there is no claim.
-        claim: Claim of the object, in the notion's unit.
-        pairs: Space of the neighboring databases, or None if they are unknown.
+        call: Picklable function that maps a database to one output, and draws its own randomness.
+        notion: Privacy notion of the claim, or None if there is no claim.
+        claim: Level that the object claims, in the notion's unit.
+        pairs: Search space of neighboring databases, or None if they are unknown.
         plain: JSON values from which the object can be rebuilt, or None if there are no such
             values.
-        anew: Function that creates a new object with the same parameters, and returns its `call`.
-            The value is None if a new object cannot be created, or if the randomness comes from the
-            system.
+        anew: Function that creates a new object with the same parameters, and returns the new
+            object's `call`. The value is None if a new object cannot be created, or if the
+            randomness comes from the system.
     """
 
     name: str
@@ -47,7 +47,7 @@ def refuse_class(subject: object) -> None:
 
 
 def finite(level: float, measure: str, d_in: object) -> float:
-    """Return the level that an object states, or raise ValueError if it is infinite."""
+    """Return the level that an object claims, or raise ValueError if the level is infinite."""
     if not level < float("inf"):
         raise BadValue(
             f"subject must state a finite {measure} at d_in = {d_in!r}, but states {level!r}: "

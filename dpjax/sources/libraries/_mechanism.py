@@ -1,4 +1,4 @@
-"""Objects of other libraries as sources, with the claim and the neighbors that they state."""
+"""Sources that wrap library objects and read the claim and neighbors that each object states."""
 
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -24,15 +24,14 @@ from dpjax.sources.libraries._read import library_of, made, read
 
 @dataclass(frozen=True)
 class LibraryMechanism(OnHost):
-    """An object of OpenDP, diffprivlib, PyDP, Tumult Core or SmartNoise.
+    """A wrapper for an object from OpenDP, diffprivlib, PyDP, Tumult Core or SmartNoise.
 
-    `dpjax.audit` wraps objects of libraries automatically. Wrap an object explicitly to choose
-    `d_in` or another option. The claim, the domain and the neighboring relation are read from the
-    object.
+    `dpjax.audit` wraps library objects automatically. Wrap an object explicitly to choose `d_in` or
+    another option. The claim, the domain and the neighboring relation are read from the object.
 
     Attributes:
-        subject: Object of the library. The arguments of a diffprivlib tool, or of the `fit`
-            of a SmartNoise synthesizer, are bound by `functools.partial`.
+        subject: Library object. Use `functools.partial` to fix the arguments of a diffprivlib tool,
+            or of a SmartNoise synthesizer's `fit` method.
         d_in: Distance between neighboring databases, in the units of the measurement's input
             metric. If `d_in` is None, the distance is 1, or 2 for the symmetric distance between
             databases of a fixed size.
@@ -44,9 +43,8 @@ class LibraryMechanism(OnHost):
         special: As in `HostMechanism`.
 
     Raises:
-        TypeError: When the library of the object is unknown, or when objects of its kind cannot be
-            audited.
-        ValueError: When dpjax has no notion for the object's claim.
+        TypeError: If the object's library is unknown, or if objects of its kind cannot be audited.
+        ValueError: If dpjax has no notion for the object's claim.
     """
 
     subject: object
@@ -85,12 +83,12 @@ class LibraryMechanism(OnHost):
 
     @property
     def usual_pairs(self) -> Neighbors | None:
-        """Space of the object's neighboring databases, or None if they are unknown."""
+        """Search space of the object's neighboring databases, or None if they are unknown."""
         return self._handed.pairs
 
     @property
     def stated(self) -> tuple[Notion, object] | None:
-        """Notion and claim that the object states."""
+        """Privacy notion and claimed level that the object states."""
         return None if self._handed.notion is None else (self._handed.notion, self._handed.claim)
 
     def encoder(self) -> Encoder:
@@ -98,11 +96,11 @@ class LibraryMechanism(OnHost):
         return Encoder(self.name, special=self.special, bits=self.bits)
 
     def drawing(self) -> AbstractContextManager[Draw]:
-        """Return a context in which batches of raw outputs are drawn."""
+        """Return a context manager whose value draws batches of raw outputs."""
         return self._host.drawing()
 
     def restarted(self, sides: tuple[object, object], count: int) -> Restarted | None:
-        """Draw from two new objects with the same parameters; see `OnHost`."""
+        """Draw outputs from two new objects with the same parameters; see `OnHost`."""
         if self._handed.anew is None:
             return None
         deadline, catch = Deadline.of(self.timeout, None), self.special == "outcomes"
@@ -117,7 +115,7 @@ class LibraryMechanism(OnHost):
         return "objects", runs
 
     def to_plain(self) -> JsonObject | None:
-        """Return the library, the object in the library's form, and options; see `Source`."""
+        """Return the library's name, the object as JSON values, and the options; see `Source`."""
         plain = self._handed.plain
         if plain is None or not isinstance(self.d_in, int | float | None):
             return None

@@ -1,4 +1,4 @@
-"""Measurements of OpenDP, with claims from output measures and neighbors from domains.
+"""Reader for OpenDP measurements: claims from output measures, and neighbors from domains.
 
 References:
     The OpenDP library, user guide on measurements, domains and metrics.
@@ -22,23 +22,23 @@ _EXAMPLES = {
     "f32": [0.0, 1.0, 2.0, 3.0, 4.0],
     "f64": [0.0, 1.0, 2.0, 3.0, 4.0],
 }
-"""Example values for each carrier type of an atom. All other types have integer examples."""
+"""Example values for each carrier type of an atom domain. Any other type has integer examples."""
 
 _ORDER = 2.0
-"""Order at which a claimed curve of Renyi divergences is audited."""
+"""Order at which the audit tests a claimed curve of Renyi divergences."""
 
 _BOUNDED = {"AbsoluteDistance": "absolute", "L1Distance": "l1", "L2Distance": "l2",
             "LInfDistance": "linf"}  # fmt: skip
-"""Norm of each metric between numbers or vectors."""
+"""Map from each metric for numbers or vectors to dpjax's name for its norm."""
 
 _FIXED_SIZE_DISTANCE = 2
-"""Symmetric distance between databases of equal size that differ in one record."""
+"""Symmetric distance between two databases of equal size that differ in one record."""
 
 
 class _Measurement:
-    """Function from a database to one output of a measurement.
+    """Function that maps a database to one output of a measurement.
 
-    The function is pickled as the text to which OpenDP serializes the measurement.
+    The function is pickled as the string to which OpenDP serializes the measurement.
     """
 
     def __init__(self, measurement: object):
@@ -58,7 +58,7 @@ class _Measurement:
 
 
 def read(measurement: object, d_in: object) -> Handed:
-    """Read the claim and the neighbors of a measurement."""
+    """Read the claim and the neighboring databases from a measurement."""
     from opendp.mod import Measurement
 
     if not isinstance(measurement, Measurement):
@@ -73,11 +73,10 @@ def read(measurement: object, d_in: object) -> Handed:
 
 
 def made(plain: JsonObject) -> object:
-    """Create a measurement from its serialized text."""
+    """Create a measurement from the string to which OpenDP serialized it."""
     from opendp.mod import deserialize, enable_features
 
-    # Enable the features that the measurement may need, since constructors raise an error without
-    # them.
+    # Enable the features that the measurement may need; otherwise, constructors raise an error.
     enable_features("contrib", "honest-but-curious")
     return deserialize(str(plain["text"]))
 
@@ -109,7 +108,7 @@ def _name_of(measurement: object) -> str:
 
 
 def _claim_of(measurement: Any, d_in: Any) -> tuple[Notion, object]:
-    """Return the notion of the claim, and the value of the privacy map at `d_in`."""
+    """Return the claim's privacy notion, and the level that the privacy map gives for `d_in`."""
     measure, stated = str(measurement.output_measure), measurement.map(d_in)
     if measure == "MaxDivergence":
         return Epsilon(), finite(stated, measure, d_in)
@@ -132,7 +131,7 @@ def _claim_of(measurement: Any, d_in: Any) -> tuple[Notion, object]:
 
 
 def _pairs_of(measurement: Any, d_in: object) -> tuple[Neighbors | None, object]:
-    """Return the space of neighbors, or None for unknown domains, and the distance of a pair."""
+    """Return the search space (None if the domain is unknown), and the distance within a pair."""
     domain, metric = measurement.input_domain, str(measurement.input_metric)
     kind, atom, size = type(domain).__name__, domain, None
     if kind == "VectorDomain":
@@ -150,7 +149,7 @@ def _pairs_of(measurement: Any, d_in: object) -> tuple[Neighbors | None, object]
     made_of = Domain(
         bounds=bounds,
         categories=categories,
-        # Bounds exclude NaN, whatever the domain states about it.
+        # If there are bounds, NaN is excluded, even if the domain states that NaN is allowed.
         nan=carrier in ("f32", "f64") and bounds is None and bool(atom.nan),
         infinite=carrier in ("f32", "f64") and bounds is None and relation.of_records,
         size=size if relation.of_records else None,
@@ -161,7 +160,7 @@ def _pairs_of(measurement: Any, d_in: object) -> tuple[Neighbors | None, object]
 
 
 def _is_member(domain: Any, database: Any) -> bool:
-    """Return whether a database is in the domain, without warnings."""
+    """Return whether a database is in the domain, and suppress warnings."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return bool(domain.member(database))
@@ -191,14 +190,14 @@ def _bounds_of(atom: Any) -> tuple[float, float] | None:
 
 
 def _categories_of(measurement: object) -> list[object] | None:
-    """Return the categories of a randomized response."""
+    """Return the categories of a randomized response measurement."""
     made_by = getattr(measurement, "__opendp_dict__", {"__kwargs__": {}})["__kwargs__"]
     found = made_by.get("categories")
     return list(found) if found else None
 
 
 def _example(carrier: str, bounds: tuple[float, float] | None, size: int | None) -> list[object]:
-    """Return example values of a carrier type, within optional bounds."""
+    """Return example values of a carrier type, which lie within the bounds if there are any."""
     values: list[Any] = _EXAMPLES.get(carrier, [0, 1, 2, 3, 4])
     if bounds is not None:
         low, high = bounds

@@ -1,7 +1,7 @@
-"""Algorithms and mechanisms of PyDP, the Python interface of Google's library.
+"""Reader for algorithms and mechanisms of PyDP, the Python interface to Google's library.
 
-An algorithm states its epsilon, its delta and the number of records per user. Neighboring databases
-may contain any records of the right type, because algorithms clamp records.
+An algorithm states its epsilon, its delta and the maximum number of records per user. Neighboring
+databases may contain any records of the right type, because algorithms clamp records.
 
 References:
     The PyDP library, `pydp.algorithms.laplacian` and `pydp.algorithms.numerical_mechanisms`.
@@ -20,12 +20,12 @@ from dpjax.sources.libraries._handed import Handed, refuse_class
 _MECHANISMS = "pydp.algorithms.numerical_mechanisms"
 
 _INTEGER_BITS = {"int": 32, "int64": 64}
-"""Bit width of each integer record type. Any other type is treated as float."""
+"""Bit width of each integer record type. Records of any other type are treated as floats."""
 
 
 @runtime_checkable
 class _Algorithm(Protocol):
-    """An algorithm on a list of records."""
+    """A PyDP algorithm that is applied to a list of records."""
 
     epsilon: float
     delta: float
@@ -37,7 +37,7 @@ class _Algorithm(Protocol):
 
 @runtime_checkable
 class _Additive(Protocol):
-    """A mechanism that adds noise to a number."""
+    """A PyDP mechanism that adds noise to a number."""
 
     epsilon: float
 
@@ -45,7 +45,7 @@ class _Additive(Protocol):
 
 
 def read(subject: object, d_in: object) -> Handed:
-    """Read the claim and the neighbors of an object."""
+    """Read the claim and the neighboring databases from a PyDP object."""
     refuse_class(subject)
     name, distance = (
         f"PyDP {type(subject).__name__}",
@@ -62,13 +62,13 @@ def read(subject: object, d_in: object) -> Handed:
 
 
 def made(plain: JsonObject) -> _Additive:
-    """Create a mechanism from its class and parameters."""
+    """Create a PyDP mechanism from its class and parameters."""
     kind = getattr(import_module(_MECHANISMS), str(plain["class"]))
     return kind(**dict(plain["parameters"]))
 
 
 class _Run:
-    """Function from a list of records to one output of an algorithm."""
+    """Function that maps a list of records to one output of an algorithm."""
 
     def __init__(self, name: str, algorithm: _Algorithm):
         self.__name__, self._algorithm = name, algorithm
@@ -79,7 +79,7 @@ class _Run:
 
 
 class _Noise:
-    """Function from a number to one output of a mechanism that adds noise."""
+    """Function that maps a number to the number plus noise, using a PyDP mechanism."""
 
     def __init__(self, name: str, mechanism: _Additive):
         self.__name__, self._mechanism = name, mechanism
@@ -100,7 +100,7 @@ def _algorithm(name: str, algorithm: _Algorithm, d_in: float | None) -> Handed:
 
 
 def _additive(name: str, mechanism: _Additive, d_in: float | None) -> Handed:
-    # Laplace mechanisms have no delta, and Gaussian ones have another name for the sensitivity.
+    # Laplace mechanisms have no delta, and Gaussian mechanisms name the sensitivity differently.
     delta = float(getattr(mechanism, "delta", 0.0))
     sensitivity = float(getattr(mechanism, "l2_sensitivity" if delta else "sensitivity"))
     parameters = {"epsilon": float(mechanism.epsilon), "sensitivity": sensitivity}

@@ -1,4 +1,4 @@
-"""Selection of the reader for a library's object, without importing the library."""
+"""Selection of the module that reads a library object, without importing the library."""
 
 import functools
 import sys
@@ -17,16 +17,16 @@ _READERS = {
     "snsql": "_smartnoise",
     "snsynth": "_smartnoise",
 }
-"""Name of the module that reads the objects of each library."""
+"""Map from each library to the name of the module that reads its objects."""
 
 
 def library_of(subject: object) -> str | None:
-    """Return the library of an object or of a `functools.partial`, or None if it is unknown."""
+    """Return an object's or a `functools.partial`'s library, or None if the library is unknown."""
     if isinstance(subject, functools.partial):
         return library_of(subject.func)
     named = getattr(subject, "__module__", None) or ""
     roots = [str(module).partition(".")[0] for module in (named, type(subject).__module__)]
-    # A subclass that a user defines belongs to the library of its base class.
+    # A user-defined subclass belongs to the library of its base class.
     roots += [base.__module__.partition(".")[0] for base in type(subject).__mro__]
     return next((root for root in roots if root in _READERS and root in sys.modules), None)
 
@@ -37,23 +37,22 @@ def knows(subject: object) -> bool:
 
 
 def read(subject: object, d_in: object) -> Handed:
-    """Read an object of a library.
+    """Read the claim and the neighboring databases from a library object.
 
     Args:
-        subject: Object of the library.
+        subject: Library object, or a `functools.partial`.
         d_in: Distance between neighboring databases in the library's units, or None for the default
             distance.
 
     Raises:
-        TypeError: When the library of the object is unknown, or when objects of its kind cannot be
-            audited.
-        ValueError: When dpjax has no notion for the object's claim.
+        TypeError: If the object's library is unknown, or if objects of its kind cannot be audited.
+        ValueError: If dpjax has no notion for the object's claim.
     """
     return _of(str(library_of(subject)), "read")(subject, d_in)
 
 
 def made(library: str, plain: JsonObject) -> object:
-    """Create the object of a library that `Handed.plain` describes."""
+    """Create a library object from the JSON values in `Handed.plain`."""
     return _of(library, "made")(plain)
 
 

@@ -1,7 +1,8 @@
-"""Mechanisms and synthesizers of SmartNoise (the packages snsql and snsynth).
+"""Reader for SmartNoise mechanisms and synthesizers (the packages snsql and snsynth).
 
-A mechanism states its epsilon, its delta, and the bounds and the number of one person's records.
-Synthesizers state only their epsilon and delta, so the caller must give the pairs.
+A mechanism states its epsilon, its delta, the bounds of a record, and the maximum number of records
+per person. A synthesizer states only its epsilon and delta, so the caller must pass the pairs of
+databases.
 
 References:
     The SmartNoise library, additive mechanisms of `snsql.sql` and synthesizers of `snsynth`.
@@ -21,7 +22,7 @@ _MECHANISMS = "snsql.sql._mechanisms"
 
 
 def read(subject: Foreign, d_in: object) -> Handed:
-    """Read the claim and the neighbors of an object."""
+    """Read the claim and the neighboring databases from a SmartNoise object."""
     refuse_class(subject)
     fit = subject.func if isinstance(subject, functools.partial) else subject
     owner: Foreign = getattr(fit, "__self__", fit)
@@ -40,13 +41,13 @@ def read(subject: Foreign, d_in: object) -> Handed:
 
 
 def made(plain: JsonObject) -> Foreign:
-    """Create a mechanism from its class and parameters."""
+    """Create a SmartNoise mechanism from its class and parameters."""
     kind = getattr(import_module(_MECHANISMS), str(plain["class"]))
     return kind(**dict(plain["parameters"]))
 
 
 class _Release:
-    """Function from an exact number to one noisy number."""
+    """Function that maps an exact number to one noisy number."""
 
     def __init__(self, mechanism: Foreign):
         self._mechanism = mechanism
@@ -57,9 +58,9 @@ class _Release:
 
 
 class _Synthesized:
-    """Function from a table to one row of synthetic data, by a copy of a synthesizer.
+    """Function that fits a copy of a synthesizer to a table and returns one synthetic row.
 
-    A single row has the same form for all databases, whatever their categories are.
+    A single row has the same form for all databases, even if their categories differ.
     """
 
     def __init__(self, synthesizer: Foreign, given: dict[str, object]):
@@ -70,7 +71,7 @@ class _Synthesized:
         fresh = copy.deepcopy(self._synthesizer)
         fresh.fit(database, **self._given)
         rows = fresh.sample(1)
-        # Tables of pandas have rows in their attribute `values`.
+        # A pandas table stores its rows in the attribute `values`.
         return next(tuple(row) for row in getattr(rows, "values", rows))
 
 
@@ -80,7 +81,8 @@ def _mechanism(mechanism: Foreign, d_in: object) -> Handed:
         name: float(getattr(mechanism, name)) for name in ("epsilon", "delta", *names)
     } | {"max_contrib": int(mechanism.max_contrib)}
     plain: JsonObject = {"class": type(mechanism).__name__, "parameters": parameters}
-    # A person adds up to `max_contrib` records to a sum, each within the bounds.
+    # Each person adds at most `max_contrib` records to a sum, and each record lies within the
+    # bounds.
     moved = max(abs(float(mechanism.lower)), abs(float(mechanism.upper))) * mechanism.max_contrib
     distance = float(d_in) if isinstance(d_in, int | float) else moved
     if not 0 < distance < float("inf"):

@@ -1,4 +1,4 @@
-"""Measurements of Tumult Core, with claims from output measures and neighbors from domains.
+"""Reader for Tumult Core measurements: claims from output measures, and neighbors from domains.
 
 References:
     The Tumult Core library, guide on measurements, domains, metrics and measures.
@@ -19,10 +19,10 @@ _EXAMPLES: dict[str, list[int] | list[float] | list[str]] = {
     "NumpyFloatDomain": [0.0, 1.0, 2.0, 3.0, 4.0],
     "NumpyStringDomain": ["a", "b", "a", "c", "a"],
 }
-"""Example values of each domain of values."""
+"""Example values for each domain of numbers or strings."""
 
 _SUMMED = {"SumOf": "l1", "RootSumOfSquared": "l2"}
-"""Norm of each metric that adds up absolute differences."""
+"""Map from each metric that aggregates absolute differences to dpjax's name for its norm."""
 
 _NOISE = {
     "AddLaplaceNoise": "scale",
@@ -30,15 +30,16 @@ _NOISE = {
     "AddGeometricNoise": "alpha",
     "AddDiscreteGaussianNoise": "sigma_squared",
 }
-"""Parameter of each measurement that adds noise to a number."""
+"""Map from each measurement that adds noise to a number to the name of its noise parameter."""
 
 _INT64, _EXACT = (-(2**63), 2**63 - 1), (-(2**52), 2**52)
-"""Bounds of integer records: those of int64, and those of records whose noisy values are exact in
-float64, as the entries of vectors must be."""
+"""Bounds of integer records. _INT64 contains the bounds of int64. _EXACT contains bounds for the
+entries of vectors, whose noisy values float64 must represent exactly.
+"""
 
 
 class _Measurement:
-    """Function from a database to one output of a measurement.
+    """Function that maps a database to one output of a measurement.
 
     A list becomes a pandas series if the measurement expects a series.
     """
@@ -54,14 +55,14 @@ class _Measurement:
 
             database = pandas.Series(database, dtype=domain.element_domain.carrier_type)
         output = self._measurement(database)
-        # The output of a measurement of a series or a frame may be a series or a frame.
+        # A measurement whose input is a series or a frame may also output a series or a frame.
         if hasattr(output, "to_dict") and hasattr(output, "columns"):
             return output.to_dict("list")
         return output.tolist() if hasattr(output, "tolist") else output
 
 
 def read(measurement: Foreign, d_in: object) -> Handed:
-    """Read the claim and the neighbors of a measurement."""
+    """Read the claim and the neighboring databases from a measurement."""
     refuse_class(measurement)
     if not hasattr(measurement, "privacy_function"):
         raise BadType(
@@ -81,7 +82,7 @@ def read(measurement: Foreign, d_in: object) -> Handed:
 
 
 def made(plain: JsonObject) -> object:
-    """Create a measurement that adds noise to a number, from its class and parameter."""
+    """Create a measurement that adds noise to a number from its class and noise parameter."""
     root = "tmlt.core"
     kind = getattr(import_module(f"{root}.measurements.noise_mechanisms"), str(plain["class"]))
     if plain["domain"] == "NumpyIntegerDomain":
@@ -99,8 +100,8 @@ def _plain(measurement: Foreign) -> JsonObject | None:
 
 
 def _claim_of(measurement: Foreign, d_in: Foreign) -> tuple[Notion, object]:
-    """Return the notion of the claim, and the value of the privacy function at `d_in`."""
-    # The library takes no float, because a float may only approximate the intended distance.
+    """Return the claim's notion, and the level that the privacy function gives for `d_in`."""
+    # The library rejects floats because a float may only approximate the intended distance.
     stated = measurement.privacy_function(Fraction(d_in) if isinstance(d_in, float) else d_in)
     measure = type(measurement.output_measure).__name__
     if measure == "PureDP":
@@ -121,7 +122,7 @@ def _rounded_up(exact: Foreign) -> float:
 
 
 def _pairs_of(measurement: Foreign, d_in: Foreign) -> Neighbors | None:
-    """Return the space of neighbors, or None if the domain or the metric is unknown."""
+    """Return the search space of neighbors, or None if the domain or the metric is unknown."""
     domain, relation = measurement.input_domain, _relation_of(measurement.input_metric, d_in)
     if relation is None:
         return None
@@ -141,7 +142,7 @@ def _pairs_of(measurement: Foreign, d_in: Foreign) -> Neighbors | None:
 
 
 def _frames(domain: Foreign, relation: Relation) -> Neighbors | None:
-    """Return the space of neighboring data frames, or None if the domain of a column is unknown."""
+    """Return the space of neighboring data frames, or None if some column's domain is unknown."""
     import pandas
 
     atoms = {name: column.element_domain for name, column in domain.schema.items()}
@@ -153,12 +154,12 @@ def _frames(domain: Foreign, relation: Relation) -> Neighbors | None:
 
 
 def _domain_of(atom: Foreign, whole: tuple[int, int], size: int | None = None) -> Domain:
-    """Return the domain of databases of values of a domain.
+    """Return the domain of databases whose values belong to a given domain.
 
     Args:
-        atom: Domain of the values.
-        whole: Bounds of integers.
-        size: Number of values of a database, or None if it is not fixed.
+        atom: Domain of the values in a database.
+        whole: Bounds for values that are integers.
+        size: Number of values in a database, or None if the number is not fixed.
     """
     return Domain(
         bounds=whole if type(atom).__name__ == "NumpyIntegerDomain" else None,

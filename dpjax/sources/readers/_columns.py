@@ -7,13 +7,13 @@ from typing import Any
 from dpjax.sources.readers._entries import decimal_comma_text, is_integer
 
 LOOKED_AT = 100
-"""Number of rows at the beginning of a file in which each column is examined for row numbers."""
+"""Number of rows, from the beginning of a file, that are examined to detect row numbers."""
 
 _ENOUGH = 10
 _INDEX_NAMES = {"", "unnamed: 0", "__index_level_0__"}
 _PERHAPS_INDEX_NAMES = {"index", "id"}
-"""Column names that suggest row numbers. A column with such a name is treated as row numbers unless
-a value occurs twice.
+"""Column names that suggest row numbers. A column with such a name is assumed to contain row
+numbers unless a value occurs twice in it.
 """
 
 
@@ -27,7 +27,7 @@ def refuse_index(
     Args:
         names: Names of all columns.
         columns: First entries of each column, of any type.
-        header: Whether the names come from the file.
+        header: Whether `names` were read from the file's header.
 
     Raises:
         ValueError: If a column has a name that suggests row numbers, or if its entries are integers
@@ -47,7 +47,7 @@ def refuse_index(
 
 
 def refuse_decimal_commas(rows: Sequence[Sequence[str]]) -> None:
-    """Raise an error if rows with two integers look like numbers split at a decimal comma.
+    """Raise an error if rows of two integers look like single numbers split at a decimal comma.
 
     Rows look like split numbers if the second integer in some row begins with 0, as in 05.
 

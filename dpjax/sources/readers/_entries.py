@@ -15,14 +15,14 @@ entry.
 """
 
 _NO_NUMBER = re.compile(r"[^\t\n\v\f\r -^`-~]")
-"""Characters that Python accepts in a number but the readers do not, such as _ in 1_0."""
+"""Characters in numbers that Python accepts but the readers reject, such as _ in 1_0."""
 
 _EXACT = 2**53
 _SMALLEST, _LARGEST = -(2**63), 2**63 - 1
 
 
 def as_numbers(entries: Sequence[str]) -> np.ndarray | None:
-    """Convert strings to numbers of one dtype, or return None if no dtype can represent all.
+    """Convert strings to numbers of one dtype, or return None if no dtype can represent them all.
 
     Args:
         entries: Strings.
@@ -52,7 +52,7 @@ def as_numbers(entries: Sequence[str]) -> np.ndarray | None:
 
 
 def is_number(entry: str) -> bool:
-    """Return whether a string is a number, NaN or an infinity."""
+    """Return whether a string represents a number, NaN or an infinity."""
     if _NO_NUMBER.search(entry):
         return False
     try:
@@ -115,10 +115,10 @@ def as_labels(entries: Sequence[str], places: np.ndarray | None = None) -> np.nd
 
 
 def as_outputs(lines: Sequence[str]) -> np.ndarray | list[object]:
-    """Convert the lines that a program printed to outputs.
+    """Convert the lines that a program has printed to outputs.
 
     Args:
-        lines: Lines without their ends.
+        lines: Lines without their line-end characters.
 
     Returns:
         An array if all lines are numbers. Otherwise, a list with one entry per line, which is a

@@ -1,4 +1,4 @@
-"""Readers of npy and npz files, which hold at most one chunk in memory."""
+"""Readers for npy and npz files. At any time, a reader holds at most one chunk in memory."""
 
 import math
 import zipfile
@@ -37,11 +37,11 @@ class _Header(NamedTuple):
         return self.dtype.itemsize * math.prod(self.shape[1:])
 
     def rows(self, most: int) -> int:
-        """Return the number of rows per chunk, which is `most`, or smaller if rows are long."""
+        """Return the number of rows per chunk: `most`, or fewer if rows are long."""
         return max(1, min(most, _CHUNK // max(self.row, 1)))
 
     def array(self, content: bytes, shape: Sequence[int]) -> np.ndarray:
-        """Create an array with a given shape from the bytes of some or all rows."""
+        """Create an array of the given shape from the bytes of some or all rows."""
         values = np.frombuffer(content, self.dtype)
         return values.reshape(shape, order="F" if self.fortran else "C")
 
@@ -80,8 +80,8 @@ def npz_chunks(path: Path, column: str | int | None, rows: int) -> Iterator[np.n
 
     Args:
         path: Path of the file.
-        column: Name of an array, or index of a column if the file contains only one array, or None
-            for all columns.
+        column: Name of an array; or index of a column if the file contains a single array; or None
+            to read all columns.
         rows: Maximum number of rows per chunk.
 
     Raises:
@@ -131,7 +131,7 @@ def npz_array(path: Path, name: str) -> np.ndarray:
 
 
 def _member(archive: zipfile.ZipFile, path: Path, name: str) -> IO[bytes]:
-    """Open an array's file within an archive, unless the file is far larger than the archive."""
+    """Open one array in an archive; refuse the array if it is far larger than the archive."""
     if (member := f"{name}.npy") not in archive.namelist():
         raise ValueError(f"it has no array {name!r}, but holds {archive.namelist()}")
     entry = archive.getinfo(member)
@@ -208,6 +208,6 @@ def _read_exactly(file: IO[bytes], size: int) -> bytes:
 
 
 def _refuse_more(file: IO[bytes]) -> None:
-    """Raise an error if any bytes follow after the end of an array."""
+    """Raise an error if any bytes follow the end of an array."""
     if file.read(1):
         raise ValueError(_MORE)

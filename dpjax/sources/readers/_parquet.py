@@ -1,4 +1,4 @@
-"""Reader of Parquet files, which yields chunks and needs pyarrow."""
+"""Reader for Parquet files; it yields chunks of outputs and needs pyarrow."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Fast reader, which needs pyarrow, of text files that contain only plain numbers.
+"""Fast reader for text files that contain only plain numbers; needs pyarrow.
 
 If a block of lines may contain anything else, the slower reader in `_text` takes over from this
 block on. Only the slower reader reports errors. Both readers yield the same chunks.
@@ -26,7 +26,7 @@ reads them.
 """
 
 _EXACT = 2**53
-"""Bound below which float64 represents every integer exactly."""
+"""Limit below which float64 represents every integer exactly."""
 
 _LONGEST = 131_072
 """Maximum number of bytes in a line, as in the csv module."""
@@ -38,7 +38,7 @@ _PLAIN = bytes({*range(32, 127), *b"\t\r\n"} - {*b'"'})
 def plain_chunks(
     path: Path, offset: int, delimiter: str | None, width: int, place: int | None, rows: int
 ) -> Iterator[tuple[np.ndarray, int, bool]]:
-    """Yield chunks of numbers, up to the first chunk that may contain something else.
+    """Yield chunks of numbers, and stop before the first chunk that may contain anything else.
 
     Args:
         path: Path of a text file.
@@ -119,7 +119,7 @@ def _newlines(data: bytes) -> np.ndarray:
 def _entries(
     block: bytes, ends: np.ndarray, delimiter: str | None, width: int, place: int | None
 ) -> "pa.StringArray | None":
-    """Return a block's entries as Arrow strings, or None unless each line has `width` entries."""
+    """Return a block's entries as Arrow strings; None if a line does not have `width` entries."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -144,7 +144,7 @@ def _entries(
 
 
 def _numbers(entries: "pa.StringArray") -> np.ndarray | None:
-    """Convert entries as `as_numbers` does, or return None if the result might be different."""
+    """Convert entries to numbers, or return None if the result might differ from `as_numbers`."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -1,4 +1,4 @@
-"""Outputs recorded in one or more files, which are read in chunks and can be read repeatedly."""
+"""Recorded outputs in one or more files, which can be read in chunks, and more than once."""
 
 import csv
 import glob
@@ -165,7 +165,7 @@ class Recording:
 
 
 def _beside(parts: Sequence[Iterator[np.ndarray]], names: Sequence[str]) -> Iterator[np.ndarray]:
-    """Join several columns, each of which is read separately, into rows.
+    """Join separately read columns into rows.
 
     Raises:
         ValueError: If a column does not contain one number per row, or if columns differ in
@@ -255,7 +255,7 @@ def _shortened(text: str) -> str:
 
 
 def _found(where: str | Path | Sequence[str | Path]) -> list[Path]:
-    """Return the paths of the files that `where` names, in order."""
+    """Return the paths of the files specified by `where`, in order."""
     if isinstance(where, Path):
         return [where]
     if not isinstance(where, str):

@@ -1,4 +1,4 @@
-"""Reader of text files (csv, tsv and txt), which contain one output per line."""
+"""Reader for text files (csv, tsv and txt) that contain one output per line."""
 
 import csv
 import re
@@ -33,13 +33,13 @@ _PART = 2**24
 """Maximum number of characters in a chunk. A chunk has at most _PART / 16 entries."""
 
 _DIGITS = 60
-"""Maximum number of digits of a number that an error message quotes."""
+"""Maximum number of digits that an error message quotes from a number."""
 
 _ENTRY = re.compile(f"[^{SPACE}]+")
 
 
 def _kind_of(path: Path) -> str:
-    """Return the suffix that determines the file's format, without a final .gz."""
+    """Return the suffix that determines the file's format; a final .gz is ignored."""
     return Path(path.stem if path.suffix.lower() == ".gz" else path).suffix.lower()
 
 
@@ -185,7 +185,7 @@ def _remembering(lines: Iterable[str], seen: list[str]) -> Iterator[str]:
 
 
 def _lines(file: TextIOWrapper) -> Iterator[str]:
-    r"""Yield lines, where \r\r\n is a single line end."""
+    r"""Yield lines; the sequence \r\r\n counts as a single line end."""
     held, most = "", validate.limit("line_bytes")
     while line := file.readline(most + 1):
         if len(line) > most:
@@ -204,7 +204,7 @@ def _lines(file: TextIOWrapper) -> Iterator[str]:
 
 
 def _numbered(lines: Iterable[str], delimiter: str | None) -> Iterator[tuple[int, list[str]]]:
-    """Yield, for each row, the number of the row's last line and the row's entries."""
+    """For each row, yield the line number of the row's last line, and the row's entries."""
     if delimiter is None:
         yield from enumerate(map(_ENTRY.findall, lines), start=1)
         return
@@ -218,9 +218,9 @@ def _rows(
 ) -> Iterator[list[str]]:
     """Yield the entries of each row, and raise an error for blank lines before the last row.
 
-    A blank line between outputs may be an empty output. If blank lines were skipped, the outputs
-    would be conditional on not being empty. Then the bound would be invalid, because e^epsilon does
-    not bound ratios of conditional probabilities.
+    A blank line between outputs may be an empty output. If the reader skipped blank lines, the
+    audit would see the distribution of the outputs conditional on nonempty outputs. The bound would
+    then be invalid because e^epsilon does not bound ratios of conditional probabilities.
     """
     blank = 0
     for number, row in _numbered(lines, delimiter):
