@@ -79,7 +79,8 @@ def _planned(given: Given) -> "Plan":
     if given["num_outputs"] is None:
         if given["least_probability"] is not None:
             raise ValueError(
-                "--least-probability is for finitely many outputs: also pass --num-outputs."
+                "--least-probability applies only to finitely many possible outputs: also pass "
+                "their number as --num-outputs."
             )
         if given["lipschitz"] is None:
             raise ValueError(

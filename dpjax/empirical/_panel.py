@@ -141,9 +141,10 @@ def panel_from_array(
     if bad.any():
         d, i, _ = np.argwhere(bad)[0]
         raise ValueError(
-            f"databases must be finite where an individual is present, but database {d}, "
-            f"individual {i} was {dense[d, i].tolist()} ({int(bad.sum())} such values); to mark "
-            "an individual as missing, use NaN for every value of the record, or mask=False."
+            f"databases must be finite where an individual is present, but individual {i} in "
+            f"database {d} was {dense[d, i].tolist()} ({int(bad.sum())} values in all are not "
+            "finite): to mark an individual as missing, use NaN for every value of the record, or "
+            "mask=False."
         )
     database, individual = np.nonzero(present)
     default = ["value"] if num_columns == 1 else [f"value_{v}" for v in range(num_columns)]

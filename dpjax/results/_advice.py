@@ -74,8 +74,8 @@ def _not_refuted(result: Parts) -> list[str]:
 
 def _no_claim(result: Parts) -> list[str]:
     return [
-        "To get a verdict, audit again with the level that the mechanism is meant to guarantee "
-        "as the claim.",
+        "To get a verdict, audit again and claim the level that the mechanism is meant to "
+        "guarantee.",
         "For a larger bound: " + _lower(result.evidence.counted.more),
     ]
 

@@ -58,8 +58,8 @@ class DrawnPairs(Space):
         found = self._drawn(self.seed)
         if not found:
             raise BadValue(
-                "strategy must draw neighbors, but no pair that it drew holds two different "
-                "databases that satisfy the relation and the domain."
+                "strategy must draw neighbors, but in every pair that it drew, the databases were "
+                "equal, were not neighbors, or were outside the domain."
             )
         return found
 
