@@ -27,7 +27,7 @@ class VariableBandwidth:
     Attributes:
         factor: Ratio of the bandwidth to the distance to the k-th nearest point, or None to let
             `Density.fit` choose the factor with the largest likelihood.
-        neighbor: The number k, or None to round sqrt(n) for a sample of size n.
+        neighbor: The number k, or None to use sqrt(n), rounded, for a sample of size n.
 
     References:
         Breiman, Meisel, Purcell 1977; Burchard, Daoud, Dotterrer 2020, Section 5.
@@ -63,7 +63,7 @@ class VariableBandwidth:
 def nearest_distances(sample: np.ndarray, neighbor: int | None = None) -> np.ndarray:
     """Return the distance from each point of a sample to its k-th nearest other point, [n].
 
-    The argument `neighbor` is the number k, or None to round sqrt(n).
+    The argument `neighbor` is the number k, or None to use sqrt(n), rounded.
     """
     n = len(sample)
     k = min(neighbor or max(1, round(n**0.5)), n - 1)

@@ -165,8 +165,8 @@ def _ranked(extreme: np.ndarray) -> np.ndarray:
 def runs_p_value(runs: int, num_above: int, num_below: int) -> float:
     """Return the exact two-sided p-value of the runs test.
 
-    The p-value is the total probability of all numbers of runs that are at most as likely as the
-    observed number.
+    The p-value is the sum of the probabilities of all run counts that are at most as likely as the
+    observed run count.
 
     Args:
         runs: Observed number of runs.

@@ -43,7 +43,7 @@ class Draws(NamedTuple):
 
 
 class Server:
-    """A function that draws outputs of a case in a process in the environment of a release."""
+    """A function that draws a case's outputs in a separate process of a release's environment."""
 
     def __init__(self, process: "subprocess.Popen[str]"):
         self._process = process
@@ -113,7 +113,7 @@ def recording(
     server: Server,
     another: Callable[[], AbstractContextManager[Server]],
 ) -> Iterator[Draws]:
-    """Record all draws within the context in a file, which is created when the context ends."""
+    """Write all draws made within the context to a file, which is created when the context ends."""
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_suffix(".part")
     with gzip.open(part, "wt") as file:

@@ -20,10 +20,10 @@ from dpjax.sources import AnyPairs, HostMechanism
 from dpjax.sources._schedule import Restarted
 
 _PROBE, _MOST_PROBED = 0.02, 2000
-"""Limits when timing a draw: share of the time for drawing, and number of draws per database."""
+"""Limits on timing the draws: share of the drawing time, and number of draws per database."""
 
 _RESTARTED, _MOST_RESTARTED = 5, 100
-"""Limits on the draws per side in a new process. The draws reveal noise that repeats. The process
+"""Limits on the draws per side in a new process. The draws in new processes reveal noise that repeats. The process
 makes one draw for every `_RESTARTED` draws of the audit, and at most `_MOST_RESTARTED` draws."""
 
 _RECORD = ".jsonl.gz"
@@ -170,7 +170,7 @@ def _replayed(case: Case, path: Path, confidence: float, key: int) -> AuditResul
 
 @dataclass(frozen=True)
 class _Released(HostMechanism):
-    """A case in a release, as a mechanism that draws in a process that can be restarted."""
+    """Mechanism that draws a case's outputs with one release, in a process that can be restarted."""
 
     served: Draws | None = None
     restarts: int = 0

@@ -90,10 +90,11 @@ class Seen(NamedTuple):
 
 
 class Errors(NamedTuple):
-    """Data for a trade-off plot: errors of tests between the two databases, and the claim.
+    """Data for a trade-off plot: error rates of tests that distinguish two databases, and the claim.
 
     Attributes:
-        claim: The claim, converted to pairs that differ in as many records as the audited pair.
+        claim: The claim, converted to a claim about pairs that differ in as many records as the
+            audited pair.
         lower: The lower bound, converted like the claim. The bound is drawn only if there is no
             band.
         claimed: Description of the claim, in words.

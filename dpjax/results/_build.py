@@ -107,7 +107,7 @@ def build(
 
 
 def _doubted(stated: Conclusion) -> Conclusion:
-    """Return the statement with the verdict "doubtful", because draws do not look independent."""
+    """Return a statement with the verdict "doubtful", for draws that do not look independent."""
     sentence = Sentence(
         "There is no verdict: the bound requires independent draws, and the outputs do not look "
         "independent. If you know that the outputs are independent, pass "

@@ -76,7 +76,7 @@ def notions_figures(result: Parts) -> "dict[str, Figure]":
 
 
 def _of_every_notion(result: Parts) -> "tuple[Band, Claimed] | None":
-    """Return the band for a chain of nested events, and the claim; None if no chain was counted."""
+    """Return the confidence band for nested events, and the claim; None if no chain was counted."""
     from dpjax.plotting import Claimed
 
     stated = result.statement

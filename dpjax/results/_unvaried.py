@@ -1,4 +1,4 @@
-"""Verdict on outputs that never varied, and may thus be a function of the data without noise.
+"""Verdict on outputs that never varied, which suggests that the mechanism adds no noise.
 
 Constant outputs alone prove nothing, because a correct mechanism may release the same output nearly
 always. With a claim, the verdict is "not random" if the counts refute the claim. Without a claim,
