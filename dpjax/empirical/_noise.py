@@ -183,7 +183,7 @@ class TaperedDeconvolution:
         return np.interp(x, table_x, table) - np.maximum(np.abs(x) - edge, 0) / self.scale
 
     def log_ratio_bound(self, distance: float) -> float:
-        """Return an upper bound on the log ratio of the densities of noisy results from two samples.
+        """Return an upper bound on the log ratio between two densities of noisy results.
 
         The bound is the maximum of |log r(x) - log r(y)| over |x - y| <= `distance`, where r is the
         density of the sum of noise and a draw from the kernel. The bound holds for any two samples

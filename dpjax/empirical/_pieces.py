@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 MAX_EPSILON = 500.0
-"""Largest accepted epsilon; it is far above all levels of interest, and e^epsilon is finite."""
+"""Largest accepted epsilon: far above all levels of interest, but small enough for e^epsilon."""
 
 
 @dataclass(frozen=True, eq=False)

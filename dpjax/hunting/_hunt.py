@@ -23,8 +23,9 @@ _PROBE, _MOST_PROBED = 0.02, 2000
 """Limits on timing the draws: share of the drawing time, and number of draws per database."""
 
 _RESTARTED, _MOST_RESTARTED = 5, 100
-"""Limits on the draws per side in a new process. The draws in new processes reveal noise that repeats. The process
-makes one draw for every `_RESTARTED` draws of the audit, and at most `_MOST_RESTARTED` draws."""
+"""Limits on the draws per side in a new process. Draws in new processes reveal noise that repeats.
+The process makes one draw for every `_RESTARTED` draws of the audit, and at most `_MOST_RESTARTED`
+draws."""
 
 _RECORD = ".jsonl.gz"
 
@@ -170,7 +171,7 @@ def _replayed(case: Case, path: Path, confidence: float, key: int) -> AuditResul
 
 @dataclass(frozen=True)
 class _Released(HostMechanism):
-    """Mechanism that draws a case's outputs with one release, in a process that can be restarted."""
+    """Mechanism that draws a case's outputs with one release, in a restartable process."""
 
     served: Draws | None = None
     restarts: int = 0

@@ -90,7 +90,7 @@ class Seen(NamedTuple):
 
 
 class Errors(NamedTuple):
-    """Data for a trade-off plot: error rates of tests that distinguish two databases, and the claim.
+    """Data for a trade-off plot: error rates of tests between two databases, and the claim.
 
     Attributes:
         claim: The claim, converted to a claim about pairs that differ in as many records as the
@@ -185,7 +185,7 @@ def _name_guides(
     guides: tuple[float, ...],
     curves: list[tuple[NDArray[np.float64], NDArray[np.float64]]],
 ) -> None:
-    """Label each guide line at its corner, on the left if a curve crosses the right side.
+    """Label each guide line to the right of its corner, or to the left if a curve is in the way.
 
     Args:
         axes: Panel with the guide lines.
