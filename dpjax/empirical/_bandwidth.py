@@ -128,7 +128,7 @@ def log_likelihood(
 def likeliest_factor(
     samples: np.ndarray, groups: np.ndarray, kernel: str, widths: np.ndarray
 ) -> tuple[float, float, tuple[str, ...]]:
-    """Find the factor for all bandwidths that maximizes the out-of-sample likelihood.
+    """Find the bandwidth factor that maximizes the out-of-sample likelihood.
 
     The function returns the factor, the mean log density that it achieves, and notes for a report.
     If results are tied, the likelihood grows without bound as the factor shrinks; in this case, the

@@ -66,7 +66,7 @@ class IndependenceCheck:
 def check_independence(
     results: np.ndarray, queries: Sequence[str] = ("query",), key: int = 0
 ) -> tuple[IndependenceCheck, ...]:
-    """Test results for independence by the number of runs and the lag-1 autocorrelation.
+    """Test whether results are independent, by their number of runs and lag-1 autocorrelation.
 
     If the databases are independent, all orders of the results are equally likely. The observed
     order is compared with 9,999 random orders. For every order, the smallest p-value over all tests

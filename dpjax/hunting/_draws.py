@@ -138,7 +138,7 @@ def recording(
 
 @contextmanager
 def recorded(path: Path) -> Iterator[tuple[JsonObject, Draws]]:
-    """Open a record; the context's value is (head, draws), where `draws` replays the draws.
+    """Open a record; the context's value is a pair: the record's head, and a replay of its draws.
 
     Raises:
         ValueError: If the record is damaged, or if it has fewer draws than the audit needs, for

@@ -30,7 +30,7 @@ draws."""
 _RECORD = ".jsonl.gz"
 
 _AUDITED, _LEAST = 0.5, 60
-"""The audit's share of the time limit, and its minimum number of draws per side and pair."""
+"""The audit's share of the time limit, and minimum number of the audit's draws per side and pair."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Caught:
 
     @property
     def row(self) -> JsonObject:
-        """The outcome as a table row, with values by column name."""
+        """The outcome as a table row: a dictionary from column names to values."""
         found = self.result
         bounded = found is not None and found.witness is not None and found.witness.event_counts
         return {

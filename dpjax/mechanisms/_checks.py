@@ -34,7 +34,7 @@ A sampler with equal outputs under two keys is rejected if this probability is b
 """
 
 _PASSED: WeakKeyDictionary[type, set[Hashable]] = WeakKeyDictionary()
-"""Map from each mechanism class to its validated pairs of output space and database shape."""
+"""Map from each mechanism class to the validated pairs (output space, database shape)."""
 
 
 def trace(

@@ -35,7 +35,7 @@ _MOST_PAIRS = 10_000
 
 
 class _Named(Dataclass, Protocol):
-    """A method that recipes can describe: a dataclass of options that has a name."""
+    """A method that a recipe can describe: a dataclass of options with a name."""
 
     name: ClassVar[str]
 

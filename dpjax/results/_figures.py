@@ -163,6 +163,6 @@ def _of_pair(result: Parts, level: float | list[list[float]] | None) -> "Claimed
 
 
 def has_trade_off(result: Parts) -> bool:
-    """Return whether a trade-off plot of the result would have a claim or a witness."""
+    """Return whether a trade-off plot of the result would show a claim or a witness."""
     shown = _errors(result)
     return shown.seen is not None or shown.claim.kind is not None

@@ -53,7 +53,7 @@ class Conclusion(Statement):
     sentence: str
 
     def _lines(self) -> list[tuple[str, str]]:
-        """Return the rows of `Statement`, preceded by the verdict and the level."""
+        """Return the rows for the verdict and the level, followed by the rows of `Statement`."""
         asked = [("verdict", f"{self.verdict}. {self.sentence}"), ("level", self.level)]
         return [*asked, *super()._lines(), ("confidence", f"{self.confidence:g}")]
 

@@ -65,7 +65,7 @@ ANY_COLUMN = Column()
 
 @dataclass(frozen=True)
 class Field:
-    """A field of the records: its domain, in which `bounds` is one pair or None, and its column."""
+    """A field of the records: its column, and its domain, whose `bounds` are one pair or None."""
 
     domain: Domain
     column: Column = ANY_COLUMN

@@ -58,7 +58,7 @@ def form_of(like: object) -> Form:
 
 
 def _each_bit(like: bytes | bytearray) -> tuple[int, ...]:
-    """Return 0, 255, some bytes of the example, and the results of flipping a bit in such a byte."""
+    """Return bytes to try: 0, 255, and bytes of the example, unchanged or with one flipped bit."""
     seen = sorted(set(like[:16]))
     return tuple(sorted({0, 255, *seen, *(byte ^ 1 << bit for byte in seen for bit in range(8))}))
 
