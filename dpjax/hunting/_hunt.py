@@ -30,7 +30,7 @@ draws."""
 _RECORD = ".jsonl.gz"
 
 _AUDITED, _LEAST = 0.5, 60
-"""The audit's share of the time limit, and minimum number of the audit's draws per side and pair."""
+"""Limits for the audit: share of the time limit, and minimum number of draws per side and pair."""
 
 
 @dataclass(frozen=True)
