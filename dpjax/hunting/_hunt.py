@@ -80,7 +80,7 @@ def hunt(
     key: int = 0,
     seconds: float = 60.0,
 ) -> Iterator[Caught]:
-    """Audit every case in every release of its package.
+    """Audit every case in every release of the case's package.
 
     Args:
         cases: Cases to audit.

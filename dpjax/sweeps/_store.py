@@ -353,7 +353,7 @@ class Store:
 
 
 def rows_equal(first: Store, second: Store) -> bool:
-    """Return whether the rows of two stores are bitwise equal, apart from seconds and processor."""
+    """Return whether two stores have bitwise equal rows, except for seconds and processor."""
     tables = [store.table().drop_columns(list(UNREPEATABLE)) for store in (first, second)]
     return tables[0].equals(tables[1])
 

@@ -20,8 +20,8 @@ class Relation:
     """A neighbor relation between databases; subclasses are frozen dataclasses of options.
 
     Attributes:
-        of_records: Whether the relation compares databases record by record. If False, it compares
-            numbers or vectors.
+        of_records: Whether the relation compares databases record by record. If False, the relation
+            compares numbers or vectors.
     """
 
     of_records: bool = True
