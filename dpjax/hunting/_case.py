@@ -58,8 +58,8 @@ def read_case(path: str | Path) -> Case:
 
     The file sets `package`, `claim`, and either `pairs`, a list of (database, neighbor), or `like`,
     an example database. If the file sets `like`, it may also set `domain` (the arguments of
-    `dpjax.Domain`) and `relation`. The relation is "add-remove" or "change-one", or such a name
-    with a distance, such as ("add-remove", 2) or ("within", 1.0). The file's function
+    `dpjax.Domain`) and `relation`. The relation is "add-remove", "change-one", or a pair of a name
+    and a distance, such as ("add-remove", 2) or ("within", 1.0). The file's function
     `draw(database)` imports the library and returns one output. Databases must be JSON values. The
     file may import modules from its own folder, which multiple cases may share.
 

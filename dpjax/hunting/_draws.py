@@ -35,7 +35,7 @@ class Draws(NamedTuple):
     Attributes:
         draw: Function that draws an output in the process of the audit.
         restarted: Function that returns a context manager. The context starts a new process, and
-            the context's value is a function that draws an output in this process.
+            the context's value is a function that draws an output in the new process.
     """
 
     draw: Draw
