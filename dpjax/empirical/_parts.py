@@ -156,7 +156,7 @@ class Calibrated:
         return self.noise.sample(size, np.random.default_rng(key))
 
     def release(self, result: float) -> float:
-        """Return a result of the query plus a fresh draw of the noise."""
+        """Return the sum of a query result and a fresh draw of the noise."""
         return float(result + self.sample(1)[0])
 
     def to_dict(self) -> JsonObject:

@@ -187,8 +187,8 @@ class SVT3(SparseVector):
     """Variant 3, which reports the noisy answer of the first positive query and then stops.
 
     The reported answer is an upper bound on the noisy threshold, and thereby reveals information
-    about all earlier queries, whose noisy answers were below the threshold. The true level is
-    num_queries epsilon / 2, for neighbors whose answers all change in the same direction. An output
+    about all earlier queries, whose noisy answers were below the threshold. For neighbors whose
+    answers all change in the same direction, the true level is num_queries epsilon / 2. An output
     is (index of the positive query, noisy answer), or (num_queries, 0) if no query is positive.
 
     References:

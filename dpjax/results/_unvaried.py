@@ -41,7 +41,7 @@ def epsilon_of_constants(trials: tuple[int, int], error: float) -> float:
 
     The event occurred in all draws on one side and in no draws on the other side. For each side, an
     exact one-sided bound on the probability of the event (Clopper and Pearson, 1934) uses half of
-    the error. From these two bounds, the function derives two lower bounds on epsilon: one from the
+    `error`. From these two bounds, the function derives two lower bounds on epsilon: one from the
     probability ratio of the event, and one from the probability ratio of its complement. The result
     is the larger lower bound.
 
