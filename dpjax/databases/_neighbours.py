@@ -20,7 +20,7 @@ _MOST_PAIRS = 2**20
 
 
 def add_remove_one(database: Sequence[float] | np.ndarray) -> Pairs:
-    """Pair a database with copies from which one record is removed, one copy per nonzero record.
+    """Pair a database with copies that each lack one record; there is one copy per nonzero record.
 
     The bounds of an audit hold for both directions of a pair, so pairs that remove a record also
     cover the addition of a record.
@@ -82,7 +82,7 @@ def change_one(database: Sequence[float] | np.ndarray, domain: Sequence[float]) 
 
 
 def interval_grid(low: float, high: float, num_points: int = 11, distance: float = 1.0) -> Pairs:
-    """Pair all points of an equally spaced grid that are at most `distance` apart.
+    """Pair the points of an equally spaced grid; the points of a pair are at most `distance` apart.
 
     Args:
         low: Smallest point in the grid.

@@ -140,7 +140,7 @@ def _is_frame(value: object) -> bool:
 
 
 def _is_row_of_two(value: object) -> bool:
-    """Return whether a value is a vector of length 2: possibly a database, possibly a pair."""
+    """Return whether a value is a vector of length 2, which may be a database or a pair."""
     if not isinstance(value, list | np.ndarray | jax.Array):
         return False
     return len(np.shape(value)) == 1 and len(value) == 2

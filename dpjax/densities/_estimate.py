@@ -57,7 +57,7 @@ def truncated_kde(
         method: "direct" computes n p kernel values. "binned", which requires d = 1, counts samples
             in bins, smooths the counts by an FFT, and interpolates between lattice nodes.
         num_nodes: Number of lattice nodes for the binned method. Kernels with an edge or a kink
-            need more nodes than the Gaussian kernel because their error, where samples are sparse,
+            need more nodes than the Gaussian kernel, because the error in regions with few samples
             decreases only in proportion to 1 / num_nodes.
 
     Returns:

@@ -27,7 +27,7 @@ class VariableBandwidth:
     Attributes:
         factor: Ratio of the bandwidth to the distance to the k-th nearest point, or None to let
             `Density.fit` choose the factor with the largest likelihood.
-        neighbor: The number k, or None to round sqrt(n) for a sample of size n.
+        neighbor: The number k, or None to use sqrt(n), rounded, for a sample of size n.
 
     References:
         Breiman, Meisel, Purcell 1977; Burchard, Daoud, Dotterrer 2020, Section 5.
@@ -63,7 +63,7 @@ class VariableBandwidth:
 def nearest_distances(sample: np.ndarray, neighbor: int | None = None) -> np.ndarray:
     """Return the distance from each point of a sample to its k-th nearest other point, [n].
 
-    The argument `neighbor` is the number k, or None to round sqrt(n).
+    The argument `neighbor` is the number k, or None to use sqrt(n), rounded.
     """
     n = len(sample)
     k = min(neighbor or max(1, round(n**0.5)), n - 1)
@@ -128,7 +128,7 @@ def log_likelihood(
 def likeliest_factor(
     samples: np.ndarray, groups: np.ndarray, kernel: str, widths: np.ndarray
 ) -> tuple[float, float, tuple[str, ...]]:
-    """Find the factor for all bandwidths that maximizes the out-of-sample likelihood.
+    """Find the bandwidth factor that maximizes the out-of-sample likelihood.
 
     The function returns the factor, the mean log density that it achieves, and notes for a report.
     If results are tied, the likelihood grows without bound as the factor shrinks; in this case, the

@@ -222,7 +222,7 @@ def _noise(noise: str, density: Density, scale: float) -> Noise:
 
 
 def _achieved(noise: Noise, first: np.ndarray, without: np.ndarray, gaps: np.ndarray) -> float:
-    """Return the maximum, over all individuals, of the log ratio of noisy results' densities."""
+    """Return the largest log ratio, over all individuals, of the densities of noisy results."""
     if isinstance(noise, TaperedDeconvolution):
         return _tapered_worst(noise, first, without, gaps)
     # For Laplace noise without deconvolution, the ratio is computed without the kernel, because

@@ -66,7 +66,7 @@ class IndependenceCheck:
 def check_independence(
     results: np.ndarray, queries: Sequence[str] = ("query",), key: int = 0
 ) -> tuple[IndependenceCheck, ...]:
-    """Test results for independence by the number of runs and the lag-1 autocorrelation.
+    """Test whether results are independent, by their number of runs and lag-1 autocorrelation.
 
     If the databases are independent, all orders of the results are equally likely. The observed
     order is compared with 9,999 random orders. For every order, the smallest p-value over all tests
@@ -165,8 +165,8 @@ def _ranked(extreme: np.ndarray) -> np.ndarray:
 def runs_p_value(runs: int, num_above: int, num_below: int) -> float:
     """Return the exact two-sided p-value of the runs test.
 
-    The p-value is the total probability of all numbers of runs that are at most as likely as the
-    observed number.
+    The p-value is the sum of the probabilities of all run counts that are at most as likely as the
+    observed run count.
 
     Args:
         runs: Observed number of runs.

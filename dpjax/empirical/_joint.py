@@ -115,7 +115,7 @@ class _ByRatio:
 
 
 def _mean_positive_part(center: np.ndarray, ranges: np.ndarray) -> np.ndarray:
-    """Average the positive parts of k linear functions, each over its own box.
+    """For each of k linear functions, return the mean of the positive part over the function's box.
 
     Args:
         center: Mean of each function over its box, [k].

@@ -31,7 +31,7 @@ class LaplacePieces(Pieces):
     gap: np.ndarray
 
     def split(self, row: np.ndarray, piece: np.ndarray, level: np.ndarray) -> np.ndarray:
-        """For each of k pieces, return the masses of p and q left of the level crossing, [2, k]."""
+        """Return the masses of p and q to the left of the crossing in each of k pieces, [2, k]."""
         a, b = self.from_left[:, row, piece], self.from_right[:, row, piece]
         h = self.gap[row, piece]
         # The crossing s solves (A_p - e^level A_q) e^-s + (B_p - e^level B_q) e^-(h-s) = 0, where

@@ -107,7 +107,7 @@ class MixturePieces(Pieces):
         return max(self.errors, default=0.0)
 
     def split(self, row: np.ndarray, piece: np.ndarray, level: np.ndarray) -> np.ndarray:
-        """For each of k pieces, return the masses of p and q left of the level crossing, [2, k]."""
+        """Return the masses of p and q to the left of the crossing in each of k pieces, [2, k]."""
         del row
         width = np.diff(self.nodes)[piece]
         ends = np.stack([self.left[0, piece], self.right[0, piece]])

@@ -94,7 +94,7 @@ class TaperedDeconvolution:
 
     Attributes:
         scale: Scale lambda of the Laplace kernel, in the unit of the query.
-        bandwidth: Standard deviation s of the Gaussian kernel, below sqrt(2) lambda.
+        bandwidth: Standard deviation s of the Gaussian kernel, which must be below sqrt(2) lambda.
         atom: Probability that the noise is exactly 0; always 0 for this class.
 
     Raises:
@@ -183,7 +183,7 @@ class TaperedDeconvolution:
         return np.interp(x, table_x, table) - np.maximum(np.abs(x) - edge, 0) / self.scale
 
     def log_ratio_bound(self, distance: float) -> float:
-        """Bound the log ratio of the densities of noisy results for two samples of results.
+        """Return an upper bound on the log ratio between two densities of noisy results.
 
         The bound is the maximum of |log r(x) - log r(y)| over |x - y| <= `distance`, where r is the
         density of the sum of noise and a draw from the kernel. The bound holds for any two samples

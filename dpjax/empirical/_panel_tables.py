@@ -240,7 +240,7 @@ def _value_columns(
 
 
 def _first_text(frame: Any, name: str) -> str:
-    """Describe the first value in a column that is not a number, and the row of this value."""
+    """Describe the first non-numeric value in a column, and state its row."""
     column = frame[name]
     wrong = _pandas().to_numeric(column, errors="coerce").isna() & column.notna()
     if not wrong.any():

@@ -104,7 +104,7 @@ class Estimated:
         return {f.name: plain(getattr(self, f.name)) for f in fields(self)}
 
     def vanishing_sentence(self) -> str:
-        """Return a sentence that states the smallest epsilon with no delta above the tolerance."""
+        """Return a sentence with the smallest epsilon at which no delta exceeds the tolerance."""
         if math.isinf(self.epsilon_at_zero):
             return "For every epsilon up to 500, at least one delta is above 0."
         start, limit = f"{self.epsilon_at_zero:.6g}", f"{self.tolerance:g}"
@@ -156,7 +156,7 @@ class Calibrated:
         return self.noise.sample(size, np.random.default_rng(key))
 
     def release(self, result: float) -> float:
-        """Return a result of the query plus a fresh draw of the noise."""
+        """Return the sum of a query result and a fresh draw of the noise."""
         return float(result + self.sample(1)[0])
 
     def to_dict(self) -> JsonObject:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 MAX_EPSILON = 500.0
-"""Largest accepted epsilon; it is far above all levels of interest, and e^epsilon is finite."""
+"""Largest accepted epsilon: far above all levels of interest, but small enough for e^epsilon."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,7 +41,7 @@ class Pieces:
         return 0.0
 
     def split(self, row: np.ndarray, piece: np.ndarray, level: np.ndarray) -> np.ndarray:
-        """For each of k pieces, return the masses of p and q left of the crossing, [2, k].
+        """Return the masses of p and q to the left of the crossing in each of k pieces, [2, k].
 
         Each mass is the integral from the left end of the piece to the crossing.
 

@@ -89,7 +89,7 @@ def _exceeds(delta: _Delta, tolerance: float) -> Callable[[float], bool]:
 def _blocks(
     samples: QuerySamples, rows: np.ndarray, density: Density, num_epsilons: int
 ) -> Iterator[tuple[np.ndarray, _Delta]]:
-    """Yield blocks of individuals, each with the function that computes their deltas.
+    """Yield each block of individuals, with the function that computes the deltas of the block.
 
     For a Laplace kernel with a fixed bandwidth and a query that returns one number, a block has
     many individuals. In all other cases, a block has one individual.

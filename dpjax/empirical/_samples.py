@@ -253,7 +253,7 @@ def _as_query(query: Any) -> Query:
 
 
 def _record_slots(panel: Panel) -> np.ndarray:
-    """Return each record's index among its individual's records in the same database, [records]."""
+    """Return each record's index among the records of its individual and database, [records]."""
     owner = panel.database * panel.num_individuals + panel.individual
     order = np.argsort(owner, kind="stable")
     first = np.searchsorted(owner[order], owner[order])

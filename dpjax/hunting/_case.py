@@ -1,4 +1,4 @@
-"""Cases of a hunt, each with a library function, its claim, and neighboring databases."""
+"""Cases of a hunt, each with a library function, the library's claim, and neighboring databases."""
 
 import runpy
 import sys
@@ -57,11 +57,11 @@ def read_case(path: str | Path) -> Case:
     """Read a case by running its Python file; the file's function `draw` is not called.
 
     The file sets `package`, `claim`, and either `pairs`, a list of (database, neighbor), or `like`,
-    an example database. If the file sets `like`, it may also set `domain`, the arguments of
-    `dpjax.Domain`, and `relation`: "add-remove" or "change-one", or a name with a distance, such as
-    ("add-remove", 2) or ("within", 1.0). The file's function `draw(database)` imports the library
-    and returns one output. Databases must be JSON values. The file may import modules from its own
-    folder, which multiple cases may share.
+    an example database. If the file sets `like`, it may also set `domain` (the arguments of
+    `dpjax.Domain`) and `relation`. The relation is "add-remove", "change-one", or a pair of a name
+    and a distance, such as ("add-remove", 2) or ("within", 1.0). The file's function
+    `draw(database)` imports the library and returns one output. Databases must be JSON values. The
+    file may import modules from its own folder, which multiple cases may share.
 
     Raises:
         ValueError: If the file cannot be run, or if a value that the file sets is missing,

@@ -35,7 +35,7 @@ class Draws(NamedTuple):
     Attributes:
         draw: Function that draws an output in the process of the audit.
         restarted: Function that returns a context manager. The context starts a new process, and
-            its value is a function that draws an output in the new process.
+            the context's value is a function that draws an output in the new process.
     """
 
     draw: Draw
@@ -43,7 +43,7 @@ class Draws(NamedTuple):
 
 
 class Server:
-    """A function that draws outputs of a case in a process in the environment of a release."""
+    """A function that draws a case's outputs in a separate process of a release's environment."""
 
     def __init__(self, process: "subprocess.Popen[str]"):
         self._process = process
@@ -113,7 +113,7 @@ def recording(
     server: Server,
     another: Callable[[], AbstractContextManager[Server]],
 ) -> Iterator[Draws]:
-    """Record all draws within the context in a file, which is created when the context ends."""
+    """Write all draws made within the context to a file, which is created when the context ends."""
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_suffix(".part")
     with gzip.open(part, "wt") as file:
@@ -138,7 +138,7 @@ def recording(
 
 @contextmanager
 def recorded(path: Path) -> Iterator[tuple[JsonObject, Draws]]:
-    """Open a record; the context's value is (head, draws), where `draws` replays the draws.
+    """Open a record; the context's value is a pair: the record's head, and a replay of its draws.
 
     Raises:
         ValueError: If the record is damaged, or if it has fewer draws than the audit needs, for

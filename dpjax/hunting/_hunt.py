@@ -20,16 +20,17 @@ from dpjax.sources import AnyPairs, HostMechanism
 from dpjax.sources._schedule import Restarted
 
 _PROBE, _MOST_PROBED = 0.02, 2000
-"""Limits when timing a draw: share of the time for drawing, and number of draws per database."""
+"""Limits on timing the draws: share of the drawing time, and number of draws per database."""
 
 _RESTARTED, _MOST_RESTARTED = 5, 100
-"""Limits on the draws per side in a new process. The draws reveal noise that repeats. The process
-makes one draw for every `_RESTARTED` draws of the audit, and at most `_MOST_RESTARTED` draws."""
+"""Limits on the draws per side in a new process. Draws in new processes reveal noise that repeats.
+The process makes one draw for every `_RESTARTED` draws of the audit, and at most `_MOST_RESTARTED`
+draws."""
 
 _RECORD = ".jsonl.gz"
 
 _AUDITED, _LEAST = 0.5, 60
-"""The audit's share of the time limit, and its minimum number of draws per side and pair."""
+"""Limits for the audit: share of the time limit, and minimum number of draws per side and pair."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +53,7 @@ class Caught:
 
     @property
     def row(self) -> JsonObject:
-        """The outcome as a table row, with values by column name."""
+        """The outcome as a table row: a dictionary from column names to values."""
         found = self.result
         bounded = found is not None and found.witness is not None and found.witness.event_counts
         return {
@@ -79,7 +80,7 @@ def hunt(
     key: int = 0,
     seconds: float = 60.0,
 ) -> Iterator[Caught]:
-    """Audit every case in every release of its package.
+    """Audit every case in every release of the case's package.
 
     Args:
         cases: Cases to audit.
@@ -170,7 +171,7 @@ def _replayed(case: Case, path: Path, confidence: float, key: int) -> AuditResul
 
 @dataclass(frozen=True)
 class _Released(HostMechanism):
-    """A case in a release, as a mechanism that draws in a process that can be restarted."""
+    """Mechanism that draws a case's outputs with one release, in a restartable process."""
 
     served: Draws | None = None
     restarts: int = 0

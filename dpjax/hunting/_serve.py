@@ -2,7 +2,7 @@
 
 The server imports only the standard library, because dpjax is not installed in the environment.
 Each line of input is a database in JSON. The server answers each line with a line of JSON: an
-output, or {"error": TYPE} if the draw raises an exception of the type TYPE.
+output, or {"error": TYPE} if the draw raises an exception of type TYPE.
 """
 
 import json

@@ -84,7 +84,7 @@ class NoisyHistogram2(NoisyHistogram1):
 
 @pytree
 class Gaussian(OfNumber):
-    """The number s plus noise N(0, sigma^2); no finite level because the loss is unbounded.
+    """The number s plus noise N(0, sigma^2); the level is infinite because the loss is unbounded.
 
     Attributes:
         sigma: Standard deviation of the noise.

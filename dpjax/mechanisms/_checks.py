@@ -34,7 +34,7 @@ A sampler with equal outputs under two keys is rejected if this probability is b
 """
 
 _PASSED: WeakKeyDictionary[type, set[Hashable]] = WeakKeyDictionary()
-"""Map from each mechanism class to its validated pairs of output space and database shape."""
+"""Map from each mechanism class to the validated pairs (output space, database shape)."""
 
 
 def trace(
@@ -156,7 +156,7 @@ def check_mechanism(mechanism: Mechanism, database: Database) -> None:
 
 
 def _wanted(space: OutputSpace) -> tuple[tuple[int, ...], str]:
-    """Return the shape and dtype kind that `_LOOK` draws from an output space must have."""
+    """Return the shape and dtype kind that a sample of `_LOOK` outputs must have."""
     if isinstance(space, FiniteSpace | IntegerSpace):
         return (_LOOK,), "i"
     if isinstance(space, VectorSpace):

@@ -11,12 +11,12 @@ from dpjax.databases import Pairs
 from dpjax.mechanisms._base import BuiltIn, OfInteger, OfNumber, draw_dtype, pytree, static
 
 _TAIL_SIGMAS = 10
-"""Minimum of `largest_noise` / sigma; larger noise has a probability below 1e-22."""
+"""Minimum ratio of `largest_noise` to sigma; larger noise has a probability below 1e-22."""
 
 
 @pytree
 class DiscreteGaussian(OfInteger):
-    """An integer plus discrete Gaussian noise; no finite level because the loss is unbounded.
+    """An integer plus discrete Gaussian noise; the level is infinite because the loss is unbounded.
 
     The noise takes the value k with probability proportional to e^(-k^2 / (2 sigma^2)). The noise
     is drawn by inverting a table of tail probabilities up to `largest_noise`.

@@ -62,7 +62,7 @@ def _losses(logits: Array, labels: Array) -> Array:
 
 
 def _ones(array: Array) -> Array:
-    """Append a column of ones, which corresponds to a model's intercepts, to a matrix."""
+    """Append a column of ones to a matrix; the column corresponds to a model's intercepts."""
     return jnp.concatenate([array, jnp.ones_like(array[:, :1])], axis=1)
 
 

@@ -29,8 +29,9 @@ class Noise(NamedTuple):
         query: Scale of the queries' noise nu, or 0 for no noise.
         level: True level; in some variants, no pair of databases attains it.
         redraw: Scale of the new rho that is drawn after each positive query, or 0 to keep rho.
-        told: Number reported with a positive query i: None for no number, 0 for the noisy answer
-            q_i + nu_i, and otherwise the scale of fresh noise that is added to q_i.
+        told: Code for the number that is reported with a positive query i: None if no number is
+            reported, 0 for the noisy answer q_i + nu_i, and otherwise the scale of fresh noise that
+            is added to q_i.
         stops: Whether the variant stops after c positive queries.
     """
 
@@ -186,8 +187,8 @@ class SVT3(SparseVector):
     """Variant 3, which reports the noisy answer of the first positive query and then stops.
 
     The reported answer is an upper bound on the noisy threshold, and thereby reveals information
-    about all earlier queries, whose noisy answers were below the threshold. The true level is
-    num_queries epsilon / 2, for neighbors whose answers all change in the same direction. An output
+    about all earlier queries, whose noisy answers were below the threshold. For neighbors whose
+    answers all change in the same direction, the true level is num_queries epsilon / 2. An output
     is (index of the positive query, noisy answer), or (num_queries, 0) if no query is positive.
 
     References:

@@ -59,7 +59,7 @@ class _Composed(_Reals):
 
 @pytree
 class ParallelLaplace(_Composed, OfNumber):
-    """k independent releases of a number plus noise Lap(1 / epsilon); true level k epsilon.
+    """k independent releases of a number plus noise Lap(1 / epsilon); the true level is k epsilon.
 
     Attributes:
         epsilon: Level of one release.

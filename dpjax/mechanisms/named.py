@@ -66,7 +66,7 @@ def mechanism_name(mechanism: Any) -> str:
 
 
 def mechanism_parameters(mechanism: Any) -> JsonObject:
-    """Return arguments from which a mechanism can be recreated by its class or `from_function`."""
+    """Return the arguments with which the mechanism's class or `from_function` recreates it."""
     if hasattr(mechanism, "standard_pairs"):
         return parameters_of(mechanism)
     space = getattr(mechanism, "output_space", None)

@@ -282,7 +282,7 @@ class DpSgd:
         return self.sampling.expected_size(len(weights))
 
     def applied(self, move: Array, weights: Array) -> Array:
-        """Return the vector to subtract from the parameters, which is `move` in correct DP-SGD."""
+        """Return the vector to subtract from the parameters; correct DP-SGD returns `move`."""
         return move
 
     def _scored(self, steps: Step, ends: tuple[Array, Array], own: Array, size: float) -> Array:

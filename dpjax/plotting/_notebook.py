@@ -5,7 +5,7 @@ import io
 from matplotlib.figure import Figure
 
 _SHOWN_DPI = 100
-"""Pixels per inch at which a figure is displayed; its image has a higher resolution."""
+"""Pixels per inch at which a figure is displayed; the image itself has a higher resolution."""
 
 
 class NotebookFigure(Figure):

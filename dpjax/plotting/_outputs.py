@@ -47,8 +47,8 @@ _TOP = 1.05
 """Upper end of a vertical axis, as a multiple of matplotlib's default."""
 
 _WRAPPED, _LONGER = 36, 4
-"""Maximum number of characters in an axis title that is not broken into lines, and number of
-characters by which a line of a broken title may exceed the average line."""
+"""Limits on axis titles, in characters. An axis title of more than `_WRAPPED` characters is broken
+into lines, each of which may exceed the average line by `_LONGER` characters."""
 
 
 class Marks(NamedTuple):

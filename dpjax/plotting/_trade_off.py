@@ -42,7 +42,7 @@ A guide line whose epsilon is closer to the claim or to the bound is not drawn.
 """
 
 _NAME, _GAP = (0.14, 0.05), 0.01
-"""Assumed width and height of a guide line's label, and its distance from the guide line's corner.
+"""Assumed width and height of a guide line's label, and distance from the label to the corner.
 
 All are shares of the panel's width.
 """
@@ -90,10 +90,11 @@ class Seen(NamedTuple):
 
 
 class Errors(NamedTuple):
-    """Data for a trade-off plot: errors of tests between the two databases, and the claim.
+    """Data for a trade-off plot: error rates of tests between two databases, and the claim.
 
     Attributes:
-        claim: The claim, converted to pairs that differ in as many records as the audited pair.
+        claim: The claim, converted to a claim about pairs that differ in as many records as the
+            audited pair.
         lower: The lower bound, converted like the claim. The bound is drawn only if there is no
             band.
         claimed: Description of the claim, in words.
@@ -184,7 +185,7 @@ def _name_guides(
     guides: tuple[float, ...],
     curves: list[tuple[NDArray[np.float64], NDArray[np.float64]]],
 ) -> None:
-    """Label each guide line at its corner, on the left if a curve crosses the right side.
+    """Label each guide line to the right of its corner, or to the left if a curve is in the way.
 
     Args:
         axes: Panel with the guide lines.

@@ -25,8 +25,8 @@ def plot_wealth(
 
     Args:
         title: Title of the figure.
-        path: One entry per block of draws, which consists of the number of draws per side so far,
-            the bound, and the natural logarithm of the wealth of the bets against the claim.
+        path: One entry per block of draws. An entry consists of the number of draws per side so
+            far, the bound, and the natural logarithm of the wealth of the bets against the claim.
         claim: The claim, or None if there is no claim.
         refuted_from: Natural logarithm of the wealth at which the claim is refuted.
         name: Name of the bounded level, such as "epsilon".

@@ -21,7 +21,7 @@ _TAIL_SCALES = 50.0
 """Distance from the loss's outermost kinks, in noise scales, beyond which the loss is constant."""
 
 _GRID, _MIXED_GRID = 129, 17
-"""Number of grid points between two kinks of the loss, in general and for mixed outputs.
+"""Numbers of grid points between two kinks of the loss: in general, and for mixed outputs.
 
 The grid for mixed outputs is coarser because their densities are integrals, which take longer to
 compute.

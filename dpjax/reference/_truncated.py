@@ -49,7 +49,7 @@ class _Truncated:
         return self._log_kernel(y - x) - self._log_mass(x)
 
     def pair_epsilon(self, x1: float, x2: float) -> float:
-        """Return the local DP epsilon for a pair of inputs, the maximum over both directions."""
+        """Return the local DP epsilon for a pair of inputs (the maximum over both directions)."""
         # The log ratio of two densities is monotone in y, so its extremes are at the ends 0 and 1.
         ends = np.array([0.0, 1.0])
         return float(np.max(np.abs(self.log_density(x1, ends) - self.log_density(x2, ends))))

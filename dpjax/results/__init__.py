@@ -1,4 +1,4 @@
-"""Results of audits, with their provenance and with recipes that repeat audits."""
+"""Results of audits, each with its provenance and with a recipe that repeats the audit."""
 
 from dpjax.results._build import Finding as Finding
 from dpjax.results._build import build as build

@@ -35,7 +35,7 @@ _MOST_PAIRS = 10_000
 
 
 class _Named(Dataclass, Protocol):
-    """A method that recipes can describe: a dataclass of options that has a name."""
+    """A method that a recipe can describe: a dataclass of options with a name."""
 
     name: ClassVar[str]
 
@@ -107,7 +107,7 @@ def build(
 
 
 def _doubted(stated: Conclusion) -> Conclusion:
-    """Return the statement with the verdict "doubtful", because draws do not look independent."""
+    """Return a statement with the verdict "doubtful", for draws that do not look independent."""
     sentence = Sentence(
         "There is no verdict: the bound requires independent draws, and the outputs do not look "
         "independent. If you know that the outputs are independent, pass "

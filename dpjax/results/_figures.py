@@ -76,7 +76,7 @@ def notions_figures(result: Parts) -> "dict[str, Figure]":
 
 
 def _of_every_notion(result: Parts) -> "tuple[Band, Claimed] | None":
-    """Return the band for a chain of nested events, and the claim; None if no chain was counted."""
+    """Return the confidence band for nested events, and the claim; None if no chain was counted."""
     from dpjax.plotting import Claimed
 
     stated = result.statement
@@ -163,6 +163,6 @@ def _of_pair(result: Parts, level: float | list[list[float]] | None) -> "Claimed
 
 
 def has_trade_off(result: Parts) -> bool:
-    """Return whether a trade-off plot of the result would have a claim or a witness."""
+    """Return whether a trade-off plot of the result would show a claim or a witness."""
     shown = _errors(result)
     return shown.seen is not None or shown.claim.kind is not None

@@ -17,9 +17,9 @@ def meaning(result: Parts) -> list[str]:
     """Return sentences on how often a guess of the database is right, or [] if this is unknown.
 
     Somebody sees one output and guesses which of two equally likely databases it came from. By
-    Bayes' rule, epsilon-differential privacy holds if and only if the guess is right with
-    probability at most e^epsilon / (1 + e^epsilon) after every output. For other notions, the guess
-    depends only on whether the witness's event occurred.
+    Bayes' rule, epsilon-differential privacy holds if and only if, for every output, the guess is
+    right with probability at most e^epsilon / (1 + e^epsilon). For other notions, the guess depends
+    only on whether the witness's event occurred.
     """
     if result.notion.name == "epsilon" and not result.delta and "epsilon" in result.level:
         return [_promised(result), _shown(result)]
@@ -73,7 +73,7 @@ def _shown(result: Parts) -> str:
 
 
 def _by_event(result: Parts) -> list[str]:
-    """Return how often a guess from the witness's event was right in the confirmation set."""
+    """Return sentences on how often a guess is right if it uses only the witness's event."""
     witness, trials = result.witness, result.evidence.trials
     if witness is None or witness.event_counts is None or not all(trials):
         return []

@@ -68,7 +68,7 @@ def _subject(result: Parts) -> Table:
 
 
 def _shown(result: Parts, drawn: bool) -> Section:
-    """Return the section with the figures, and with the numbers and their units."""
+    """Return the section that shows the figures, and the numbers with their units."""
     unit, sentence = unit_of(result)
     figures = _figures(result) if drawn else ()
     table = Table(_numbers(result, unit), ("Number", "Value", "Unit"), units=True)

@@ -53,7 +53,7 @@ class Conclusion(Statement):
     sentence: str
 
     def _lines(self) -> list[tuple[str, str]]:
-        """Return the rows of `Statement`, preceded by the verdict and the level."""
+        """Return the rows for the verdict and the level, followed by the rows of `Statement`."""
         asked = [("verdict", f"{self.verdict}. {self.sentence}"), ("level", self.level)]
         return [*asked, *super()._lines(), ("confidence", f"{self.confidence:g}")]
 
@@ -133,8 +133,8 @@ class Observed:
         region: Description, in words, of the region in which outputs were compared; None if the
             source has no region.
         pair_scores: Label and score of each pair, in decreasing order of the score; an infinite
-            score is stored as None. The largest score is the best of many, so it usually
-            overestimates the level.
+            score is stored as None. The largest score is the maximum of many noisy scores, so it
+            usually overestimates the level.
         curve: Data for a plot of the witness's pair: points, densities on both sides, and losses;
             an infinite loss is stored as None. If there are no densities, `curve` is None.
     """

@@ -1,4 +1,4 @@
-"""Verdict on outputs that never varied, and may thus be a function of the data without noise.
+"""Verdict on outputs that never varied, which suggests that the mechanism adds no noise.
 
 Constant outputs alone prove nothing, because a correct mechanism may release the same output nearly
 always. With a claim, the verdict is "not random" if the counts refute the claim. Without a claim,
@@ -41,8 +41,9 @@ def epsilon_of_constants(trials: tuple[int, int], error: float) -> float:
 
     The event occurred in all draws on one side and in no draws on the other side. For each side, an
     exact one-sided bound on the probability of the event (Clopper and Pearson, 1934) uses half of
-    the error. Together, the two bounds yield lower bounds on the probability ratios of the event
-    and of its complement, and the result is the larger of these two bounds.
+    `error`. From these two bounds, the function derives two lower bounds on epsilon: one from the
+    probability ratio of the event, and one from the probability ratio of its complement. The result
+    is the larger lower bound.
 
     Args:
         trials: Numbers of outputs for the database and for its neighbor.

@@ -19,7 +19,7 @@ from dpjax.results._parts import (
 _LONGEST = 160
 
 _LARGEST = math.log(1e6)
-"""Largest claimed epsilon that is explained as a ratio of probabilities."""
+"""Largest claimed epsilon for which a sentence states the ratio of probabilities."""
 
 HEADLINES = {
     VIOLATED: "Violated: the claim is refuted",

@@ -50,8 +50,9 @@ def compute(
         key: Integer seed or typed key, into which the entry's identity is folded.
         execution: Options for the speed and memory of the computation; they never change a row.
         more: Number of draws per side in addition to those specified by the entry's method.
-        states: The `state` column of the runs after fewer draws, from which the runs continue, or
-            None to start the runs with their first draw. The rows do not depend on `states`.
+        states: The column `state` from an earlier computation of the runs with fewer draws, from
+            which the runs continue, or None to start each run with its first draw. The rows do not
+            depend on `states`.
 
     Returns:
         The columns `run`, `lower_bound` (NaN if the method provides no bound), `estimate` (NaN if
@@ -86,12 +87,12 @@ def compute(
 
 @lru_cache(maxsize=32)
 def _terms(entry: Entry, words: tuple[int, int]) -> Terms:
-    """Return the terms of an entry; the cache returns one object to all blocks of the entry."""
+    """Return the terms of an entry; all blocks of the entry share one cached object."""
     return entry.terms(key_of(list(words)))
 
 
 def _rows(entry: Entry, terms: Terms, numbers: NDArray[np.int32]) -> list[Row]:
-    """Return a row per run; runs of a mechanism on the host are computed one after another."""
+    """Return a row per run; if the mechanism runs on the host, compute one run after another."""
     # The last run is repeated until all devices have the same number of runs. Surplus rows are
     # dropped below.
     missing = -len(numbers) % len(terms.layout.devices or (None,))

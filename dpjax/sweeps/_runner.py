@@ -138,7 +138,7 @@ def _shape(block: Block) -> str:
 
 
 def _size(block: Block, block_runs: int) -> int:
-    """Return the compiled program's number of runs, which is equal for all blocks of an entry."""
+    """Return how many runs the compiled program computes, a number that all blocks share."""
     return min(block_runs, block.entry.num_runs)
 
 

@@ -49,7 +49,7 @@ _FILE = re.compile(r"(?P<name>[^.]+)\.[0-9a-f]{32}\.parquet")
 """Pattern of the file names of finished blocks: block name, hash, suffix."""
 
 _MORE = re.compile(r"-more\d+$")
-"""Pattern of the suffix of block names that marks blocks whose runs have additional draws."""
+"""Pattern of a suffix in block names, which marks blocks whose runs have additional draws."""
 
 _BEGINNING = re.compile(rf"\.{_FILE.pattern}\.[0-9a-f]{{8}}")
 """Pattern of the file names of incomplete blocks."""
@@ -83,9 +83,9 @@ class Store:
         """Open the store of a sweep, or create the store if it does not exist.
 
         A sweep may continue the store of a smaller sweep if the larger sweep has all entries and
-        all finished blocks of the smaller sweep. A stored sweep can be extended by entries, by
-        runs, and by draws for sequential entries. If `more` is larger in the store than in `spec`,
-        the larger value is used.
+        all finished blocks of the smaller sweep. A stored sweep can be extended by additional
+        entries, by additional runs, and by additional draws for sequential entries. If `more` is
+        larger in the store than in `spec`, the larger value is used.
 
         Args:
             folder: A new folder, or the folder of an existing store.
@@ -288,8 +288,8 @@ class Store:
         Raises:
             ValueError: If the block was computed with other package versions, or on a processor
                 that is not allowed.
-            OSError: If the file cannot be written, for instance to a full disk. The incomplete file
-                is removed, and all stored blocks stay intact.
+            OSError: If the file cannot be written, for instance because the disk is full. The
+                incomplete file is removed, and all stored blocks stay intact.
         """
         self._allow(read_binding(content)["processor"])
         other = self._other(block, content)
@@ -353,7 +353,7 @@ class Store:
 
 
 def rows_equal(first: Store, second: Store) -> bool:
-    """Return whether the rows of two stores are bitwise equal, apart from seconds and processor."""
+    """Return whether two stores have bitwise equal rows, except for seconds and processor."""
     tables = [store.table().drop_columns(list(UNREPEATABLE)) for store in (first, second)]
     return tables[0].equals(tables[1])
 

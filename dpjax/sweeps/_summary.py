@@ -36,7 +36,7 @@ class EntrySummary:
 
     Attributes:
         label: Label of the entry. If multiple entries have this label, the parameters that differ
-            between these entries are added.
+            between these entries are added to the label.
         mechanism: Name of the mechanism.
         num_runs: Number of runs of the entry.
         bounds: Finite lower bounds from the stored runs, in increasing order; estimates if the
@@ -231,7 +231,7 @@ class SweepSummary(Shown):
 
 
 def _labels(spec: SweepSpec) -> list[str]:
-    """Return the entries' labels; to equal labels, add the parameters that distinguish entries."""
+    """Return the labels of the entries; add the differing parameters to labels that are equal."""
     same = defaultdict(list)
     for entry in spec.entries:
         same[entry.label].append(entry)

@@ -11,7 +11,7 @@ from dpjax.databases.spaces._fields import Field
 from dpjax.databases.spaces._records import Form, Record, fields_of, key_of, with_fields
 
 MOST_RECORDS = 150
-"""Maximum number of records that are tried as the record in which two databases differ."""
+"""Maximum number of candidates for the record in which two databases differ."""
 
 _SHARES = (3, 90, 25, 16, 16)
 """Maximum number of candidate records of each kind, if there are more than `MOST_RECORDS` in all.

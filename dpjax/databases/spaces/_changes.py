@@ -7,7 +7,7 @@ from dpjax.databases.spaces._bases import Base, short
 from dpjax.databases.spaces._records import Record
 
 _FIRST = 2
-"""Maximum sum of the indices of a base database and of a change that is tried early."""
+"""A change is tried early if its index plus the index of its base database is at most this sum."""
 
 
 @dataclass(frozen=True)

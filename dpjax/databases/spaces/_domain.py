@@ -25,7 +25,7 @@ class Domain:
 
     Attributes:
         bounds: Bounds (low, high) on every number, or on every date or time; or a list with one
-            entry per field, which is either such bounds or None. If `bounds` is None, any finite
+            entry per field, where an entry is such a pair or None. If `bounds` is None, any finite
             number is allowed.
         categories: Values that a field without bounds may hold. If `categories` is None, such a
             field may hold any value of the type that it has in the example database.

@@ -65,7 +65,7 @@ ANY_COLUMN = Column()
 
 @dataclass(frozen=True)
 class Field:
-    """A field of the records: its domain, in which `bounds` is one pair or None, and its column."""
+    """A field of the records: its column, and its domain, whose `bounds` are one pair or None."""
 
     domain: Domain
     column: Column = ANY_COLUMN
@@ -162,9 +162,9 @@ def fields_of_columns(
 
     Args:
         columns: Columns of the database's form, or [] if the form has no information on columns.
-        domain: Domain of all fields, map from the names of columns to their domains, or None. A
-            column without a domain may hold any finite value. It may also hold missing or infinite
-            values if the example does.
+        domain: Domain of all fields, or a map from the names of columns to their domains, or None.
+            A column without a domain may hold any finite value. It may also hold missing or
+            infinite values if the example does.
         seen: Fields of each record in the example.
 
     Raises:

@@ -58,7 +58,7 @@ def form_of(like: object) -> Form:
 
 
 def _each_bit(like: bytes | bytearray) -> tuple[int, ...]:
-    """Return the bytes 0 and 255, bytes of the example, and their copies with one flipped bit."""
+    """Return bytes to try: 0, 255, and bytes of the example, unchanged or with one flipped bit."""
     seen = sorted(set(like[:16]))
     return tuple(sorted({0, 255, *seen, *(byte ^ 1 << bit for byte in seen for bit in range(8))}))
 
@@ -88,7 +88,7 @@ def _column_of(dtype: np.dtype) -> Column:
 
 
 def _are_columns(parts: Sequence[Any]) -> bool:
-    """Return whether the parts are two or more columns of equal length, at least one an array."""
+    """Return whether there are two or more parts of equal length, including at least one array."""
     if len(parts) < 2 or not any(isinstance(part, np.ndarray) for part in parts):
         return False
     return all(isinstance(part, np.ndarray | list) for part in parts) and (

@@ -126,7 +126,7 @@ def _index_like(index: Series, labels: list[Value]) -> Series:
 
 
 def _labelled(rows: list[Record], index: Series) -> list[Record]:
-    """Return rows with labels, which are distinct if the labels of `index` are distinct."""
+    """Return rows with labels; the labels are distinct if the labels of `index` are distinct."""
     labels = [row.label for row in rows if isinstance(row, Row)]
     distinct = set(labels)
     if len(labels) == len(rows) and (len(distinct) == len(rows) or not index.is_unique):

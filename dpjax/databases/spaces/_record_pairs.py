@@ -22,8 +22,8 @@ class RecordPairs:
     Args:
         examples: Example databases, all of one form.
         relation: Relation that compares databases record by record.
-        domain: Domain of the databases, map from the names of columns to their domains, or None for
-            all finite values.
+        domain: Domain of the databases, or a map from the names of columns to their domains, or
+            None for all finite values.
         rng: Random generator that chooses candidate records.
         closed: Whether every record must occur in an example, and the number of records must lie
             between the smallest and the largest number of records in an example.

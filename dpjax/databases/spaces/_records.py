@@ -44,8 +44,8 @@ class Form(NamedTuple):
         size: Function that returns the number of records in a database.
         settled: Function that gives a list of records the row labels that they would have in a
             database, and changes nothing else.
-        exact: Whether a database stores records without a change if all of their values are values
-            that their columns can store.
+        exact: Whether a database stores a record unchanged, provided that each column can store the
+            record's value in this column.
         blank: Record without fields, for forms whose records have multiple fields; otherwise None.
     """
 

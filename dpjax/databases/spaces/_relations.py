@@ -20,8 +20,8 @@ class Relation:
     """A neighbor relation between databases; subclasses are frozen dataclasses of options.
 
     Attributes:
-        of_records: Whether the relation compares databases record by record. If False, it compares
-            numbers or vectors.
+        of_records: Whether the relation compares databases record by record. If False, the relation
+            compares numbers or vectors.
     """
 
     of_records: bool = True
@@ -153,7 +153,7 @@ def relation_of(relation: Relation | str) -> Relation:
 
 
 def _keys(one: Sequence[Record], other: Sequence[Record]) -> tuple[list[str], list[str]]:
-    """Return the keys of two databases' records, without the objects shared at either end."""
+    """Return the keys of two lists of records, without the lists' common start and common end."""
     start, stop = 0, min(len(one), len(other))
     while start < stop and one[start] is other[start]:
         start += 1

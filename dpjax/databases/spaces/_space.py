@@ -27,7 +27,8 @@ class Made(NamedTuple):
     """A pair that lies in a space.
 
     Attributes:
-        key: Key that differs for any two different pairs; -0.0 differs from 0.0.
+        key: Key that identifies the pair: different pairs have different keys, and -0.0 differs
+            from 0.0.
         pair: The pair.
     """
 
@@ -49,7 +50,7 @@ class Candidate(Protocol):
         ...
 
     def sides(self) -> tuple[Database, Database]:
-        """Return two lists of records, or two values without records."""
+        """Return the two databases, as lists of records or as values without records."""
         ...
 
 
