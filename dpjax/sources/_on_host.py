@@ -119,7 +119,7 @@ class OnHost(Source):
 
 
 class _OpenedOnHost:
-    """A host mechanism that is open for one audit; see `dpjax.sources.Opened`."""
+    """A host mechanism that was opened for one audit; see `dpjax.sources.Opened`."""
 
     lays_once = False
 

@@ -63,7 +63,7 @@ class OneRun(GuessedCanaries):
 
     Raises:
         ValueError: If there are fewer than 20 canaries, if a score is NaN, if all scores are
-            equal, or if `included` does not look like fair coins.
+            equal, or if `included` does not look like the results of fair coins.
         TypeError: If `included` is not boolean, or if there are scores from multiple runs.
 
     References:

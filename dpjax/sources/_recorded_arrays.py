@@ -108,7 +108,7 @@ class RecordedArrays:
         return str(region)
 
     def relabel(self, output: Any) -> object:
-        """Convert an outcome's number or a point to an output in the caller's form."""
+        """Convert the number of an outcome, or a point, to an output in the caller's form."""
         if self.labels is not None:
             return in_python(self.labels[output])
         if isinstance(output, list):

@@ -23,7 +23,8 @@ class Span(NamedTuple):
     Attributes:
         outputs: Indices of the outputs.
         words: Integers from which the seeds of all batches are derived.
-        saw: Function that is called with the number of outputs in each batch to report progress.
+        saw: Function that reports progress. It is called after each batch, with the number of
+            outputs in the batch.
         cut: If each output has its own seed, maximum number of outputs per batch, or None for no
             maximum.
         done: Number of outputs, from the start of the range, that are already known and need not be

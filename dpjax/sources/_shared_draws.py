@@ -16,10 +16,10 @@ increases probabilities by a factor of at most n + m + 1, which is the number of
 (Darroch). For example, a real that occurs once on each side has h = 1/2. This test does not depend
 on the order of the outputs.
 
-Order: if a long sequence of outcomes occurs on both sides, it was almost certainly shared, even if
-there are few distinct outcomes. If a long sequence of ranks occurs on both sides, the outputs were
-almost certainly shared, too. If the same noise is added to two statistics, for example because of a
-fixed seed, the outputs on both sides have equal ranks.
+Order: if a long sequence of outcomes occurs on both sides, the sequence was almost certainly
+shared, even if there are few distinct outcomes. If a long sequence of ranks occurs on both sides,
+the outputs were almost certainly shared, too. If the same noise is added to two statistics, for
+example because of a fixed seed, the outputs on both sides have equal ranks.
 
 References:
     Darroch (1964), "On the distribution of the number of successes in independent trials".

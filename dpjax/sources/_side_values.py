@@ -144,8 +144,8 @@ def log_evidence(chance: np.ndarray, happened: np.ndarray) -> float:
 def order_nats(hashes: np.ndarray) -> float:
     """Return the surprise of a sequence, that is, its negative log-likelihood, in nats.
 
-    The likelihood is that of the Markov chain that fits the sequence best. As a consequence, sorted
-    and cyclic sequences have little surprise.
+    The likelihood is computed under the Markov chain that fits the sequence best. As a consequence,
+    sorted and cyclic sequences have little surprise.
     """
     _, states = np.unique(hashes, return_inverse=True)
     steps = states[:-1] * (states.max() + 1) + states[1:]
@@ -205,7 +205,7 @@ def _text(output: object) -> str:
 
 
 def mix(words: np.ndarray) -> None:
-    """Scramble words, uint64 [n], in place by a bijection: the last steps of SplitMix64."""
+    """Scramble words, uint64 [n], in place with the last steps of SplitMix64, a bijection."""
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         words ^= words >> np.uint64(shift)
         words *= np.uint64(factor)

@@ -19,7 +19,9 @@ from dpjax.sources._rounds import Rounds
 from dpjax.sources.streams import Streams
 
 ONE_RUN: NDArray[np.int32] = np.zeros(1, np.int32)
-"""Run indices for an audit outside a sweep. Such an audit consists of a single run with index 0."""
+"""Indices of the runs of an audit that is not part of a sweep. Such an audit consists of a single
+run with index 0.
+"""
 
 Promise = Callable[[Partition, NDArray[np.int64], int, int], float]
 """Function (partition, counts, num_confirm, num_partitions) -> expected bound. The counts have
@@ -102,7 +104,7 @@ class Marked(NamedTuple):
 
 
 class AtPairs(Protocol):
-    """A source that is open for a batch of runs and for given pairs of databases.
+    """A source that was opened for a batch of runs with given pairs of databases.
 
     Attributes:
         pairs: Pairs of databases to compare.
@@ -177,8 +179,8 @@ class OpenedInTurn(Opened, Protocol):
     def lay_again(self, pair: int, size: int) -> Search:
         """Determine the cells of a pair anew, from the search set and from fresh outputs.
 
-        Later calls to `count` use the new cells. The source must be open for a single run with
-        `Request.in_order`.
+        Later calls to `count` use the new cells. The source must have been opened for a single run,
+        with `Request.in_order` set to True.
 
         Args:
             pair: Index of the pair.
@@ -191,7 +193,7 @@ class OpenedInTurn(Opened, Protocol):
 
     @property
     def held(self) -> JsonObject | None:
-        """The first outputs as JSON values, which an audit needs if it continues this audit.
+        """The first outputs as JSON values, which a later audit needs to continue this audit.
 
         The value is None if the later audit can draw or read the first outputs again.
         """
@@ -328,7 +330,7 @@ class Source:
         return self
 
     def refuses(self, method: str) -> str | None:
-        """Return the reason why a method cannot audit the source, or None if it can."""
+        """Return the reason why a method cannot audit the source, or None if there is none."""
         return None
 
     def opened(self, pairs: object, request: Request) -> AbstractContextManager[Opened]:
@@ -384,5 +386,5 @@ class Source:
 
 
 def parts_note(entries: Sequence[str]) -> str:
-    """Return a note that lists the parts of an output in the order of its numbers."""
+    """Return a note that lists, in order, the parts of an output that its numbers represent."""
     return f"Outputs have multiple parts; their numbers are, in order: {', '.join(entries)}."

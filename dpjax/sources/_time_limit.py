@@ -17,8 +17,8 @@ _MEASURE_SHARE = 0.25
 """Maximum share of the time limit that the measurement of the time per output may take."""
 
 _PROBE_SHARE = 0.1
-"""If the first outputs from a database take more than this share of the time limit, the database is
-measured no further. In this case, the duration of these outputs alone determines the time per
+"""If the first outputs from a database take more than this share of the time limit, the measurement
+for this database stops. In this case, the duration of these outputs alone determines the time per
 output for this database.
 """
 
@@ -33,7 +33,7 @@ _BATCH_SHARE = 0.01
 
 _PLENTY = 0.2
 """Share of the time limit below which time is plentiful. The measurement of the time per output
-stops if the whole audit is expected to take a smaller share.
+stops if the whole audit is expected to take a smaller share of the time limit.
 """
 
 _MARGIN = 0.85
@@ -90,11 +90,11 @@ class Pace:
     def measure(self, databases: Sequence[object], words: tuple[int, ...], wanted: int) -> None:
         """Measure the time per output on the first database, and on databases that are much slower.
 
-        Plans use the longest time per output.
+        A plan assumes that each output takes the longest time per output measured so far.
 
         Args:
             databases: Databases of all pairs.
-            words: Integers that seed these draws and no others.
+            words: Integers that seed these draws and no other draws.
             wanted: Number of outputs in the whole audit, if time allows.
         """
         lanes = max(self._source.workers, 1)
@@ -133,7 +133,7 @@ class Pace:
 
         Args:
             database: Database from which to draw.
-            words: Integers that seed these draws and no others.
+            words: Integers that seed these draws and no other draws.
             wanted: Number of outputs in the whole audit, if time allows.
             first: Tuple (number of outputs already drawn from the database, duration of these draws
                 in seconds).

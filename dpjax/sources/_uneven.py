@@ -6,11 +6,11 @@ mechanisms whose outcomes are integers or lie on another lattice, the log ratio 
 probabilities is nearly linear in the outcome, except at a few outcomes. Then the second differences
 of the log ratios should not exceed their standard errors.
 
-One second difference is computed for each of several disjoint triples of adjacent cells, divided by
-its standard error, and squared. The statistic is the sum of these squares without the largest
-fifth. Its null distribution is that of a trimmed sum of squared normals. This distribution is
-approximated by a gamma distribution that has the asymptotic mean and variance (Stigler, "The
-asymptotic distribution of the trimmed mean", 1973).
+For each of several disjoint triples of adjacent cells, a second difference is computed, divided by
+its standard error, and squared. The statistic is the sum of these squares, where the largest fifth
+of the squares is left out. Its null distribution is that of a trimmed sum of squared normals. This
+distribution is approximated by a gamma distribution that has the asymptotic mean and variance
+(Stigler, "The asymptotic distribution of the trimmed mean", 1973).
 """
 
 import numpy as np
@@ -63,7 +63,7 @@ def notes_of_uneven_ratios(cells: Partition, counts: NDArray[np.int64]) -> list[
 
 
 def _squares(x: NDArray[np.int64], y: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return squares of standardized second differences of ln(x / y) in disjoint bin triples."""
+    """Return squared standardized second differences of ln(x / y) for disjoint triples of bins."""
     large = np.minimum(x, y) >= _LEAST_COUNT
     triples = large.sum() // 3
     # Adding one half to each count removes most of the bias of its log (Haldane, Anscombe).
