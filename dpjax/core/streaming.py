@@ -1,10 +1,10 @@
 """The loop over blocks of samples. Each block is drawn, reduced and then discarded.
 
-Samples are drawn inside the loop body. Therefore memory holds only one block, however many samples
-there are. A block's key depends only on the number of the block. Therefore a block's samples do not
-depend on how blocks are grouped, batched or divided among devices. A long stream can be divided
-into multiple compiled calls, so that signals are handled between two calls. The sum of the counts
-from all calls is the count of the whole stream.
+Samples are drawn inside the loop body. Therefore memory holds only one block at a time, whatever
+the number of samples. A block's key depends only on the number of the block. Therefore a block's
+samples do not depend on how blocks are grouped, batched or divided among devices. A long stream can
+be divided into multiple compiled calls, so that signals are handled between two calls. The sum of
+the counts from all calls is the count of the whole stream.
 """
 
 import threading
@@ -77,8 +77,8 @@ class Blocks:
         number: Number of blocks, int32.
         in_last: Number of valid samples in the last block. All other samples in the last block are
             padding.
-        start: Number of the first block to draw, int32.
-        stop: Number of the last block to draw, plus 1, int32. If `stop` is None, all blocks from
+        start: Index of the first block to draw, int32.
+        stop: Index of the last block to draw, plus 1, int32. If `stop` is None, all blocks from
             `start` on are drawn.
     """
 
@@ -166,7 +166,7 @@ def in_calls(
             `Blocks`.
         blocks: Blocks of each stream.
         num_streams: Number of streams that are counted in parallel.
-        start: Number of the first block to count.
+        start: Index of the first block to count.
 
     Yields:
         For each call, the counts of its blocks, int64, and the number of samples per stream in

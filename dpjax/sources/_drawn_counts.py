@@ -68,7 +68,7 @@ _SLOW_BLOCK = 0.01
 
 
 class OpenedDrawn:
-    """An open source that draws outputs and counts them; see `dpjax.sources.Opened`.
+    """An opened source that draws outputs and counts them; see `dpjax.sources.Opened`.
 
     For each pair, the first draws of run 0 determine the cells for all runs, so that one compiled
     program can count the draws of all runs.

@@ -29,7 +29,7 @@ _TEXTS = ("string", "large_string")
 
 @runtime_checkable
 class Chunked(Protocol):
-    """Recorded outputs that are read in chunks, any number of times."""
+    """Recorded outputs that can be read in chunks, more than once."""
 
     @property
     def name(self) -> str:

@@ -42,8 +42,8 @@ Draw = Callable[[object, Span], Iterator[Raw]]
 """Function (database, span) -> iterator over batches of raw outputs."""
 
 Restarted = tuple[str, list[list[Raw]]]
-"""Two new runs of a mechanism: a plural noun that messages use for the runs (such as "processes"),
-and the raw outputs as lists [2 runs][2 sides].
+"""Outputs of two new runs of a mechanism, as a tuple: a plural noun that messages use for the runs
+(such as "processes"), and the raw outputs as lists [2 runs][2 sides].
 """
 
 

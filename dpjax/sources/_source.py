@@ -116,7 +116,7 @@ class AtPairs(Protocol):
 
 
 class Opened(AtPairs, Protocol):
-    """An open source that counts outputs in cells.
+    """An opened source that counts outputs in cells.
 
     Attributes:
         tally: Counts and progress of the audit so far.
@@ -167,7 +167,7 @@ class Opened(AtPairs, Protocol):
 
 
 class OpenedInTurn(Opened, Protocol):
-    """An open source for a sequential audit. The source determines cells anew as outputs arrive.
+    """An opened source for a sequential audit. The source determines cells anew as outputs arrive.
 
     Attributes:
         lays_once: Whether the cells are fixed in advance instead of determined from outputs. If

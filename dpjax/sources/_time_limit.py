@@ -23,7 +23,7 @@ output for this database.
 """
 
 _SLOWER, _MOST_PROBED = 3.0, 40
-"""Constants for measuring the time per output on databases after the first one. Only the first
+"""Constants for measuring the time per output on databases other than the first one. Only the first
 _MOST_PROBED databases are tried. If outputs from one of these databases take more than _SLOWER
 times as long as expected, its time per output is measured in detail.
 """
@@ -32,8 +32,8 @@ _BATCH_SHARE = 0.01
 """Target duration of a batch, as a share of the time limit, if batches may have any size."""
 
 _PLENTY = 0.2
-"""Share of the time limit below which time is plentiful. The measurement of the time per output
-stops if the whole audit is expected to take a smaller share of the time limit.
+"""If the whole audit is expected to take less than this share of the time limit, the measurement of
+the time per output stops, because time is plentiful.
 """
 
 _MARGIN = 0.85

@@ -29,7 +29,7 @@ the share `_USED` of the remaining time.
 """
 
 _WARM_SHARE = 0.25
-"""Assumed maximum time of a later pilot or the audit, relative to the first pilot's time.
+"""Assumed maximum duration of the audit or of a later pilot, relative to the first pilot.
 
 The first pilot takes longer, because it compiles the program.
 """
