@@ -31,8 +31,8 @@ COMMANDS = (
 )
 """Names of the commands, in the order in which the help lists them.
 
-Each command's module defines the function `command`, the table `TABLE` of options, and the list
-`EXAMPLES` of examples.
+Each command's module defines the function `command`, the options `TABLE`, and the examples
+`EXAMPLES`.
 """
 
 _EXAMPLES = (

@@ -43,8 +43,7 @@ class Streams(Protocol):
     def draw(
         self, pair: Array, side: int, stage: Array | int, num_samples: int | Blocks
     ) -> Callable[[Array], Array]:
-        """Return a function, for `reduce_samples`, that maps a block's index to the block's
-        outputs."""
+        """Return a function, for `reduce_samples`, from a block's index to the block's outputs."""
         ...
 
 

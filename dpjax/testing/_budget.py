@@ -29,7 +29,7 @@ the share `_USED` of the remaining time.
 """
 
 _WARM_SHARE = 0.25
-"""Assumed maximum duration of the audit or of a later pilot, relative to the first pilot.
+"""Assumed maximum duration of an audit or a later pilot, as a share of the first pilot's.
 
 The first pilot takes longer, because it compiles the program.
 """

@@ -149,8 +149,7 @@ class Watch:
             )
 
     def _passages_after(self, chunk: Chunk) -> Passages:
-        """Return the hashes of earlier outputs and of the chunk; refuse a long repeated
-        sequence."""
+        """Add the chunk's hashes to the earlier hashes; refuse a long repeated sequence."""
         number = len(self.state.taken)
         passages, first = self.state.passages.after(number, chunk.hashes)
         if first is None:
