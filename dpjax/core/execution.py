@@ -23,8 +23,8 @@ class Execution:
     """Options that change the speed and memory of a computation, but never its result.
 
     Attributes:
-        runs_at_once: Maximum number of runs that are computed in parallel. The remaining runs are
-            computed afterwards.
+        runs_at_once: Maximum number of runs that are computed in parallel. If there are more runs,
+            the other runs are computed afterwards.
         pairs_at_once: Maximum number of pairs of databases that are processed in parallel within
             each run.
         layout: Way in which the event methods count outputs that JAX draws. "streamed" draws and

@@ -11,8 +11,8 @@ function for every combination of classes.
 
 The cache can confuse two classes only if the tree structures of these classes compare equal. The
 function `classes_are_confused` compares the tree structures of two probe classes, so no list of
-affected versions is needed. This check always detects the fault. In contrast, running two programs
-would reveal the fault only occasionally.
+affected versions is needed. Comparing tree structures always detects the fault, but running two
+programs would reveal the fault only occasionally.
 """
 
 from collections.abc import Callable, Iterator

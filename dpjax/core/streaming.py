@@ -31,7 +31,7 @@ _LANES = 128
 """Every block size, in samples, is a multiple of this number."""
 
 _FIRST_DRAWS = 2**22
-"""Number of draws in the first compiled call for a stream. This call takes at most about 0.1
+"""Number of draws in the first compiled call for a stream. The first call takes at most about 0.1
 seconds.
 """
 
@@ -47,8 +47,8 @@ class Reducer(NamedTuple, Generic[Carry]):
         update: Function (carry, block [block_size, ...], valid bool[block_size]) -> carry. Samples
             for which `valid` is False are the padding of the last block, and must not be counted.
         reads_once: Whether only one operation in `update` reads the block. If `reads_once` is True,
-            XLA can fuse the update with the draw. Otherwise, each block is stored in memory before
-            the update reads it.
+            XLA can fuse the update with the draw. If `reads_once` is False, each block is stored in
+            memory before the update reads the block.
     """
 
     init: Callable[[], Carry]
@@ -60,8 +60,8 @@ def block_size_for(num_samples: int) -> int:
     """Return the size of the equal blocks into which samples are divided, at most MAX_BLOCK.
 
     The block size is a multiple of 128, because XLA's CPU loops are six times slower at other
-    lengths. The block size determines with which key each sample is drawn. For this reason, the
-    block size depends only on `num_samples`, and not on the machine.
+    lengths. The block size determines with which key each sample is drawn. To keep samples
+    reproducible, the block size depends only on `num_samples`, and not on the machine.
     """
     num_blocks = -(-num_samples // MAX_BLOCK)
     return -(-num_samples // (num_blocks * _LANES)) * _LANES

@@ -16,11 +16,11 @@ Order: if the same long sequence of outcomes occurs twice, the sequence was almo
 Spacings: copies to which a little noise was added lie close to each other; see `_spacings`.
 
 Sides: if outputs are resampled, that is, drawn from recorded outputs, many values occur repeatedly
-on one side and never on the other. In contrast, a value that repeats because its probability is
-large usually occurs on both sides, unless the two distributions are far apart. If many of the
-repeated values occur on one side only, the result contains a note. If, in addition, the spacings
-between values are as irregular as for draws from a density, the note is a `Doubt`, which changes
-the verdict.
+on one side and never on the other. A value that repeats because its probability is large, however,
+usually occurs on both sides, unless the two distributions are far apart. If many of the repeated
+values occur on one side only, the result contains a note. If, in addition, the spacings between
+values are as irregular as for draws from a density, the note is a `Doubt`, which changes the
+verdict.
 """
 
 import numpy as np

@@ -61,7 +61,9 @@ batches.
 """
 
 _STREAMED_PAIRS = 2**12
-"""Maximum number of pairs per compiled search. This maximum limits the memory of the search."""
+"""Maximum number of pairs per compiled search. The maximum limits the memory that a search
+needs.
+"""
 
 _SLOW_BLOCK = 0.01
 """If drawing a block takes more than this number of seconds, all cores draw blocks in parallel."""

@@ -58,8 +58,8 @@ class _Interval(NamedTuple):
 class Family(Source):
     """A family of mechanisms. An audit searches for the family's least private member.
 
-    `dpjax.audit` first draws a few outputs from many members for many pairs. Then the audit
-    continues with the members whose expected bounds exceed their claims the most, and finally
+    `dpjax.audit` first draws a few outputs from many members for many pairs. The audit then draws
+    more outputs from the members whose expected bounds exceed their claims the most, and finally
     audits one member with fresh draws. The confidence level still holds because the final draws are
     independent of the choice of the member. If the function raises an exception for some
     parameters, these parameters are skipped.

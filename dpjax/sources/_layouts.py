@@ -45,8 +45,8 @@ searches in which most draws of a large block would be unused; see _FEW.
 
 _FEW, _MANY_KEPT = 1024, 250
 """Blocks stay small if the first search round has at most _FEW draws per side, and if the second
-search round has more than _MANY_KEPT pairs. In this case, most draws in a large block would be
-unused, and drawing them for many pairs would take a long time.
+search round has more than _MANY_KEPT pairs. If blocks were large in this case, most draws in a
+block would be unused, and drawing them for many pairs would take a long time.
 """
 
 
@@ -145,7 +145,7 @@ def sample_blocks(
     Args:
         mechanism: Pytree with `sample(key, database, num_samples)`.
         words: Key of each block, as two words, uint32 [most, 2].
-        number: Number of blocks to draw, int32. The remaining blocks of the result are zeros.
+        number: Number of blocks to draw, int32. All further blocks of the result are zeros.
         database: A single database.
         size: Number of draws in a block.
     """
@@ -197,7 +197,7 @@ def sample_pairs(
     Args:
         mechanism: Pytree with `sample(key, database, num_samples)`.
         words: Key of each block, as two words, uint32 [most, blocks, 2].
-        number: Number of pairs to draw for, int32. The remaining blocks of the result are zeros.
+        number: Number of pairs to draw for, int32. All further blocks of the result are zeros.
         databases: Stacked databases, [most, ...].
         size: Number of draws in a block.
     """

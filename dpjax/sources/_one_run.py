@@ -57,8 +57,8 @@ class OneRun(GuessedCanaries):
             score should mean that the canary is more likely to have been included.
         included: Whether each canary was included, bool [n]; or a `dpjax.Recording` of a column
             of 0 and 1, or of true and false.
-        fair_coins: Set to True to state that a separate coin was tossed for every canary. This
-            statement is required if exactly half of the canaries were included.
+        fair_coins: Set to True to state that a separate coin was tossed for every canary. The value
+            True is required if exactly half of the canaries were included.
         name: Name of the run in the result.
 
     Raises:

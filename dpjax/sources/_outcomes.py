@@ -33,8 +33,8 @@ def looks_discrete(
         x: Numbers or labels in the search set of the database, [n] or [n, d].
         y: Numbers or labels in the search set of the neighbor, [m] or [m, d].
         size: Total number of samples per side.
-        smoothing: None to leave integers unsmoothed. Otherwise, a function that returns the
-            bandwidth for integer outputs with a wide range.
+        smoothing: None to leave integers unsmoothed, or a function that returns the bandwidth for
+            integer outputs with a wide range.
         notes: List of notes for the result, to which a note on the decision is appended.
     """
     if x.dtype.kind in "USO":

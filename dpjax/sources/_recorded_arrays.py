@@ -131,8 +131,8 @@ def recorded_arrays(
         recorded: Outputs in memory.
         region: Region in the caller's form, or None for the default region.
         key: Typed key of the audit.
-        smoothing: None to leave integers unsmoothed. Otherwise, a function that returns the
-            bandwidth for integer outputs with a wide range.
+        smoothing: None to leave integers unsmoothed, or a function that returns the bandwidth for
+            integer outputs with a wide range.
 
     Raises:
         ValueError: If there are too few outputs, if the outputs are constant or copies of each

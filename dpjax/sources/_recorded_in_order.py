@@ -27,8 +27,8 @@ _ORDERED = 2**18
 """Number of first outputs per side whose order is tested for independence."""
 
 _PLANNED = 2**16
-"""Number of confirmation samples per side that is assumed when the cells are chosen. This number is
-constant, so the cells do not depend on the length of the recordings.
+"""Number of confirmation samples per side that is assumed when the cells are chosen. The assumed
+number is constant, so the cells do not depend on the length of the recordings.
 """
 
 

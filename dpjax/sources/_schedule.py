@@ -111,7 +111,7 @@ def seeds_of_calls(
 
     Yields:
         Tuples (number of outputs, seeds). If `batched` is True, `seeds` is a single seed below
-        2^63. Otherwise, `seeds` is an int64 array with one seed per output.
+        2^63. If `batched` is False, `seeds` is an int64 array with one seed per output.
     """
     outputs, words, cut = span.outputs, span.words, span.cut
     if outputs.start % batch_size:

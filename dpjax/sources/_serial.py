@@ -9,7 +9,7 @@ of runs is very small after this reordering, outputs at distance k depend on eac
 
 If outputs can be ranked, there is a second statistic: the sum, over all pairs of outputs at
 distance k, of the product of their ranks. The mean and the variance of this sum over all orders are
-known. This sum can reveal a weak dependence that the number of runs does not reveal.
+known. The sum of products can reveal a weak dependence that the number of runs does not reveal.
 
 References:
     Wald, Wolfowitz (1940), "On a test whether two samples are from the same population"; (1943),

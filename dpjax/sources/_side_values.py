@@ -9,8 +9,8 @@ from dpjax.partitions._distinct import distinct
 from dpjax.sources._spacings import Spacings
 
 ORDER_NATS = 60.0
-"""Surprise, in nats, above which a sequence is assumed not to recur by chance. Such a sequence
-recurs with a probability of at most e^-60, or about e^-30 if batches are sorted.
+"""Surprise, in nats, above which a sequence is assumed not to recur by chance. A sequence with a
+larger surprise recurs with a probability of at most e^-60, or about e^-30 if batches are sorted.
 """
 
 _SHARES = (0.1, 0.4, 0.9, 0.999)
@@ -125,8 +125,8 @@ def log_evidence(chance: np.ndarray, happened: np.ndarray) -> float:
     An example of a coincidence is that a value occurs equally often on both sides. The assumption
     is that each of n possible coincidences has a probability of at most h. Fix some s > h. The
     evidence is a product of n factors. The factor for a coincidence is s / h if the coincidence
-    happened. Otherwise, the factor is (1 - s) / (1 - h). Under the assumption, the expected product
-    is at most 1, so the product is rarely large (Ville's inequality). The result is the log of the
+    happened, and (1 - s) / (1 - h) if it did not. Under the assumption, the expected product is at
+    most 1, so the product is rarely large (Ville's inequality). The result is the log of the
     largest product for several values of s, minus the log of the number of these values.
 
     Args:

@@ -346,8 +346,8 @@ class Source:
             pairs: Pairs in the caller's form.
             region: Region in the caller's form, or None for the default region.
             key: Typed key for all runs.
-            smoothing: None to leave integers unsmoothed. Otherwise, a function that returns the
-                bandwidth for integer outputs with a wide range.
+            smoothing: None to leave integers unsmoothed, or a function that returns the bandwidth
+                for integer outputs with a wide range.
         """
         raise NotImplementedError
 

@@ -1,8 +1,8 @@
 """Plans of how many outputs to draw within a time limit, given the measured time per output.
 
-Part of the time limit is spent on draws that measure the time per output. These draws are then
-discarded. The rest of the time is divided between search and confirmation. The number of draws in
-each stage is fixed before the first draw of the stage.
+Part of the time limit is spent on draws that measure the time per output. The draws that measure
+the time are then discarded. The rest of the time is divided between search and confirmation. The
+number of draws in each stage is fixed before the first draw of the stage.
 """
 
 import time
@@ -18,8 +18,8 @@ _MEASURE_SHARE = 0.25
 
 _PROBE_SHARE = 0.1
 """If the first outputs from a database take more than this share of the time limit, the measurement
-for this database stops. In this case, the duration of these outputs alone determines the time per
-output for this database.
+for this database stops. The time per output for this database is then determined from the duration
+of these outputs alone.
 """
 
 _SLOWER, _MOST_PROBED = 3.0, 40
