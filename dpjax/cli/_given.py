@@ -60,8 +60,8 @@ def pairs_of(text: str, *, any_kind: bool = False) -> Value:
 
     Args:
         text: JSON that begins with "[", or the name of a file.
-        any_kind: Whether databases may be any JSON values, as for host mechanisms. If False, all
-            databases must be numeric arrays of the same shape, which are stacked.
+        any_kind: Whether databases may be any JSON values, as for host mechanisms. If `any_kind` is
+            False, all databases must be numeric arrays of the same shape, which are stacked.
 
     Raises:
         ValueError: If the text or the file contains no pairs.

@@ -104,7 +104,7 @@ class CommandMechanism(OnHost):
 
     @property
     def replayable(self) -> bool:
-        """Whether the command contains {seed}. If True, dpjax provides the seeds."""
+        """Whether the command contains {seed}, so that dpjax provides the seeds."""
         return "{seed}" in self.command
 
     @property

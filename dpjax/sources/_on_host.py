@@ -61,8 +61,8 @@ class OnHost(Source):
     Attributes:
         name: Name for display.
         replayable: Whether equal seeds produce equal outputs.
-        batched: Whether one call returns many outputs. If True, the outputs depend on the batch
-            size.
+        batched: Whether one call returns many outputs. If `batched` is True, the outputs depend on
+            the batch size.
         batch_size: Number of outputs per call.
         workers: Number of simultaneous calls, or 0 for calls in this process.
         time_limit: Maximum time, in seconds, that an audit spends on drawing, or None for no limit.

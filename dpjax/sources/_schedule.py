@@ -28,7 +28,7 @@ class Span(NamedTuple):
         cut: If each output has its own seed, maximum number of outputs per batch, or None for no
             maximum.
         done: Number of outputs, from the start of the range, that are already known and need not be
-            drawn again. The number must be 0 unless each output has its own seed.
+            drawn again. The attribute `done` must be 0 unless each output has its own seed.
     """
 
     outputs: range
@@ -71,8 +71,8 @@ def in_order(
             processes.
         tasks: Arguments, one tuple per call.
         executor: Executor that runs the calls, or None to run the calls in this thread.
-        ahead: Maximum number of tasks that are submitted at a time. The maximum limits the memory
-            for results.
+        ahead: Maximum number of tasks that are submitted at a time. A small `ahead` limits the
+            memory for results.
     """
     if executor is None:
         for task in tasks:
@@ -106,8 +106,8 @@ def seeds_of_calls(
         span: Outputs to draw. A span that does not begin at a multiple of `batch_size` uses a
             separate sequence of seeds.
         batch_size: Number of outputs per batch.
-        batched: Whether each batch is drawn by one call with one seed. If False, each output has
-            its own seed, and the seeds do not depend on `span.cut`.
+        batched: Whether each batch is drawn by one call with one seed. If `batched` is False, each
+            output has its own seed, and the seeds do not depend on `span.cut`.
 
     Yields:
         Tuples (number of outputs, seeds). If `batched` is True, `seeds` is a single seed below

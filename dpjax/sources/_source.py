@@ -47,10 +47,11 @@ class Request:
         kept: Dict in which the source stores values for later batches of runs.
         block: Number of draws per block, which is a power of 2; or 0 to derive the block size from
             the numbers of draws.
-        in_order: Whether the audit is sequential. If True, cells are determined again as outputs
-            arrive, and recorded outputs are counted in order instead of being split at random.
-        each: Whether every output is expensive. If True, progress is reported after each output,
-            and every output is kept.
+        in_order: Whether the audit is sequential. If `in_order` is True, cells are determined again
+            as outputs arrive, and recorded outputs are counted in order instead of being split at
+            random.
+        each: Whether every output is expensive. If `each` is True, progress is reported after each
+            output, and every output is kept.
         held: First outputs, from `OpenedInTurn.held`, of the earlier audit that this audit
             continues; or None if there is no earlier audit.
         seconds: Maximum time, in seconds, that a host source spends on search draws for each side
@@ -171,7 +172,7 @@ class OpenedInTurn(Opened, Protocol):
 
     Attributes:
         lays_once: Whether the cells are fixed in advance instead of determined from outputs. If
-            True, `lay_again` is not needed.
+            `lays_once` is True, `lay_again` is not needed.
     """
 
     lays_once: bool
@@ -280,8 +281,8 @@ class Source:
         stacks_pairs: Whether the databases of all pairs are stacked into arrays.
         usual_method: Name of the default method.
         counts_again: Whether an audit that continues an earlier audit counts the outputs of the
-            earlier audit again. If False, only new outputs are counted, so the source may discard
-            earlier outputs.
+            earlier audit again. If `counts_again` is False, only new outputs are counted, so the
+            source may discard earlier outputs.
     """
 
     kind: ClassVar[str] = ""
