@@ -75,8 +75,8 @@ class Blocks:
     Attributes:
         size: Number of samples in a block.
         number: Number of blocks, int32.
-        in_last: Number of valid samples in the last block. All other samples in the last block are
-            padding.
+        in_last: Number of valid samples in the last block. Samples in the last block after the
+            first `in_last` samples are padding.
         start: Index of the first block to draw, int32.
         stop: Index of the last block to draw, plus 1, int32. If `stop` is None, all blocks from
             `start` on are drawn.

@@ -21,10 +21,10 @@ exception.
 _OVER, _LEAST_SHARE, _LEAST = 1.05, 0.05, 0.5
 """Constants that determine when an audit with a time limit ends its calls.
 
-Let T be the time _OVER * time_limit seconds after the audit's start, and let L be max(_LEAST_SHARE
-* time_limit, _LEAST) seconds. A call that starts before T - L ends at T at the latest. A call that
-starts later may take at most L seconds, and ends at T + L at the latest. An audit that is slightly
-late can therefore still return a result.
+Let T be the time _OVER * time_limit seconds after the audit's start, and let L be the larger of
+_LEAST_SHARE * time_limit and _LEAST, in seconds. A call that starts before T - L ends at T at the
+latest. A call that starts later may take at most L seconds, and ends at T + L at the latest. An
+audit that is slightly late can therefore still return a result.
 """
 
 

@@ -60,9 +60,9 @@ class Family(Source):
 
     `dpjax.audit` first draws a few outputs from many members for many pairs. The audit then draws
     more outputs from the members whose expected bounds exceed their claims the most, and finally
-    audits one member with fresh draws. The confidence level still holds because the final draws are
-    independent of the choice of the member. If the function raises an exception for some
-    parameters, these parameters are skipped.
+    audits one member with fresh draws. The confidence level of the audit remains valid, because the
+    final draws are independent of the choice of the member. If the function raises an exception for
+    some parameters, these parameters are skipped.
 
     Attributes:
         make: Function that accepts the parameters as keyword arguments, and returns an object

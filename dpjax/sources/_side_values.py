@@ -123,8 +123,8 @@ def log_evidence(chance: np.ndarray, happened: np.ndarray) -> float:
     """Return the log of the evidence against an assumed probability of coincidences.
 
     An example of a coincidence is that a value occurs equally often on both sides. The assumption
-    is that each of n possible coincidences has a probability of at most h. Fix some s > h. The
-    evidence is a product of n factors. The factor for a coincidence is s / h if the coincidence
+    is that each of n possible coincidences has a probability of at most h. Choose a number s > h.
+    The evidence is a product of n factors. The factor for a coincidence is s / h if the coincidence
     happened, and (1 - s) / (1 - h) if it did not. Under the assumption, the expected product is at
     most 1, so the product is rarely large (Ville's inequality). The result is the log of the
     largest product for several values of s, minus the log of the number of these values.

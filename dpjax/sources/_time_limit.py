@@ -40,9 +40,9 @@ _MARGIN = 0.85
 """Share of the remaining time that the planned draws may be expected to take."""
 
 _ALIKE = 1.3
-"""The two sides may have different numbers of outputs only if their times per output have at most
-this ratio. At a ratio of 1.3, drawing different numbers takes at most 1.10 times as long as drawing
-the same total in equal numbers.
+"""Maximum ratio of the two sides' times per output for which the two sides may have different
+numbers of outputs. At a ratio of 1.3, drawing different numbers takes at most 1.10 times as long as
+drawing the same total in equal numbers.
 """
 
 _LEAST_SEARCH, _LEAST_CONFIRM = 30, 50
