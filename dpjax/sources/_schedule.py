@@ -23,8 +23,8 @@ class Span(NamedTuple):
     Attributes:
         outputs: Indices of the outputs.
         words: Integers from which the seeds of all batches are derived.
-        saw: Function that reports progress. It is called after each batch, with the number of
-            outputs in the batch.
+        saw: Function that reports progress. The argument of each call is the number of outputs
+            drawn since the last call.
         cut: If each output has its own seed, maximum number of outputs per batch, or None for no
             maximum.
         done: Number of outputs, from the start of the range, that are already known and need not be
