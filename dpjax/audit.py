@@ -169,7 +169,7 @@ def rerun(
         allow_command: Whether the program that the recipe names may be run.
 
     Returns:
-        The new result. If both audits' computers and package versions compute bitwise equal
+        The new result. If the computers and package versions of both audits compute bitwise equal
         numbers, the new result differs from the given result only in `seconds`, `device` and
         `versions`.
 

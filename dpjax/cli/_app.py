@@ -31,7 +31,8 @@ COMMANDS = (
 )
 """Names of the commands, in the order in which the help lists them.
 
-Each command's module defines the function `command`, the options TABLE and the EXAMPLES.
+Each command's module defines the function `command`, the options `TABLE`, and the examples
+`EXAMPLES`.
 """
 
 _EXAMPLES = (

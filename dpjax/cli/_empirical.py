@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _NOISE = {"noise_kind": "noise", "noise_rule": "rule", "sensitivity": "sensitivity"}
-"""Map from parameters of the command to the arguments of `calibrate_noise` that they set."""
+"""Map from each parameter of the command to the argument of `calibrate_noise` that it sets."""
 
 _PANEL = ("database", "individual", "missing")
 _DENSITY = ("kernel", "bandwidth")

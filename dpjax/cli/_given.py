@@ -60,8 +60,8 @@ def pairs_of(text: str, *, any_kind: bool = False) -> Value:
 
     Args:
         text: JSON that begins with "[", or the name of a file.
-        any_kind: Whether databases may be any JSON values, as for host mechanisms. If False, all
-            databases must be numeric arrays of the same shape, which are stacked.
+        any_kind: Whether databases may be any JSON values, as for host mechanisms. If `any_kind` is
+            False, all databases must be numeric arrays of the same shape, which are stacked.
 
     Raises:
         ValueError: If the text or the file contains no pairs.
@@ -103,7 +103,8 @@ def pairs_of(text: str, *, any_kind: bool = False) -> Value:
 def standard_input(folder: str) -> Path:
     """Save standard input to a file, so that the data can be read more than once.
 
-    The file is created in `folder`. Its suffix is determined by the first bytes of the input.
+    The file is created in `folder`. The suffix of the file is determined by the first bytes of the
+    input.
 
     Raises:
         ValueError: If standard input is empty, or exceeds the limit `piped_bytes`.

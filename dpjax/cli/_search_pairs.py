@@ -44,8 +44,8 @@ EXAMPLES = (
 def command(**given: Value) -> None:
     """Find the pairs with the largest estimated privacy loss, by successive halving.
 
-    The choice of pairs costs no confidence, because `dpjax audit` draws new outputs. The reported
-    losses are estimates from the local method, not bounds.
+    The choice of pairs does not affect the confidence of a later audit, because `dpjax audit` draws
+    new outputs. The reported losses are estimates from the local method, not bounds.
     """
     written = written_of(given)
     sources = [name for name in ("mechanism", "function") if name in written]

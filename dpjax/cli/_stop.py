@@ -135,8 +135,8 @@ def _imports_jax() -> bool:
 def handled(handler: Callable[[int, object], None]) -> Iterator[dict[int, Handler]]:
     """Within the context, pass termination signals to `handler`, and count them in `ARRIVED`.
 
-    A signal that the process ignores, as after nohup, stays ignored. The context's value is a dict
-    from signal numbers to the earlier handlers.
+    A signal that the process already ignores, for example because of nohup, stays ignored. The
+    context's value is a dict from signal numbers to the earlier handlers.
     """
 
     def counted(number: int, frame: object) -> None:
@@ -217,7 +217,7 @@ class _UntilClosed:
 
 
 def forget_output() -> None:
-    """Discard buffered output that could not be written so that the next flush does not fail."""
+    """Discard buffered output that could not be written, so that the next flush does not fail."""
     if isinstance(sys.stdout, _UntilClosed):
         with suppress(OSError, ValueError):  # Audited code has closed the stream.
             sys.stdout.forget()

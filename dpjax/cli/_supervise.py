@@ -38,13 +38,13 @@ _HANDED = "DPJAX_SUPERVISOR"
 
 _NONCE_BYTES = 16
 _ARRIVAL_SECONDS = 0.1
-"""Time limit, in seconds, within which a signal that is sent to both processes reaches both."""
+"""Maximum time, in seconds, until a signal that is sent to both processes has reached both."""
 
 _BAD_INPUT = 2
 
 
 def is_foreign(words: Sequence[str]) -> bool:
-    """Return whether a command line may run third-party code; requests for help do not."""
+    """Return whether a command line may run third-party code; False for a request for help."""
     asks_help = "--help" in words or "-h" in words
     return not asks_help and any(word in FOREIGN for word in words)
 
@@ -52,9 +52,9 @@ def is_foreign(words: Sequence[str]) -> bool:
 def supervise() -> Report | None:
     """Start a working process that runs the command, and wait until the process ends.
 
-    The function returns only in the working process, and the supervisor exits. If a program calls
-    `dpjax.cli.main` after JAX has begun to compute, the function returns None immediately, and the
-    command runs without supervision.
+    The function returns only in the working process. In the supervisor, the function ends the
+    process. If a program calls `dpjax.cli.main` after JAX has begun to compute, the function
+    returns None immediately, and the command runs without supervision.
 
     Returns:
         Function that sends the exit code of the command to the supervisor, or None if the command
@@ -148,7 +148,7 @@ def _answer(heard: bytes, nonce: bytes, ended: int, came: Sequence[int]) -> int:
 def _working(listen: int, tell: int, nonce: bytes) -> Report:
     """Set up the working process, and return the function that reports to the supervisor.
 
-    The function also starts a thread that repeats the supervisor's signals in the working process.
+    Also start a thread that repeats the supervisor's signals in the working process.
     """
     # Keep references to these functions, because audited code can replace attributes of modules.
     messages = [nonce + bytes([code]) for code in range(256)]

@@ -9,7 +9,7 @@ import typer
 from typer.models import ArgumentInfo, OptionInfo
 
 Value = Any
-"""Value of an option, of the type in the option's row; None if the option is not given."""
+"""Value of an option, with the type that the option's row states; None if there is no value."""
 
 Given = Mapping[str, Value]
 """Values of a command's parameters, by name."""

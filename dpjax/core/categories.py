@@ -8,7 +8,7 @@ from dpjax.core.numerics import WideCount
 from dpjax.core.streaming import Reducer
 
 _COMPARED = 64
-"""With at most this many counters, an accelerator counts by comparisons instead of by a scatter.
+"""Maximum number of counters for which an accelerator counts by comparisons, not by a scatter.
 
 If a scatter has few counters, many atomic additions go to the same address and wait for each other.
 Comparing each sample with every category takes more operations, but all of them run in parallel.
@@ -48,6 +48,6 @@ def _scattered(bins: Array, size: int) -> Array:
 
 
 def compared(bins: Array, size: int) -> Array:
-    """Return how often each of 0, ..., size - 1 occurs, int32 [size], without a scatter."""
+    """Count the occurrences of 0, ..., size - 1 without a scatter, and return int32 [size]."""
     numbers = jnp.arange(size, dtype=jnp.int32)
     return jnp.sum(bins[:, None] == numbers[None, :], axis=0, dtype=jnp.int32)

@@ -23,14 +23,14 @@ class Execution:
     """Options that change the speed and memory of a computation, but never its result.
 
     Attributes:
-        runs_at_once: Maximum number of runs that are computed in parallel. The remaining runs are
-            computed afterwards.
+        runs_at_once: Maximum number of runs that are computed in parallel. If there are more runs,
+            the other runs are computed afterwards.
         pairs_at_once: Maximum number of pairs of databases that are processed in parallel within
             each run.
-        layout: How the event methods count outputs that JAX draws. "streamed" draws and counts in
-            one compiled kernel. "gathered" compiles only the sampler, and counts in NumPy. "auto"
-            chooses between the two according to the number of draws. If vectors are divided by a
-            learned score, "gathered" is always used.
+        layout: Way in which the event methods count outputs that JAX draws. "streamed" draws and
+            counts in one compiled kernel. "gathered" compiles only the sampler, and counts in
+            NumPy. "auto" chooses one of these two layouts according to the number of draws. If
+            vectors are divided by a learned score, "gathered" is always used.
         progress: Callback (number of outputs so far, total number), which is called at the start
             and then repeatedly. The total number is 0 while it is unknown. `dpjax.cli.progress_bar`
             is an example.

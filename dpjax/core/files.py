@@ -164,7 +164,7 @@ def write_whole(files: dict[Path, str | bytes]) -> None:
             that UTF-8 cannot encode, such as lone surrogates from file names, are escaped.
 
     Raises:
-        OSError: If a file cannot be written. In this case, no partial file is left behind.
+        OSError: If a file cannot be written. After this error, no partial file is left behind.
     """
     temporary = {}
     try:

@@ -1,18 +1,18 @@
 """Replacement for `jax.jit` that never confuses the compiled programs of different classes.
 
-In some versions of jax (at least 0.10.0 to 0.10.2), two classes registered by `register_dataclass`
-have tree structures that compare equal if the classes have equal fields, although the hashes of the
-tree structures differ. The cache of compiled programs first compares only part of the hash.
-Therefore, the cache sometimes silently runs a program that was compiled for another class. For
-example, it may run the program of SVT5 for SVT6, which has a different epsilon. In an experiment
-with one `jax.jit` and 120 classes that had equal fields, 20 to 24 classes got a wrong program. In
-an affected version of jax, `jit_by_class` makes a separate `jax.jit` function for every combination
-of classes.
+Consider two classes that are registered by `register_dataclass` and have equal fields. In some
+versions of jax (at least 0.10.0 to 0.10.2), the tree structures of the two classes compare equal,
+although the hashes of the tree structures differ. The cache of compiled programs first compares
+only part of the hash. Therefore, the cache sometimes silently runs a program that was compiled for
+another class. For example, the cache may run the program of SVT5 for SVT6, which has a different
+epsilon. In an experiment with one `jax.jit` and 120 classes that had equal fields, 20 to 24 classes
+got a wrong program. In an affected version of jax, `jit_by_class` makes a separate `jax.jit`
+function for every combination of classes.
 
-The cache can confuse two classes only if the tree structures of the two compare equal. The function
-`classes_are_confused` compares the tree structures of two probe classes, so no list of affected
-versions is needed. This check always detects the fault. In contrast, running two programs would
-reveal the fault only occasionally.
+The cache can confuse two classes only if the tree structures of these classes compare equal. The
+function `classes_are_confused` compares the tree structures of two probe classes, so no list of
+affected versions is needed. Comparing tree structures always detects the fault, but running two
+programs would reveal the fault only occasionally.
 """
 
 from collections.abc import Callable, Iterator
@@ -50,7 +50,7 @@ def classes_of(tree: object) -> Classes:
 
 
 class JitByClass(Generic[Result]):
-    """A jitted function that only runs programs compiled for the classes of its arguments."""
+    """A jitted function that runs only programs compiled for the classes of its arguments."""
 
     def __init__(self, function: Callable[..., Result], static_argnames: tuple[str, ...]):
         update_wrapper(self, function)

@@ -17,7 +17,9 @@ MAX_BLOCK = 8192
 """Maximum block size, in samples. The product MAX_BLOCK * FIXED_POINT must fit in an int32."""
 
 FIXED_POINT = 2**17
-"""Inverse resolution of kernel sums. Kernel values are rounded to multiples of 1 / FIXED_POINT."""
+"""Number of steps per unit in fixed-point kernel sums. Kernel values are rounded to multiples of
+1 / FIXED_POINT.
+"""
 
 _LIMB_BITS = 30
 _LIMB_MASK = (1 << _LIMB_BITS) - 1

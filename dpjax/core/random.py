@@ -2,11 +2,11 @@
 
 A privacy loss is a ratio of tail probabilities, so inaccurate tails give wrong losses. In float32,
 `jax.random.laplace` computes the logarithm of a uniform number on a grid with step 2^-23. As a
-result, its draws beyond 13 times the scale have only a few distinct values, and no draw exceeds
-about 16 times the scale. In this module, each draw uses 63 random bits. One bit determines the
-sign. The other 62 bits determine a uniform number; its *relative* precision near 0 equals the
-precision of the float type. The tails of the draws are accurate even where the tail probability is
-far below 1e-12.
+result, the draws of `jax.random.laplace` beyond 13 times the scale have only a few distinct values,
+and no draw exceeds about 16 times the scale. In this module, each draw uses 63 random bits. One bit
+determines the sign. The other 62 bits determine a uniform number; its *relative* precision near 0
+equals the precision of the float type. The tails of the draws are accurate even where the tail
+probability is far below 1e-12.
 
 Threefry is written in `jax.numpy` with its rounds unrolled, so that XLA can fuse it with the
 logarithm and with the code that uses the draw. On CPU, the unrolled Threefry is several times
@@ -14,7 +14,7 @@ faster than the rolled loop of `jax.random`. The unrolled Threefry returns bitwi
 jax's generator.
 
 One Threefry call returns two words of 32 bits. An output consists of one noise term per query.
-These noise terms are called the rows of the output. Each row has its own leading word, which
+The noise terms are called the rows of the output. Each row has its own leading word, which
 determines the sign and the first 31 bits. All rows of an output share one additional word, the
 trailing word, which determines the remaining bits. Because of the shared word, k rows need only (k
 + 1) / 2 calls to Threefry instead of k calls. When a noise term is compared with a bound, the

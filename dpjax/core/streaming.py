@@ -1,10 +1,10 @@
 """The loop over blocks of samples. Each block is drawn, reduced and then discarded.
 
-Samples are drawn inside the loop body. Therefore memory holds only one block, however many samples
-there are. A block's key depends only on the number of the block. Therefore a block's samples do not
-depend on how blocks are grouped, batched or divided among devices. A long stream can be divided
-into multiple compiled calls, so that signals are handled between two calls. The sum of the counts
-from all calls is the count of the whole stream.
+Samples are drawn inside the loop body. Therefore memory holds only one block at a time, whatever
+the number of samples. A block's key depends only on the number of the block. Therefore a block's
+samples do not depend on how blocks are grouped, batched or divided among devices. A long stream can
+be divided into multiple compiled calls, so that signals are handled between two calls. The sum of
+the counts from all calls is the count of the whole stream.
 """
 
 import threading
@@ -31,7 +31,7 @@ _LANES = 128
 """Every block size, in samples, is a multiple of this number."""
 
 _FIRST_DRAWS = 2**22
-"""Number of draws in the first compiled call for a stream. This call takes at most about 0.1
+"""Number of draws in the first compiled call for a stream. The first call takes at most about 0.1
 seconds.
 """
 
@@ -47,8 +47,8 @@ class Reducer(NamedTuple, Generic[Carry]):
         update: Function (carry, block [block_size, ...], valid bool[block_size]) -> carry. Samples
             for which `valid` is False are the padding of the last block, and must not be counted.
         reads_once: Whether only one operation in `update` reads the block. If `reads_once` is True,
-            XLA can fuse the update with the draw. Otherwise, each block is stored in memory before
-            the update reads it.
+            XLA can fuse the update with the draw. If `reads_once` is False, each block is stored in
+            memory before the update reads the block.
     """
 
     init: Callable[[], Carry]
@@ -60,8 +60,8 @@ def block_size_for(num_samples: int) -> int:
     """Return the size of the equal blocks into which samples are divided, at most MAX_BLOCK.
 
     The block size is a multiple of 128, because XLA's CPU loops are six times slower at other
-    lengths. The block size determines with which key each sample is drawn. For this reason, the
-    block size depends only on `num_samples`, and not on the machine.
+    lengths. The block size determines with which key each sample is drawn. To keep samples
+    reproducible, the block size depends only on `num_samples`, and not on the machine.
     """
     num_blocks = -(-num_samples // MAX_BLOCK)
     return -(-num_samples // (num_blocks * _LANES)) * _LANES
@@ -75,10 +75,10 @@ class Blocks:
     Attributes:
         size: Number of samples in a block.
         number: Number of blocks, int32.
-        in_last: Number of valid samples in the last block. All other samples in the last block are
-            padding.
-        start: Number of the first block to draw, int32.
-        stop: Number of the last block to draw, plus 1, int32. If `stop` is None, all blocks from
+        in_last: Number of valid samples in the last block. Samples in the last block after the
+            first `in_last` samples are padding.
+        start: Index of the first block to draw, int32.
+        stop: Index of the last block to draw, plus 1, int32. If `stop` is None, all blocks from
             `start` on are drawn.
     """
 
@@ -166,7 +166,7 @@ def in_calls(
             `Blocks`.
         blocks: Blocks of each stream.
         num_streams: Number of streams that are counted in parallel.
-        start: Number of the first block to count.
+        start: Index of the first block to count.
 
     Yields:
         For each call, the counts of its blocks, int64, and the number of samples per stream in

@@ -21,8 +21,8 @@ def cores() -> int:
 def side_by_side(call: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
     """Run a compiled call for every item, in parallel on all cores.
 
-    Call the compiled program once beforehand. Otherwise, several threads call a new program at the
-    same time, and each thread compiles the program.
+    The caller must call the compiled program once beforehand. If several threads call a new program
+    at the same time, each thread compiles the program.
     """
 
     def ready(item: Item) -> Result:

@@ -93,7 +93,7 @@ class Arriving(Recorded):
     has_arrays: ClassVar[bool] = False
 
     def refuses(self, method: str) -> str | None:
-        """Refuse every method that needs all outputs in advance; a sequential audit does not."""
+        """Refuse methods other than a sequential audit, as they need all outputs in advance."""
         if method == "sequential":
             return None
         return f"method must be dpjax.Sequential() for arriving outputs, but was {method!r}."

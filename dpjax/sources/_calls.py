@@ -35,8 +35,8 @@ def draw_batch(
         function: The user's function.
         catch: Whether exceptions and timeouts count as outcomes instead of raising an error.
         deadline: Deadline for each call, or None for no deadline.
-        saw: Function that is called with the argument 1 after each output if outputs are drawn one
-            by one; or None to call no function.
+        saw: Function that reports progress, or None. If outputs are drawn one by one, the function
+            is called with the argument 1 after each output.
         database: Database from which to draw.
         num_samples: Number of outputs.
         seed: Seed for the batch. If outputs are drawn one by one, there is one seed per output.
@@ -146,7 +146,7 @@ def _called(
     *arguments: object,
     **options: object,
 ) -> object:
-    """Call a function; if the call forks this process, end each copy when its call returns."""
+    """Call a function; if it forks this process, the new process ends when the call returns."""
     process = os.getpid()
     try:
         with callers_floats():

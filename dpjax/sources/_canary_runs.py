@@ -31,8 +31,8 @@ class CanaryRuns(GuessedCanaries):
 
     Attributes:
         function: Function (included, seed) -> scores of all canaries, [num_canaries]. A higher
-            score means that the canary is more likely to have been included. Each entry of the
-            boolean array `included` says whether to include that canary in the run.
+            score means that the canary is more likely to have been included. Entry i of the boolean
+            array `included` says whether to include canary i in the run.
         num_canaries: Number of canaries, at least 20.
 
     Raises:

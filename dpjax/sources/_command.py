@@ -44,10 +44,11 @@ class CommandMechanism(OnHost):
         command: Command line. In each run, {database} is replaced by the database, and
             {num_samples} by the number of outputs to print. A database that is a string is inserted
             unchanged, and every other database is inserted as JSON. If the command does not contain
-            {num_samples}, the program runs once per output. In this mode, each nonzero exit code, a
-            timeout and an empty output count as separate outcomes. If the command contains {seed},
-            the program receives an integer seed, and the audit can be replayed. Otherwise, the
-            program must draw fresh randomness in every run.
+            {num_samples}, the program runs once per output. For a program that runs once per
+            output, each nonzero exit code is a separate outcome, and so are a timeout and an empty
+            output. If the command contains {seed}, the program receives an integer seed, and the
+            audit can be replayed. A program that receives no seed must draw fresh randomness in
+            every run.
         workers: Number of simultaneous runs.
         batch_size: Number of outputs per run. If the program runs once per output, `batch_size` is
             the number of runs whose outputs are counted together.
@@ -103,7 +104,7 @@ class CommandMechanism(OnHost):
 
     @property
     def replayable(self) -> bool:
-        """Whether the command contains {seed}. If True, dpjax provides the seeds."""
+        """Whether the command contains {seed}, so that dpjax provides the seeds."""
         return "{seed}" in self.command
 
     @property

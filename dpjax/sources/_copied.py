@@ -1,25 +1,26 @@
 """Detection of outputs that were copied within one side, for example by resampling.
 
 Bounds assume that the outputs of a side are independent. If some outputs are copies of others,
-random patterns in the search set can recur in the confirmation set. In this case, the bound does
-not hold. Copies are detected in four ways.
+random patterns in the search set can recur in the confirmation set, and then the bound does not
+hold. Copies are detected in four ways.
 
 Counts: let N be the number of times that a value occurs, and let d >= 2 be an integer. For every
-distribution of independent outputs, P(d divides N | N > 0) is at most 1/2. Proof: N has nearly a
-Poisson distribution with some mean a. Therefore P(2 divides N | N > 0) is at most (cosh a - 1) /
-(e^a - 1) <= 1/2. For d > 2, the probability is smaller. The evidence from many values is combined
-as in `_shared_draws`. For example, a recording in which each value occurs exactly twice is refused.
+distribution of independent outputs, P(d divides N | N > 0) is at most 1/2. Proof: the distribution
+of N is approximately a Poisson distribution with some mean a. Therefore P(2 divides N | N > 0) is
+at most (cosh a - 1) / (e^a - 1) <= 1/2. For d > 2, the probability is smaller. The evidence from
+many values is combined as in `_shared_draws`. For example, a recording in which each value occurs
+exactly twice is refused.
 
 Order: if the same long sequence of outcomes occurs twice, the sequence was almost certainly copied.
 
 Spacings: copies to which a little noise was added lie close to each other; see `_spacings`.
 
 Sides: if outputs are resampled, that is, drawn from recorded outputs, many values occur repeatedly
-on one side and never on the other. In contrast, a value that repeats because its probability is
-large usually occurs on both sides, unless the two distributions are far apart. If many of the
-repeated values occur on one side only, the result contains a note. If, in addition, the spacings
-between values are as irregular as for draws from a density, the note is a `Doubt`, which changes
-the verdict.
+on one side and never on the other. A value that repeats because its probability is large, however,
+usually occurs on both sides, unless the two distributions are far apart. If many of the repeated
+values occur on one side only, the result contains a note. If, in addition, the spacings between
+values are as irregular as for draws from a density, the note is a `Doubt`, which changes the
+verdict.
 """
 
 import numpy as np
@@ -28,13 +29,15 @@ from dpjax.core.wording import Doubt, Sentence
 from dpjax.sources._side_values import SideValues, log_evidence
 
 _CHANCE, _NOTE_CHANCE = 1e-9, 1e-6
-"""Maximum probability that independent outputs are refused (_CHANCE), and that independent outputs
-get a note (_NOTE_CHANCE). For _NOTE_CHANCE, it is assumed that no value is more than _RATIO times
-as likely on one side as on the other.
+"""Maximum probabilities that independent outputs are refused (_CHANCE) or get a note
+(_NOTE_CHANCE). For _NOTE_CHANCE, it is assumed that no value is more than _RATIO times as likely on
+one side as on the other.
 """
 
 _DIVISORS = (2, 3, 5, 7, 11, 13)
-"""Divisors d. For each d, the test counts the values whose number of occurrences d divides."""
+"""Divisors d. For each divisor d, the test counts the values whose number of occurrences is a
+multiple of d.
+"""
 
 _RATIO = 5.0
 """Largest assumed ratio of a value's probabilities on the two sides; see _NOTE_CHANCE."""

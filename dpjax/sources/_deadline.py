@@ -21,9 +21,10 @@ exception.
 _OVER, _LEAST_SHARE, _LEAST = 1.05, 0.05, 0.5
 """Constants that determine when an audit with a time limit ends its calls.
 
-All calls end at most _OVER * time_limit seconds after the audit's start. Calls that start later may
-take max(_LEAST_SHARE * time_limit, _LEAST) seconds in total, so that an audit that is slightly late
-can still return a result.
+Let T be the time _OVER * time_limit seconds after the audit's start, and let L be the larger of
+_LEAST_SHARE * time_limit and _LEAST, in seconds. A call that starts before T - L ends at T at the
+latest. A call that starts later may take at most L seconds, and ends at T + L at the latest. An
+audit that is slightly late can therefore still return a result.
 """
 
 
@@ -37,7 +38,7 @@ class Deadline:
 
     Attributes:
         timeout: Maximum duration of one call, in seconds, or None for no limit.
-        end: Time at which all calls end, as a value of `time.monotonic`, or None for no limit.
+        end: Time at which calls should end, as a value of `time.monotonic`, or None for no limit.
         least: Number of seconds that all calls started after `end` may take in total.
     """
 

@@ -28,8 +28,8 @@ class DrawnArrays:
         mechanism: Mechanism to draw from.
         pairs: Stacked pairs of databases.
         region: Region in the caller's form. If `region` is None, the region is the standard region
-            of a built-in mechanism, the whole space if it is finite, or else the range of the pilot
-            outputs.
+            of a built-in mechanism, the whole space if the space is finite, or else the range of
+            the pilot outputs.
         key: Typed key for all runs.
 
     Raises:

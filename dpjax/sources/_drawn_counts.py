@@ -61,14 +61,16 @@ batches.
 """
 
 _STREAMED_PAIRS = 2**12
-"""Maximum number of pairs per compiled search. This maximum limits the memory of the search."""
+"""Maximum number of pairs per compiled search. The maximum limits the memory that a search
+needs.
+"""
 
 _SLOW_BLOCK = 0.01
-"""If drawing a block takes longer than this (in seconds), all cores draw blocks in parallel."""
+"""If drawing a block takes more than this number of seconds, all cores draw blocks in parallel."""
 
 
 class OpenedDrawn:
-    """An open source that draws outputs and counts them; see `dpjax.sources.Opened`.
+    """An opened source that draws outputs and counts them; see `dpjax.sources.Opened`.
 
     For each pair, the first draws of run 0 determine the cells for all runs, so that one compiled
     program can count the draws of all runs.
@@ -304,7 +306,7 @@ class OpenedDrawn:
         num_draws: int,
         first: int,
     ) -> Iterator[NDArray[np.int64]]:
-        """Yield counts of successive parts of all streams, up to `num_draws` draws per stream."""
+        """Count `num_draws` draws of every stream in parts, and yield the counts of each part."""
         blocks, start = blocks_of(num_draws, self._block), first // self._block
         if len(self._request.runs) > 1 and not start:
             yield fetched(launch(blocks)).as_int()

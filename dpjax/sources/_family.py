@@ -1,4 +1,4 @@
-"""Families of mechanisms, in which a function returns the member with given parameters."""
+"""Families of mechanisms: a function creates the family's member with given parameters."""
 
 import itertools
 from collections.abc import Callable, Mapping
@@ -56,13 +56,13 @@ class _Interval(NamedTuple):
 
 @dataclass(frozen=True)
 class Family(Source):
-    """A family of mechanisms. An audit searches the family for its least private member.
+    """A family of mechanisms. An audit searches for the family's least private member.
 
-    `dpjax.audit` first draws a few outputs from many members for many pairs. Then the audit
-    continues with the members whose expected bounds exceed their claims the most, and finally
-    audits one member with fresh draws. The confidence level still holds because the final draws are
-    independent of the choice of the member. If the function raises an exception for some
-    parameters, these parameters are skipped.
+    `dpjax.audit` first draws a few outputs from many members for many pairs. The audit then draws
+    more outputs from the members whose expected bounds exceed their claims the most, and finally
+    audits one member with fresh draws. The confidence level of the audit remains valid, because the
+    final draws are independent of the choice of the member. If the function raises an exception for
+    some parameters, these parameters are skipped.
 
     Attributes:
         make: Function that accepts the parameters as keyword arguments, and returns an object
@@ -96,7 +96,7 @@ class Family(Source):
         return name_of_function(self.make)
 
     def refuses(self, method: str) -> str:
-        """Return why no method can audit a family as a whole."""
+        """Return the reason why no method can audit a family as a whole."""
         return (
             f"the family {self.name} cannot be audited as a whole: pass it to dpjax.audit or "
             "assert_private, which choose a member, or audit one of its members."
@@ -115,7 +115,7 @@ class Family(Source):
         return [every[place] for place in sorted(rng.permutation(len(every))[:_MOST_MEMBERS])]
 
     def varied(self, chosen: Mapping[str, object], rng: np.random.Generator) -> dict[str, object]:
-        """Return a copy of a combination in which one random parameter has a new random value."""
+        """Copy a combination, and give one randomly chosen parameter a new random value."""
         name = list(self._ranges)[int(rng.integers(len(self._ranges)))]
         among = self._ranges[name]
         if isinstance(among, _Interval):

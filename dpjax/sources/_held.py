@@ -29,7 +29,7 @@ _TEXTS = ("string", "large_string")
 
 @runtime_checkable
 class Chunked(Protocol):
-    """Recorded outputs that are read in chunks, any number of times."""
+    """Recorded outputs that can be read in chunks, more than once."""
 
     @property
     def name(self) -> str:
@@ -38,7 +38,7 @@ class Chunked(Protocol):
 
     @property
     def origins(self) -> dict[object, str]:
-        """Map from identifiers to names of the outputs' origins, such as files.
+        """Map from the identifier to the name of each origin of the outputs, such as a file.
 
         The recordings of the two sides must not share an origin.
         """
@@ -109,7 +109,7 @@ def held(name: str, outputs: object) -> Chunked:
 
 
 def as_outputs(name: str, outputs: object) -> np.ndarray:
-    """Convert outputs to an array: numbers [n] or [n, d], labels [n] or objects [n].
+    """Convert outputs to an array of numbers [n] or [n, d], of labels [n], or of objects [n].
 
     Raises:
         TypeError: If the outputs are neither numbers nor labels.
@@ -138,7 +138,7 @@ def as_outputs(name: str, outputs: object) -> np.ndarray:
 
 
 def _rows_of_mixed(outputs: object) -> object:
-    """Return a data frame with labels as a list of dicts, one per row; else return `outputs`."""
+    """Convert a data frame with labels to one dict per row, and return other outputs unchanged."""
     names, kinds = getattr(outputs, "columns", None), getattr(outputs, "dtypes", None)
     if names is None or kinds is None or len(names) < 2:
         return outputs

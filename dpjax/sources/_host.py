@@ -65,9 +65,9 @@ class HostMechanism(OnHost):
             cannot be ended.
         restart: Whether to draw outputs for the chosen pair in two new processes, and to compare
             the outputs of the two processes. If both processes draw the same noise, for example
-            because a module sets a fixed seed on import, the verdict says so. This comparison
-            requires a picklable function. There is no comparison for a function that has a
-            parameter `seed` or `rng`.
+            because a module sets a fixed seed on import, the verdict says so. Comparing two
+            processes requires a picklable function. For a function that has a parameter `seed` or
+            `rng`, processes are not compared.
 
     Raises:
         TypeError: If the function is not callable, requires other arguments, or cannot be sent to

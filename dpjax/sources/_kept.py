@@ -21,7 +21,7 @@ class Kept:
     """Storage for the first outputs on each side of each pair, up to a maximum number per side.
 
     Args:
-        encoder: Encoder that numbers the labels of the outputs.
+        encoder: Encoder that assigns a number to each label of the outputs.
         most: Maximum number of outputs to keep per side.
     """
 
@@ -34,7 +34,7 @@ class Kept:
         return self._stream(pair, side).number
 
     def add(self, pair: int, side: int, batch: Outputs, first: int) -> None:
-        """Keep a batch, whose first output has number `first`, if all earlier outputs are kept."""
+        """Keep a batch that begins with output number `first`, if all earlier outputs are kept."""
         batches, number = self._stream(pair, side)
         if number != first or number >= self._most:
             return

@@ -45,8 +45,8 @@ searches in which most draws of a large block would be unused; see _FEW.
 
 _FEW, _MANY_KEPT = 1024, 250
 """Blocks stay small if the first search round has at most _FEW draws per side, and if the second
-search round has more than _MANY_KEPT pairs. In this case, most draws in a large block would be
-unused, and drawing them for many pairs would take a long time.
+search round has more than _MANY_KEPT pairs. If blocks were large in this case, most draws in a
+block would be unused, and drawing them for many pairs would take a long time.
 """
 
 
@@ -76,7 +76,7 @@ def ends_of(stops: NDArray[np.int64], size: int) -> NDArray[np.int32]:
 
 
 def stream_words(words: np.ndarray, run: int, num_pairs: int) -> NDArray[np.uint32]:
-    """Return the keys of all streams in a run, two words each, uint32 [pairs, 2 sides, stages, 2].
+    """Return the key of each stream in a run as two words, uint32 [pairs, 2 sides, stages, 2].
 
     Args:
         words: The key of the batch of runs, as two words, uint32 [2].
@@ -144,8 +144,8 @@ def sample_blocks(
 
     Args:
         mechanism: Pytree with `sample(key, database, num_samples)`.
-        words: Keys of the blocks, two words each, uint32 [most, 2].
-        number: Number of blocks to draw, int32. The remaining blocks of the result are zeros.
+        words: Key of each block, as two words, uint32 [most, 2].
+        number: Number of blocks to draw, int32. All further blocks of the result are zeros.
         database: A single database.
         size: Number of draws in a block.
     """
@@ -168,10 +168,11 @@ def draws_of_pairs(
 
     Args:
         mechanism: Pytree with `sample(key, database, num_samples)`.
-        words: Keys of the blocks, two words each, uint32 [pairs, blocks, 2].
+        words: Key of each block, as two words, uint32 [pairs, blocks, 2].
         databases: Stacked databases, [pairs, ...].
         size: Number of draws in a block.
-        at_once: Maximum number of pairs. Calls with the same maximum share one compiled program.
+        at_once: Maximum number of pairs for which one call draws. Calls with the same maximum share
+            one compiled program.
 
     Returns:
         The draws [pairs, blocks * size] or [pairs, blocks * size, d].
@@ -195,8 +196,8 @@ def sample_pairs(
 
     Args:
         mechanism: Pytree with `sample(key, database, num_samples)`.
-        words: Keys of the blocks, two words each, uint32 [most, blocks, 2].
-        number: Number of pairs to draw for, int32. The remaining blocks of the result are zeros.
+        words: Key of each block, as two words, uint32 [most, blocks, 2].
+        number: Number of pairs to draw for, int32. All further blocks of the result are zeros.
         databases: Stacked databases, [most, ...].
         size: Number of draws in a block.
     """

@@ -12,7 +12,7 @@ from dpjax.partitions._scored import entry_partition
 from dpjax.sources._counting import halves_of
 
 _ENOUGH = 0.97
-"""Fraction of the largest expected bound that a simpler score must reach to be preferred."""
+"""A simpler score is preferred if it reaches this fraction of the largest expected bound."""
 
 _MOST_BOXES = 3
 """Maximum dimension of vectors that are divided into boxes."""
@@ -48,8 +48,8 @@ def lay_best(
         options: Options of `dpjax.partitions.lay`.
 
     Raises:
-        ValueError: If `lay` refuses the outputs, or if they have too many dimensions to fit a
-            score.
+        ValueError: If `lay` refuses the outputs, or if the outputs have too many dimensions for
+            fitting a score.
     """
     dimension = pilots[0].values.shape[1]
     if dimension == 1 or options.get("region") is not None:

@@ -42,7 +42,7 @@ in each run, and maximum share of the time limit.
 """
 
 _LEAST_TIME = 1e-3
-"""Minimum time, in seconds, that remains even after earlier steps used up the whole time limit."""
+"""Smallest time limit, in seconds, that remains after earlier steps have used time."""
 
 _CUT = 1000
 """Maximum number of outputs per batch if each output needs its own call."""
@@ -61,8 +61,8 @@ class OnHost(Source):
     Attributes:
         name: Name for display.
         replayable: Whether equal seeds produce equal outputs.
-        batched: Whether one call returns many outputs. If True, the outputs depend on the batch
-            size.
+        batched: Whether one call returns many outputs. If `batched` is True, the outputs depend on
+            the batch size.
         batch_size: Number of outputs per call.
         workers: Number of simultaneous calls, or 0 for calls in this process.
         time_limit: Maximum time, in seconds, that an audit spends on drawing, or None for no limit.
@@ -119,7 +119,7 @@ class OnHost(Source):
 
 
 class _OpenedOnHost:
-    """A host mechanism that is open for one audit; see `dpjax.sources.Opened`."""
+    """A host mechanism that was opened for one audit; see `dpjax.sources.Opened`."""
 
     lays_once = False
 

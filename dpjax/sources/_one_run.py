@@ -57,13 +57,13 @@ class OneRun(GuessedCanaries):
             score should mean that the canary is more likely to have been included.
         included: Whether each canary was included, bool [n]; or a `dpjax.Recording` of a column
             of 0 and 1, or of true and false.
-        fair_coins: Set to True to state that a separate coin was tossed for every canary. This
-            statement is required if exactly half of the canaries were included.
+        fair_coins: Set to True to state that a separate coin was tossed for every canary. The value
+            True is required if exactly half of the canaries were included.
         name: Name of the run in the result.
 
     Raises:
         ValueError: If there are fewer than 20 canaries, if a score is NaN, if all scores are
-            equal, or if `included` does not look like fair coins.
+            equal, or if `included` does not look like the results of fair coins.
         TypeError: If `included` is not boolean, or if there are scores from multiple runs.
 
     References:

@@ -33,8 +33,8 @@ def looks_discrete(
         x: Numbers or labels in the search set of the database, [n] or [n, d].
         y: Numbers or labels in the search set of the neighbor, [m] or [m, d].
         size: Total number of samples per side.
-        smoothing: None to leave integers unsmoothed. Otherwise, a function that returns the
-            bandwidth for integer outputs with a wide range.
+        smoothing: None to leave integers unsmoothed, or a function that returns the bandwidth for
+            integer outputs with a wide range.
         notes: List of notes for the result, to which a note on the decision is appended.
     """
     if x.dtype.kind in "USO":
@@ -87,10 +87,10 @@ def _may_be_smoothed(
 
     Smoothing adds noise whose density is the kernel. Adding noise is post-processing, so the ratio
     of the smoothed densities is at most e^epsilon if the mechanism is epsilon-DP. If the bandwidth
-    spans several integers and no integer is frequent, the distribution of kernel sums over integers
-    is as close to normal as for reals. Integers are not smoothed if smoothing would hide a
-    difference, such as a single frequent value (an error code), or a side whose values are all
-    multiples of a larger step.
+    spans several integers and no integer is frequent, kernel sums over integers are as close to
+    normally distributed as kernel sums over reals. Integers are not smoothed if smoothing would
+    hide a difference, such as a single frequent value (an error code), or a side whose values are
+    all multiples of a larger step.
     """
     count = len(x)
     if size < MIN_REAL or count < 2 or np.abs(values.astype(float)).max() > _EXACT:

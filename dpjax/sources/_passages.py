@@ -59,8 +59,8 @@ class Passages:
 
         Returns:
             The new state, and the index of the earliest chunk that contains a passage of the new
-            chunk. The index is None if all passages are new. If the chunk only repeats one of its
-            own passages, the index is `number`.
+            chunk. The index is None if all passages are new. If a passage occurs twice in the new
+            chunk but in no earlier chunk, the index is `number`.
         """
         known = [np.concatenate(both) for both in zip(self.tails, sides, strict=True)]
         new = np.sort(np.concatenate([_kept(side) for side in known]))

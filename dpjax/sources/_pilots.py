@@ -23,7 +23,7 @@ from dpjax.sources.streams import SEARCH
 
 MANY_PAIRS = 512
 """If there are at least this many pairs, each compiled call draws for several of them. For fewer
-pairs, compiling an additional program would take longer than it saves.
+pairs, compiling an additional program would take more time than the program saves.
 """
 
 
@@ -86,7 +86,7 @@ class Pilots:
     Args:
         mechanism: Mechanism that draws.
         pairs: Stacked pairs.
-        streams: Keys of all streams in a run, two words each, uint32 [pairs, 2 sides, stages, 2].
+        streams: Key of each stream in a run, as two words, uint32 [pairs, 2 sides, stages, 2].
         num_draws: Number of draws per side of each pair.
         block: Number of draws in a block.
         width: Dimension of a draw.

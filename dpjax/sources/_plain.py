@@ -25,7 +25,7 @@ def stated_options(source: object) -> JsonObject:
 
 
 def known_options(kind: type, options: JsonObject) -> JsonObject:
-    """Return a recipe's options after checking that each is an option of the source class.
+    """Check that a recipe's options are options of the source class, and return these options.
 
     Raises:
         ValueError: If a name is not an option of the class.
@@ -45,14 +45,14 @@ def _options_of(kind: type) -> JsonObject:
 
 
 def files_of(side: object) -> list[object] | None:
-    """Return a recording's files and column as JSON values, or None if it is held in memory."""
+    """Return a recording's files and column as JSON values, or None for a recording in memory."""
     if not isinstance(side, Recording):
         return None
     return [[str(path) for path in side.paths], side.column]
 
 
 def place_of(content: object) -> tuple[list[Path], str | int | Sequence[str | int] | None]:
-    """Convert a value that `files_of` returned back to a recording's files and column."""
+    """Convert a value from `files_of` to the files and the column of a recording."""
     files, column = content if isinstance(content, list) and len(content) == 2 else (None, None)
     if not isinstance(files, list) or not all(isinstance(name, str) for name in files):
         raise TypeError(f"recorded files must be [[name, ...], column], but were {content!r}.")

@@ -94,7 +94,7 @@ class Programs:
         self._guard: subprocess.Popen | None = None
 
     def stop(self) -> None:
-        """Kill all running programs, and start no further programs."""
+        """Kill all running programs, and prevent new programs from starting."""
         with self._lock:
             self._stopped = True
             for process in self._running:

@@ -46,8 +46,8 @@ class Recorded(Source):
             outputs chosen at random from different blocks are independent. The audit counts one
             random output from each block of the confirmation set.
         independent: Set to True to state that the outputs are independent draws even if they look
-            dependent. If True, doubts about independence become notes, which do not change the
-            verdict.
+            dependent. If `independent` is True, doubts about independence become notes, which do
+            not change the verdict.
         name: Name of the outputs in the result.
 
     Raises:

@@ -108,7 +108,7 @@ class RecordedArrays:
         return str(region)
 
     def relabel(self, output: Any) -> object:
-        """Convert an outcome's number or a point to an output in the caller's form."""
+        """Convert the number of an outcome, or a point, to an output in the caller's form."""
         if self.labels is not None:
             return in_python(self.labels[output])
         if isinstance(output, list):
@@ -131,8 +131,8 @@ def recorded_arrays(
         recorded: Outputs in memory.
         region: Region in the caller's form, or None for the default region.
         key: Typed key of the audit.
-        smoothing: None to leave integers unsmoothed. Otherwise, a function that returns the
-            bandwidth for integer outputs with a wide range.
+        smoothing: None to leave integers unsmoothed, or a function that returns the bandwidth for
+            integer outputs with a wide range.
 
     Raises:
         ValueError: If there are too few outputs, if the outputs are constant or copies of each

@@ -25,7 +25,7 @@ LABEL = "recorded pair"
 
 
 class OpenedRecorded:
-    """Recorded outputs that are open for one audit; see `dpjax.sources.Opened`."""
+    """Recorded outputs that were opened for one audit; see `dpjax.sources.Opened`."""
 
     def __init__(self, source: Sides, request: Request):
         self.shares = False
@@ -184,7 +184,7 @@ def kind_of(outputs: np.ndarray) -> str | None:
 
 
 def _notes_of_nan(cells: Partition, counts: NDArray[np.int64]) -> list[str]:
-    """Return a note that states how many numeric outputs are NaN, if any.
+    """If any numeric outputs are NaN, return a note that states their number.
 
     Args:
         cells: Partition of the outputs.

@@ -27,8 +27,8 @@ _ORDERED = 2**18
 """Number of first outputs per side whose order is tested for independence."""
 
 _PLANNED = 2**16
-"""Assumed number of confirmation samples per side when the cells are chosen. This number is
-constant, so the cells do not depend on the length of the recordings.
+"""Number of confirmation samples per side that is assumed when the cells are chosen. The assumed
+number is constant, so the cells do not depend on the length of the recordings.
 """
 
 
@@ -84,7 +84,7 @@ class _Side:
         return np.concatenate(kept)
 
     def read(self, start: int, number: int) -> Iterator[np.ndarray]:
-        """Yield outputs start, ..., start + number - 1; each call must start after the last one."""
+        """Yield outputs start, ..., start + number - 1, which must follow all yielded outputs."""
         while self._place < start + number:
             if self._left is None or not len(self._left):
                 self._left = next(self._chunks)
@@ -96,7 +96,7 @@ class _Side:
 
 
 class OpenedInOrder:
-    """Recorded outputs that are open for a sequential audit; see `dpjax.sources.Opened`.
+    """Recorded outputs that were opened for a sequential audit; see `dpjax.sources.Opened`.
 
     Args:
         source: Recorded outputs of both sides.

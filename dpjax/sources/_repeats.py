@@ -2,8 +2,8 @@
 
 Let a run consist of n independent draws from a distribution Q. For every Q, the probability of the
 outputs x_1, ..., x_n is at most prod f(x_i), where f(x) is the share of these n outputs that equal
-x. This product is an upper bound on the probability that a second run returns the same outputs. If
-all outputs are equal, the bound is 1.
+x. The product of all f(x_i) is an upper bound on the probability that a second run returns the same
+outputs. If all outputs are equal, the bound is 1.
 """
 
 import numpy as np

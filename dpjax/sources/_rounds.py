@@ -1,8 +1,8 @@
 """Division of an audit's draws among two search rounds and the confirmation.
 
 If there are many pairs, most of them have small bounds. Therefore the first search round uses only
-some of the search draws to rank all pairs, and the second round uses the others for the best pairs
-only.
+some of the search draws to rank all pairs, and the second round uses the remaining draws for the
+best pairs only.
 """
 
 from math import ceil
@@ -14,7 +14,9 @@ single pair (_OF_ONE_PAIR).
 """
 
 _FIRST_SHARE = 5 / 11
-"""Share of all search draws that the first round uses. These draws are divided among all pairs."""
+"""Share of all search draws that the first round uses. The draws of the first round are divided
+among all pairs.
+"""
 
 _ALWAYS_KEPT, _KEPT_SHARE, _MOST_KEPT = 2, 0.25, 2_500
 """The second round searches the share _KEPT_SHARE of all pairs, but at least _ALWAYS_KEPT pairs and

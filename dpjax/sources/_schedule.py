@@ -23,11 +23,12 @@ class Span(NamedTuple):
     Attributes:
         outputs: Indices of the outputs.
         words: Integers from which the seeds of all batches are derived.
-        saw: Function that is called with the number of outputs in each batch to report progress.
+        saw: Function that reports progress. The argument of each call is the number of outputs
+            drawn since the last call.
         cut: If each output has its own seed, maximum number of outputs per batch, or None for no
             maximum.
         done: Number of outputs, from the start of the range, that are already known and need not be
-            drawn again. The number must be 0 unless each output has its own seed.
+            drawn again. The attribute `done` must be 0 unless each output has its own seed.
     """
 
     outputs: range
@@ -41,8 +42,8 @@ Draw = Callable[[object, Span], Iterator[Raw]]
 """Function (database, span) -> iterator over batches of raw outputs."""
 
 Restarted = tuple[str, list[list[Raw]]]
-"""Two new runs of a mechanism: a plural noun that messages use for the runs (such as "processes"),
-and the raw outputs as lists [2 runs][2 sides].
+"""Outputs of two new runs of a mechanism, as a tuple: a plural noun that messages use for the runs
+(such as "processes"), and the raw outputs as lists [2 runs][2 sides].
 """
 
 
@@ -70,8 +71,8 @@ def in_order(
             processes.
         tasks: Arguments, one tuple per call.
         executor: Executor that runs the calls, or None to run the calls in this thread.
-        ahead: Maximum number of tasks that are submitted at a time. The maximum limits the memory
-            for results.
+        ahead: Maximum number of tasks that are submitted at a time. A small `ahead` limits the
+            memory for results.
     """
     if executor is None:
         for task in tasks:
@@ -105,12 +106,12 @@ def seeds_of_calls(
         span: Outputs to draw. A span that does not begin at a multiple of `batch_size` uses a
             separate sequence of seeds.
         batch_size: Number of outputs per batch.
-        batched: Whether each batch is drawn by one call with one seed. If False, each output has
-            its own seed, and the seeds do not depend on `span.cut`.
+        batched: Whether each batch is drawn by one call with one seed. If `batched` is False, each
+            output has its own seed, and the seeds do not depend on `span.cut`.
 
     Yields:
         Tuples (number of outputs, seeds). If `batched` is True, `seeds` is a single seed below
-        2^63. Otherwise, `seeds` is an int64 array with one seed per output.
+        2^63. If `batched` is False, `seeds` is an int64 array with one seed per output.
     """
     outputs, words, cut = span.outputs, span.words, span.cut
     if outputs.start % batch_size:

@@ -4,12 +4,12 @@ For a given event, replace each output by 1 if it lies in the event, and by 0 ot
 outputs are independent draws from one distribution, all orders of the 0s and 1s are equally likely.
 A run is a maximal sequence of consecutive 1s. The number of runs therefore has a hypergeometric
 distribution (Wald and Wolfowitz). The number of runs has the same distribution after any
-reordering, in particular after one that makes outputs at distance k adjacent. If the number of runs
-is very small after this reordering, outputs at distance k depend on each other.
+reordering, for example after a reordering that makes outputs at distance k adjacent. If the number
+of runs is very small after this reordering, outputs at distance k depend on each other.
 
 If outputs can be ranked, there is a second statistic: the sum, over all pairs of outputs at
 distance k, of the product of their ranks. The mean and the variance of this sum over all orders are
-known. This sum can reveal a weak dependence that the number of runs does not reveal.
+known. The sum of products can reveal a weak dependence that the number of runs does not reveal.
 
 References:
     Wald, Wolfowitz (1940), "On a test whether two samples are from the same population"; (1943),

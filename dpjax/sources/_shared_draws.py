@@ -6,20 +6,20 @@ in two ways.
 
 Values: consider a value that occurs c times on both sides together, where c is even. Whatever the
 two distributions are, the probability that this value occurs equally often on both sides is at most
-h(c) = C(c, c/2) / 2^c. Fix some s > h(c). Each value with an even count c contributes the factor s
-/ h(c) if its counts on the two sides are equal, and the factor (1 - s) / (1 - h(c)) otherwise.
-Suppose that the sides are independent and that the counts of different values are independent. Then
-the expected product of all factors is at most 1. Therefore the product is rarely large (by Markov's
+h(c) = C(c, c/2) / 2^c. Choose a number s > h(c). Each value with an even count c contributes the
+factor s / h(c) if its counts on the two sides are equal, and the factor (1 - s) / (1 - h(c))
+otherwise. If the sides are independent and the counts of different values are independent, the
+expected product of all factors is at most 1. Therefore the product is rarely large (by Markov's
 inequality, or at any time by Ville's inequality). In fact, the counts of different values are
-dependent, because they add up to the numbers n and m of outputs on the two sides. This dependence
-increases probabilities by a factor of at most n + m + 1, which is the number of possible totals
-(Darroch). For example, a real that occurs once on each side has h = 1/2. This test does not depend
-on the order of the outputs.
+dependent, because they add up to the numbers n and m of outputs on the two sides. The dependence of
+the counts increases probabilities by a factor of at most n + m + 1, which is the number of possible
+totals (Darroch). For example, a real that occurs once on each side has h = 1/2. The test of values
+does not depend on the order of the outputs.
 
-Order: if a long sequence of outcomes occurs on both sides, it was almost certainly shared, even if
-there are few distinct outcomes. If a long sequence of ranks occurs on both sides, the outputs were
-almost certainly shared, too. If the same noise is added to two statistics, for example because of a
-fixed seed, the outputs on both sides have equal ranks.
+Order: if a long sequence of outcomes occurs on both sides, the sequence was almost certainly
+shared, even if there are few distinct outcomes. If a long sequence of ranks occurs on both sides,
+the outputs were almost certainly shared, too. If the same noise is added to two statistics, for
+example because of a fixed seed, the outputs on both sides have equal ranks.
 
 References:
     Darroch (1964), "On the distribution of the number of successes in independent trials".

@@ -9,8 +9,8 @@ from dpjax.partitions._distinct import distinct
 from dpjax.sources._spacings import Spacings
 
 ORDER_NATS = 60.0
-"""Surprise, in nats, above which a sequence is assumed not to recur by chance. Such a sequence
-recurs with a probability of at most e^-60, or about e^-30 if batches are sorted.
+"""Surprise, in nats, above which a sequence is assumed not to recur by chance. A sequence with a
+larger surprise recurs with a probability of at most e^-60, or about e^-30 if batches are sorted.
 """
 
 _SHARES = (0.1, 0.4, 0.9, 0.999)
@@ -123,10 +123,10 @@ def log_evidence(chance: np.ndarray, happened: np.ndarray) -> float:
     """Return the log of the evidence against an assumed probability of coincidences.
 
     An example of a coincidence is that a value occurs equally often on both sides. The assumption
-    is that each of n possible coincidences has a probability of at most h. Fix some s > h. The
-    evidence is a product of n factors. The factor for a coincidence is s / h if the coincidence
-    happened. Otherwise, the factor is (1 - s) / (1 - h). Under the assumption, the expected product
-    is at most 1, so the product is rarely large (Ville's inequality). The result is the log of the
+    is that each of n possible coincidences has a probability of at most h. Choose a number s > h.
+    The evidence is a product of n factors. The factor for a coincidence is s / h if the coincidence
+    happened, and (1 - s) / (1 - h) if it did not. Under the assumption, the expected product is at
+    most 1, so the product is rarely large (Ville's inequality). The result is the log of the
     largest product for several values of s, minus the log of the number of these values.
 
     Args:
@@ -144,8 +144,8 @@ def log_evidence(chance: np.ndarray, happened: np.ndarray) -> float:
 def order_nats(hashes: np.ndarray) -> float:
     """Return the surprise of a sequence, that is, its negative log-likelihood, in nats.
 
-    The likelihood is that of the Markov chain that fits the sequence best. As a consequence, sorted
-    and cyclic sequences have little surprise.
+    The likelihood is computed under the Markov chain that fits the sequence best. As a consequence,
+    sorted and cyclic sequences have little surprise.
     """
     _, states = np.unique(hashes, return_inverse=True)
     steps = states[:-1] * (states.max() + 1) + states[1:]
@@ -205,7 +205,7 @@ def _text(output: object) -> str:
 
 
 def mix(words: np.ndarray) -> None:
-    """Scramble words, uint64 [n], in place by a bijection: the last steps of SplitMix64."""
+    """Scramble words, uint64 [n], in place with the last steps of SplitMix64, a bijection."""
     for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
         words ^= words >> np.uint64(shift)
         words *= np.uint64(factor)

@@ -19,7 +19,9 @@ from dpjax.sources._rounds import Rounds
 from dpjax.sources.streams import Streams
 
 ONE_RUN: NDArray[np.int32] = np.zeros(1, np.int32)
-"""Run indices for an audit outside a sweep. Such an audit consists of a single run with index 0."""
+"""Indices of the runs of an audit that is not part of a sweep. Such an audit consists of a single
+run with index 0.
+"""
 
 Promise = Callable[[Partition, NDArray[np.int64], int, int], float]
 """Function (partition, counts, num_confirm, num_partitions) -> expected bound. The counts have
@@ -45,10 +47,11 @@ class Request:
         kept: Dict in which the source stores values for later batches of runs.
         block: Number of draws per block, which is a power of 2; or 0 to derive the block size from
             the numbers of draws.
-        in_order: Whether the audit is sequential. If True, cells are determined again as outputs
-            arrive, and recorded outputs are counted in order instead of being split at random.
-        each: Whether every output is expensive. If True, progress is reported after each output,
-            and every output is kept.
+        in_order: Whether the audit is sequential. If `in_order` is True, cells are determined again
+            as outputs arrive, and recorded outputs are counted in order instead of being split at
+            random.
+        each: Whether every output is expensive. If `each` is True, progress is reported after each
+            output, and every output is kept.
         held: First outputs, from `OpenedInTurn.held`, of the earlier audit that this audit
             continues; or None if there is no earlier audit.
         seconds: Maximum time, in seconds, that a host source spends on search draws for each side
@@ -102,7 +105,7 @@ class Marked(NamedTuple):
 
 
 class AtPairs(Protocol):
-    """A source that is open for a batch of runs and for given pairs of databases.
+    """A source that was opened for a batch of runs with given pairs of databases.
 
     Attributes:
         pairs: Pairs of databases to compare.
@@ -114,7 +117,7 @@ class AtPairs(Protocol):
 
 
 class Opened(AtPairs, Protocol):
-    """An open source that counts outputs in cells.
+    """An opened source that counts outputs in cells.
 
     Attributes:
         tally: Counts and progress of the audit so far.
@@ -165,11 +168,11 @@ class Opened(AtPairs, Protocol):
 
 
 class OpenedInTurn(Opened, Protocol):
-    """An open source for a sequential audit. The source determines cells anew as outputs arrive.
+    """An opened source for a sequential audit. The source determines cells anew as outputs arrive.
 
     Attributes:
         lays_once: Whether the cells are fixed in advance instead of determined from outputs. If
-            True, `lay_again` is not needed.
+            `lays_once` is True, `lay_again` is not needed.
     """
 
     lays_once: bool
@@ -177,8 +180,8 @@ class OpenedInTurn(Opened, Protocol):
     def lay_again(self, pair: int, size: int) -> Search:
         """Determine the cells of a pair anew, from the search set and from fresh outputs.
 
-        Later calls to `count` use the new cells. The source must be open for a single run with
-        `Request.in_order`.
+        Later calls to `count` use the new cells. The source must have been opened for a single run,
+        with `Request.in_order` set to True.
 
         Args:
             pair: Index of the pair.
@@ -191,7 +194,7 @@ class OpenedInTurn(Opened, Protocol):
 
     @property
     def held(self) -> JsonObject | None:
-        """The first outputs as JSON values, which an audit needs if it continues this audit.
+        """The first outputs as JSON values, which a later audit needs to continue this audit.
 
         The value is None if the later audit can draw or read the first outputs again.
         """
@@ -278,8 +281,8 @@ class Source:
         stacks_pairs: Whether the databases of all pairs are stacked into arrays.
         usual_method: Name of the default method.
         counts_again: Whether an audit that continues an earlier audit counts the outputs of the
-            earlier audit again. If False, only new outputs are counted, so the source may discard
-            earlier outputs.
+            earlier audit again. If `counts_again` is False, only new outputs are counted, so the
+            source may discard earlier outputs.
     """
 
     kind: ClassVar[str] = ""
@@ -328,7 +331,7 @@ class Source:
         return self
 
     def refuses(self, method: str) -> str | None:
-        """Return the reason why a method cannot audit the source, or None if it can."""
+        """Return the reason why a method cannot audit the source, or None if there is none."""
         return None
 
     def opened(self, pairs: object, request: Request) -> AbstractContextManager[Opened]:
@@ -344,8 +347,8 @@ class Source:
             pairs: Pairs in the caller's form.
             region: Region in the caller's form, or None for the default region.
             key: Typed key for all runs.
-            smoothing: None to leave integers unsmoothed. Otherwise, a function that returns the
-                bandwidth for integer outputs with a wide range.
+            smoothing: None to leave integers unsmoothed, or a function that returns the bandwidth
+                for integer outputs with a wide range.
         """
         raise NotImplementedError
 
@@ -384,5 +387,5 @@ class Source:
 
 
 def parts_note(entries: Sequence[str]) -> str:
-    """Return a note that lists the parts of an output in the order of its numbers."""
+    """Return a note that lists, in order, the parts of an output that its numbers represent."""
     return f"Outputs have multiple parts; their numbers are, in order: {', '.join(entries)}."

@@ -1,8 +1,8 @@
 """Plans of how many outputs to draw within a time limit, given the measured time per output.
 
-Part of the time limit is spent on draws that measure the time per output. These draws are then
-discarded. The rest of the time is divided between search and confirmation. The number of draws in
-each stage is fixed before the first draw of the stage.
+Part of the time limit is spent on draws that measure the time per output. The draws that measure
+the time are then discarded. The rest of the time is divided between search and confirmation. The
+number of draws in each stage is fixed before the first draw of the stage.
 """
 
 import time
@@ -17,13 +17,13 @@ _MEASURE_SHARE = 0.25
 """Maximum share of the time limit that the measurement of the time per output may take."""
 
 _PROBE_SHARE = 0.1
-"""If the first outputs from a database take more than this share of the time limit, the database is
-measured no further. In this case, the duration of these outputs alone determines the time per
-output for this database.
+"""If the first outputs from a database take more than this share of the time limit, the measurement
+for this database stops. The time per output for this database is then determined from the duration
+of these outputs alone.
 """
 
 _SLOWER, _MOST_PROBED = 3.0, 40
-"""Constants for measuring the time per output on databases after the first one. Only the first
+"""Constants for measuring the time per output on databases other than the first one. Only the first
 _MOST_PROBED databases are tried. If outputs from one of these databases take more than _SLOWER
 times as long as expected, its time per output is measured in detail.
 """
@@ -32,17 +32,17 @@ _BATCH_SHARE = 0.01
 """Target duration of a batch, as a share of the time limit, if batches may have any size."""
 
 _PLENTY = 0.2
-"""Share of the time limit below which time is plentiful. The measurement of the time per output
-stops if the whole audit is expected to take a smaller share.
+"""If the whole audit is expected to take less than this share of the time limit, the measurement of
+the time per output stops, because time is plentiful.
 """
 
 _MARGIN = 0.85
 """Share of the remaining time that the planned draws may be expected to take."""
 
 _ALIKE = 1.3
-"""The two sides may have different numbers of outputs only if their times per output have at most
-this ratio. At a ratio of 1.3, drawing different numbers takes at most 1.10 times as long as drawing
-the same total in equal numbers.
+"""Maximum ratio of the two sides' times per output for which the two sides may have different
+numbers of outputs. At a ratio of 1.3, drawing different numbers takes at most 1.10 times as long as
+drawing the same total in equal numbers.
 """
 
 _LEAST_SEARCH, _LEAST_CONFIRM = 30, 50
@@ -90,11 +90,11 @@ class Pace:
     def measure(self, databases: Sequence[object], words: tuple[int, ...], wanted: int) -> None:
         """Measure the time per output on the first database, and on databases that are much slower.
 
-        Plans use the longest time per output.
+        A plan assumes that each output takes the longest time per output measured so far.
 
         Args:
             databases: Databases of all pairs.
-            words: Integers that seed these draws and no others.
+            words: Integers that seed these draws and no other draws.
             wanted: Number of outputs in the whole audit, if time allows.
         """
         lanes = max(self._source.workers, 1)
@@ -133,7 +133,7 @@ class Pace:
 
         Args:
             database: Database from which to draw.
-            words: Integers that seed these draws and no others.
+            words: Integers that seed these draws and no other draws.
             wanted: Number of outputs in the whole audit, if time allows.
             first: Tuple (number of outputs already drawn from the database, duration of these draws
                 in seconds).

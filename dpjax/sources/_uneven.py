@@ -1,16 +1,16 @@
 """Detection of resampled outputs by count ratios that jump between adjacent outcomes.
 
 If many outputs are resampled from a few recorded outputs, their counts repeat the random errors of
-the recorded outputs. Because the counts are large, these random errors look significant. For most
-mechanisms whose outcomes are integers or lie on another lattice, the log ratio of an outcome's two
-probabilities is nearly linear in the outcome, except at a few outcomes. Then the second differences
-of the log ratios should not exceed their standard errors.
+the recorded outputs. Because the counts are large, the repeated random errors look significant. For
+most mechanisms whose outcomes are integers or lie on another lattice, the log ratio of an outcome's
+two probabilities is nearly linear in the outcome, except at a few outcomes. For such mechanisms,
+the second differences of the log ratios should not exceed their standard errors.
 
-One second difference is computed for each of several disjoint triples of adjacent cells, divided by
-its standard error, and squared. The statistic is the sum of these squares without the largest
-fifth. Its null distribution is that of a trimmed sum of squared normals. This distribution is
-approximated by a gamma distribution that has the asymptotic mean and variance (Stigler, "The
-asymptotic distribution of the trimmed mean", 1973).
+For each of several disjoint triples of adjacent cells, a second difference is computed, divided by
+its standard error, and squared. The statistic is the sum of these squares, where the largest fifth
+of the squares is left out. Its null distribution is that of a trimmed sum of squared normals. This
+distribution is approximated by a gamma distribution that has the asymptotic mean and variance
+(Stigler, "The asymptotic distribution of the trimmed mean", 1973).
 """
 
 import numpy as np
@@ -63,7 +63,7 @@ def notes_of_uneven_ratios(cells: Partition, counts: NDArray[np.int64]) -> list[
 
 
 def _squares(x: NDArray[np.int64], y: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return squares of standardized second differences of ln(x / y) in disjoint bin triples."""
+    """Return squared standardized second differences of ln(x / y) for disjoint triples of bins."""
     large = np.minimum(x, y) >= _LEAST_COUNT
     triples = large.sum() // 3
     # Adding one half to each count removes most of the bias of its log (Haldane, Anscombe).

@@ -18,8 +18,8 @@ from dpjax.sources._time_limit import Quota
 from dpjax.sources.streams import CONFIRM, NUM_STAGES
 
 _BEGINNINGS = (100, 1000)
-"""Lengths, in outputs, at which the start of a batch is compared with the starts of other batches
-from the same side.
+"""Numbers of outputs. For each number k in this tuple, the first k outputs of a batch are compared
+with the first k outputs of other batches from the same side.
 """
 
 
@@ -71,7 +71,8 @@ class Watched:
             stage: Stage of the run.
             quota: Number of outputs, and limits on the draws.
             first: Index of the first output.
-            done: Number of outputs, from the first on, that are already known and are skipped.
+            done: Number of outputs at the beginning that are already known and are therefore
+                skipped.
         """
         database, words = self._pairs.sides[side][pair], self.words(pair, side, stage)
         count, before = self.taken.get((pair, side), (0, 0.0))
@@ -107,7 +108,8 @@ class Watched:
         """Raise an error if two new runs of the mechanism have equal outputs.
 
         Raises:
-            Repeats: If both runs have the same outputs for a database, and the outputs vary.
+            Repeats: If both runs have the same outputs for a database, and these outputs are not
+                all equal.
         """
         what, runs = restarted
         for side, raw in enumerate(zip(*runs, strict=True)):

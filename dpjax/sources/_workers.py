@@ -30,7 +30,7 @@ class _Worker(SpawnProcess):
 class Workers(SpawnContext):
     """Multiprocessing context in which each worker is a fresh interpreter.
 
-    If workers were forked, all would start with the same state of NumPy's global generator.
+    If workers were forked, all of them would start with the same state of NumPy's global generator.
     """
 
     Process = _Worker

@@ -43,7 +43,7 @@ class Streams(Protocol):
     def draw(
         self, pair: Array, side: int, stage: Array | int, num_samples: int | Blocks
     ) -> Callable[[Array], Array]:
-        """Return a function, for `reduce_samples`, that maps a block's index to its outputs."""
+        """Return a function, for `reduce_samples`, from a block's index to the block's outputs."""
         ...
 
 
@@ -56,8 +56,8 @@ class DrawnStreams:
         mechanism: Pytree with `sample(key, database, num_samples)`.
         database: Stacked databases, [pairs, ...].
         neighbor: Stacked neighbors, [pairs, ...].
-        key: Typed key of a batch of runs; or, in the streams that `of_run` returns, of a single
-            run.
+        key: Typed key of a batch of runs. In the streams that `of_run` returns, `key` is instead
+            the typed key of a single run.
     """
 
     mechanism: Mechanism

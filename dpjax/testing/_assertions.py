@@ -37,7 +37,7 @@ class AuditOptions(TypedDict, total=False):
         num_samples: Number n of search draws per side and pair. If you pass neither sizes
             (`num_samples` or `num_confirm`) nor `seconds`, the audit draws `DEFAULT_DRAWS` outputs
             in total or, under pytest with --dpjax-budget, as many outputs as the budget allows. A
-            budget does not change sizes that you pass, but the time of the audit counts against the
+            budget does not change sizes that you pass, but the time of the audit counts towards the
             budget.
         num_confirm: Number N of confirmation draws per side, for the chosen pair.
         seconds: Time for the audit in seconds, including compilation; pass either `seconds` or
@@ -80,10 +80,10 @@ def assert_private(
 
     The bound is exact for every sample size, so a mechanism that satisfies its claim fails with
     probability at most 1 - confidence over random keys. With fixed numbers of draws and a fixed
-    key, the outcome is always the same. With `seconds`, or under a time budget, the audit is
-    sequential if possible: the audit ends as soon as the claim is refuted, or when the time is up.
-    The number of draws in a sequential audit depends on the speed of the machine. If the true level
-    of the mechanism is close to the claim, the outcome may depend on the speed, too.
+    key, the outcome is always the same. If there is a time limit or a time budget, the audit is
+    sequential if possible. A sequential audit ends as soon as the claim is refuted, or when the
+    time is up. The number of draws in a sequential audit depends on the speed of the machine. If
+    the true level of the mechanism is close to the claim, the outcome may depend on the speed, too.
 
     Args:
         subject: Anything that `dpjax.audit` accepts.
@@ -160,7 +160,7 @@ def audit_in_test(
 ) -> AuditResult:
     """Run an audit in a test without asserting anything.
 
-    The fixture `dpjax_audit` returns this function. The time of the audit counts against
+    The fixture `dpjax_audit` returns this function. The time of the audit counts towards
     --dpjax-budget, and the table after the tests contains a row for the audit.
 
     Args:

@@ -29,7 +29,7 @@ the share `_USED` of the remaining time.
 """
 
 _WARM_SHARE = 0.25
-"""Assumed maximum time of a later pilot or the audit, relative to the first pilot's time.
+"""Assumed maximum duration of an audit or a later pilot, relative to that of the first pilot.
 
 The first pilot takes longer, because it compiles the program.
 """
@@ -103,8 +103,8 @@ def audit_within(
         num_pairs: Number of pairs that the search compares.
         audit: Function (sizes, key) -> result, which runs an audit.
         key: Integer seed or typed key of the audit.
-        compiled: Whether JAX compiles the audit. If True, all sizes are multiples of the block
-            size, so all audits share one compiled program.
+        compiled: Whether JAX compiles the audit. If `compiled` is True, all sizes are multiples of
+            the block size, so all audits share one compiled program.
     """
     start = time.perf_counter()
     pilot_key = random.fold_in(random.as_key(key), _PILOT_KEY)

@@ -16,7 +16,7 @@ _LONGEST = 2000
 
 
 def replay_lines(result: AuditResult, subject: object, pairs: object) -> list[str]:
-    """Return code that repeats an audit; `...` with a comment replaces values without code."""
+    """Return code that repeats an audit; a value that has no code becomes `...` with a comment."""
     setting, made = _mechanism(subject)
     method = dict(result.recipe["method"])
     kind = METHODS[method.pop("name")].__name__

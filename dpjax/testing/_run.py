@@ -111,7 +111,7 @@ def run(asked: Asked) -> AuditResult:
 
 
 def _pairs_of(source: Source, asked: Asked) -> object:
-    """Return the test's pairs; if `pairs` is a space of neighbors, return the best pairs in it.
+    """Return the test's pairs; if `pairs` is a space of neighbors, search for the best pairs.
 
     Raises:
         ValueError: If the two databases of every pair are equal, so that any mechanism would pass.

@@ -64,8 +64,8 @@ class Session:
 
     Attributes:
         budget: Time for all audits in the process in seconds, or None if the time is not limited.
-        known: Map from the id of a test to the number of audits in its last run, and to the total
-            minimum time of these audits in seconds.
+        known: Map from the id of each test to the number of audits in the last run of the test, and
+            to the total minimum time of these audits in seconds.
         spent: Total duration of all audits so far, in seconds.
         pending: Audits that are not yet included in a pytest report.
         rows: Rows of all finished tests, in order.

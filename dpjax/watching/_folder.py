@@ -17,9 +17,9 @@ class Folder:
 
     Args:
         path: Path of the folder.
-        columns: Columns with the outputs for the database and for its neighbor. If a column is
-            None, the default is used: "x" for the database and "y" for the neighbor, or 0 and 1 in
-            npy files, whose columns have no names.
+        columns: Columns with the outputs for the database and for its neighbor. None stands for the
+            default column, which is "x" for the database and "y" for the neighbor. In npy files,
+            whose columns have no names, the default columns are 0 and 1.
 
     Raises:
         ValueError: If the path is not a folder.

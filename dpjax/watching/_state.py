@@ -1,4 +1,4 @@
-"""The state of a watch, which a file stores."""
+"""The state of a watch, as stored in a file."""
 
 import json
 from dataclasses import dataclass, field

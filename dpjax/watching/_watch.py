@@ -28,7 +28,8 @@ class Watch:
     """A sequential audit of arriving outputs; the function `watch` creates it.
 
     Attributes:
-        state: Current state, which the state file also stores if there is a state file.
+        state: Current state of the watch. If there is a state file, the file contains this state,
+            too.
         known: Map from the name of each accepted chunk to the chunk.
     """
 
@@ -148,7 +149,7 @@ class Watch:
             )
 
     def _passages_after(self, chunk: Chunk) -> Passages:
-        """Return the hashes of all outputs and of the chunk; raise if a long sequence repeats."""
+        """Add the chunk's hashes to the earlier hashes; refuse a long repeated sequence."""
         number = len(self.state.taken)
         passages, first = self.state.passages.after(number, chunk.hashes)
         if first is None:
@@ -301,7 +302,7 @@ def _joined(held: np.ndarray | None, new: np.ndarray) -> np.ndarray | None:
 
 
 def _without(held: np.ndarray | None, dropped: int) -> np.ndarray | None:
-    """Drop `dropped` counted outputs, but keep the first `LAYING`, which determine the cells."""
+    """Drop `dropped` counted outputs; keep the first `LAYING` outputs, which define the cells."""
     assert held is not None
     return np.concatenate([held[:LAYING], held[LAYING + dropped :]])
 

@@ -151,7 +151,7 @@ def _parameters(mechanism: object) -> dict[str, object]:
 
 
 def _pairs_of(mechanism: Any, d_in: object) -> Neighbors | None:
-    """Return the search space: inputs within the sensitivity, or any two values from a set."""
+    """Return the search space: any two accepted values, or two inputs within the sensitivity."""
     if hasattr(mechanism, "value0"):
         values = [mechanism.value0, mechanism.value1]
         return neighbors(values[0], AnyTwo(), Domain(categories=values))

@@ -24,8 +24,8 @@ class Handed(NamedTuple):
         plain: JSON values from which the object can be rebuilt, or None if there are no such
             values.
         anew: Function that creates a new object with the same parameters, and returns the new
-            object's `call`. The value is None if a new object cannot be created, or if the
-            randomness comes from the system.
+            object's `call`. The attribute `anew` is None if a new object cannot be created, or if
+            the randomness comes from the system.
     """
 
     name: str

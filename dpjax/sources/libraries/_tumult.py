@@ -1,4 +1,4 @@
-"""Reader for Tumult Core measurements: claims from output measures, and neighbors from domains.
+"""Reader for Tumult Core measurements; output measures give claims, and domains give neighbors.
 
 References:
     The Tumult Core library, guide on measurements, domains, metrics and measures.
@@ -82,7 +82,7 @@ def read(measurement: Foreign, d_in: object) -> Handed:
 
 
 def made(plain: JsonObject) -> object:
-    """Create a measurement that adds noise to a number from its class and noise parameter."""
+    """Create a measurement that adds noise to a number, given its class and noise parameter."""
     root = "tmlt.core"
     kind = getattr(import_module(f"{root}.measurements.noise_mechanisms"), str(plain["class"]))
     if plain["domain"] == "NumpyIntegerDomain":

@@ -47,15 +47,16 @@ def refuse_index(
 
 
 def refuse_decimal_commas(rows: Sequence[Sequence[str]]) -> None:
-    """Raise an error if rows of two integers look like single numbers split at a decimal comma.
+    """Raise an error if a decimal comma seems to have been read as a column separator.
 
-    Rows look like split numbers if the second integer in some row begins with 0, as in 05.
+    This is assumed if every row consists of two integers, the second integer in some row begins
+    with 0, as in 05, and no first integer does.
 
     Args:
         rows: First rows of a file whose entries are separated by commas.
 
     Raises:
-        ValueError: If the rows look like split decimal numbers.
+        ValueError: If a decimal comma seems to have been read as a column separator.
     """
     if not all(len(row) == 2 and is_integer(row[0]) and row[1].isdecimal() for row in rows):
         return

@@ -1,7 +1,8 @@
 """Fast reader for text files that contain only plain numbers; needs pyarrow.
 
-If a block of lines may contain anything else, the slower reader in `_text` takes over from this
-block on. Only the slower reader reports errors. Both readers yield the same chunks.
+From the first block of lines that may contain anything but plain numbers, the slower reader in
+`_text` reads the rest of the file. Only the slower reader reports errors. Both readers yield the
+same chunks.
 """
 
 from collections.abc import Iterator
@@ -119,7 +120,7 @@ def _newlines(data: bytes) -> np.ndarray:
 def _entries(
     block: bytes, ends: np.ndarray, delimiter: str | None, width: int, place: int | None
 ) -> "pa.StringArray | None":
-    """Return a block's entries as Arrow strings; None if a line does not have `width` entries."""
+    """Return a block's entries as Arrow strings, or None if any line lacks `width` entries."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
