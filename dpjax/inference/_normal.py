@@ -64,7 +64,7 @@ def kernel_error(
 def kernel_exact_error(
     mean: ArrayLike, mean_square: ArrayLike, num_confirm: int
 ) -> NDArray[np.float64]:
-    """Return the standard error of |ln(f / f')| from the sample variance of the kernel values.
+    """Return the standard error of |ln(f / f')|, computed from variances of the kernel values.
 
     Args:
         mean: Float [..., 2], means of the kernel values k, at most 1.
