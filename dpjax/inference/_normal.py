@@ -133,7 +133,7 @@ def normal_lower_bound(
     Args:
         loss: Estimated privacy losses, in a direction that was chosen independently of the draws
             from which the losses are estimated.
-        standard_error: Standard errors of the losses.
+        standard_error: Standard errors of the estimated losses.
         confidence: Asymptotic probability that the bound is at most the true loss: one number, or
             one number per loss.
 

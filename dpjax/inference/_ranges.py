@@ -30,10 +30,10 @@ def simpler(
 ) -> Event:
     """Replace an event with a simpler event if both have almost the same expected bound.
 
-    A half-line is preferred to a range and to a range's complement. The simpler event contains all
-    cells of the original event that have no position on the line. As in `choose_event`, candidates
-    are constructed from each half of the search set and evaluated on the other half. The returned
-    event is constructed from all draws.
+    A half-line is preferred to a range and to the complement of a range. The simpler event contains
+    all cells of the original event that have no position on the line. As in `choose_event`,
+    candidates are constructed from each half of the search set and evaluated on the other half. The
+    returned event is constructed from all draws.
 
     Args:
         event: Event of one run, chosen by `choose_event`.
@@ -146,7 +146,7 @@ def _ends(
     cells: NDArray[np.bool_],
     counts: NDArray[np.int64],
 ) -> NDArray[np.float64]:
-    """Return candidate ends of ranges: ends of the event's parts, and equally spaced quantiles."""
+    """Return candidate ends of ranges: ends of the event's parts and equally spaced quantiles."""
     places, number = np.unique(line[placed], return_inverse=True)
     if len(places) > _ENDS:
         mass = np.cumsum(np.bincount(number, counts[:, placed].sum(axis=0)))

@@ -98,7 +98,7 @@ class Shift:
     def lift(self, level: float, smaller: Floats) -> Floats:
         """See `Hypothesis`.
 
-        The bound is computed from the largest change of the slope in each interval.
+        The bound is computed from the largest change in the slope within each interval.
         """
         x = scipy.special.ndtri(smaller)
         low, high = _slopes(x)

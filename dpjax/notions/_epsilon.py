@@ -15,7 +15,7 @@ from dpjax.notions._claims import Claim
 from dpjax.notions._notion import Notion
 
 _LARGEST, _HALVINGS = 60.0, 60
-"""Largest epsilon in a bisection, in nats, and the number of bisection steps."""
+"""Upper end of the range in which epsilon is searched, in nats, and number of bisection steps."""
 
 
 @dataclass(frozen=True)

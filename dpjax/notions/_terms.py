@@ -78,11 +78,11 @@ class Terms:
         return claim
 
     def refuse_notions(self, what: str) -> None:
-        """Raise an error unless the notion is epsilon at delta = 0 and the distance is 1.
+        """Raise an error unless the notion is epsilon with delta = 0 and the distance is 1.
 
         Args:
-            what: Name, for the error message, of the evidence that the method uses instead of
-                events, such as "a histogram".
+            what: Evidence that the method uses instead of events, such as "a histogram", for the
+                error message.
         """
         if not isinstance(self.notion, Epsilon):
             raise BadValue(
