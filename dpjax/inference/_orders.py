@@ -126,7 +126,7 @@ class ByRatio(NamedTuple):
 
 
 class ByPosition(NamedTuple):
-    """A way to order cells by their positions along a line, once from each end.
+    """A way to order cells by their positions along a line, with one order from each end.
 
     Cells without a position do not belong to any set.
 

@@ -22,7 +22,7 @@ MOST_OUTCOMES = 16
 PSEUDO_DRAWS, SPLIT_DRAWS = (64.0, 1024.0, 16384.0), (8.0, 64.0)
 """Numbers of pseudo-draws, which determine how much bets and estimated shares are shrunk.
 
-PSEUDO_DRAWS lists numbers rho. For each rho, there is one bet; after n draws, its fraction is c = n
+PSEUDO_DRAWS lists numbers rho. For each rho, there is one bet, whose fraction c after n draws is n
 / (n + rho). SPLIT_DRAWS lists the numbers of pseudo-draws that are used if draws are expensive. The
 pseudo-draws in SPLIT_DRAWS shrink the estimated shares of a binary split toward the shares in the
 pooled draws from both sides.

@@ -358,5 +358,5 @@ def _solved(factor: Floats, right: Floats) -> Floats:
 
 
 def _columns(size: int) -> list[tuple[int, int]]:
-    """Return each column that has entries below the diagonal, and the number of these entries."""
+    """Return the index of each column with entries below the diagonal, and their number."""
     return [(place, min(_BELOW, size - 1 - place)) for place in range(size - 1)]

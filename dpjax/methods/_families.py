@@ -22,7 +22,7 @@ from dpjax.sources._schedule import Draw, Raw, Span
 _STAGE = "search of a family"
 
 _PAIRS, _FEWEST_PAIRS = 300, 4
-"""Numbers of pairs in the first rung: _PAIRS in total, but at least _FEWEST_PAIRS per member."""
+"""Numbers that limit the first rung: _PAIRS pairs in all, but at least _FEWEST_PAIRS per member."""
 
 _KEPT = 4
 """Number of pairs that the search keeps for the audit."""
@@ -44,8 +44,8 @@ class Settled(NamedTuple):
     """Source and pairs to audit in place of a family.
 
     Attributes:
-        source: Source of the audit or, if this source is a family, the chosen member.
-        pairs: Pairs of the audit or, if the source is a family, the best pairs that were found.
+        source: Source to audit. If the caller passed a family, this is the chosen member.
+        pairs: Pairs to audit. If the source is a family, these are the best pairs that were found.
         notes: Sentences about the search that are added to the finding.
     """
 
@@ -106,7 +106,7 @@ class _Together(OnHost):
 
     Attributes:
         made: Members of the family, including members that the search adds later.
-        used: Number of seconds by which each member's time limit is reduced.
+        used: Time, in seconds, by which the time limit of each member is reduced.
         time_limit: Always None because each member has its own time limit.
     """
 
@@ -210,7 +210,7 @@ class _Members(Space):
         return pair.label.removeprefix(self._prefix(pair.database.member))
 
     def proposed(self) -> list[Proposed]:
-        """See `Space`. The pairs are taken from all members in turn."""
+        """See `Space`. The function takes pairs from all members in turn."""
         each = max(_PAIRS // len(self.made), _FEWEST_PAIRS)
         rows = [self._proposed_of(number, each) for number in range(len(self.made))]
         longest = max(map(len, rows))

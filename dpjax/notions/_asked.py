@@ -35,7 +35,7 @@ class Asked(NamedTuple):
 
     @property
     def key(self) -> tuple[object, ...]:
-        """Hashable value that contains all inputs to the choice of an event except the counts."""
+        """Hashable value that contains all arguments for choosing an event, except the counts."""
         partition, halves, allowed = self.search
         arrays = (*self.positions, *self.coarser)
         may = None if allowed is None else allowed.tobytes()

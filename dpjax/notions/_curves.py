@@ -156,7 +156,7 @@ class TradeOff(_Curve):
         return np.stack([1 - least, 1 - claim[:, 1]])
 
     def columns(self, band: Band, distance: int) -> dict[str, list[float]]:
-        """Return significance levels and bounds on the type II errors of tests of the neighbor."""
+        """Return significance levels, and bounds on type II errors for testing the neighbor."""
         x, missed = trade_off(band)
         return {"level": x.tolist(), "error": missed.tolist()}
 

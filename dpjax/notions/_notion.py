@@ -97,7 +97,7 @@ class Notion:
         return gdp_of(p, q)
 
     def refuse_distance(self, distance: int) -> None:
-        """Raise an error if pairs at this distance cannot bound the level for one record."""
+        """Raise an error if pairs at this distance imply no bound on the level for one record."""
 
     def point(self, place: float, shown: float) -> str:
         """Return a sentence that states the bound `shown` on a curve at the abscissa `place`."""
@@ -170,7 +170,7 @@ class Notion:
         return found
 
     def promise(self, search: Search, budget: Budget) -> NDArray[np.float64]:
-        """Return approximate expected bounds for a pair, computed from merged cells, to rank pairs.
+        """Return approximate expected bounds from merged cells; the bounds are used to rank pairs.
 
         Args:
             search: Search set of one pair, in one or more runs.

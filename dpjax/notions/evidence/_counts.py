@@ -42,7 +42,7 @@ class EventCounts(_OfSets):
     kind: ClassVar[str] = "event"
 
     def sided(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return counts on the side where the event should be more likely, and on the other."""
+        """Return the counts on the side expected to be more likely, and on the other side."""
         side = np.asarray(self.event.larger)[..., None]
         larger = np.take_along_axis(self.counts, side, axis=-1)[..., 0]
         smaller = np.take_along_axis(self.counts, 1 - side, axis=-1)[..., 0]
@@ -183,7 +183,7 @@ class EventAndChain(_OfSets):
 
     @staticmethod
     def half(confidence: float) -> float:
-        """Return the confidence of each of two statements such that both hold with `confidence`."""
+        """Return the confidence of each of two statements that jointly have `confidence`."""
         return (1 + confidence) / 2
 
     def answer(

@@ -57,7 +57,7 @@ class History(NamedTuple):
 class Evidence:
     """The base class of all kinds of evidence from confirmation draws.
 
-    Each kind of evidence is a frozen dataclass that defines `answer` and is registered by
+    Each kind of evidence is a frozen dataclass that defines `answer` and is registered with
     `register`. The fields are plain values or arrays, so that `from_plain` can restore them.
 
     Attributes:
@@ -173,9 +173,9 @@ class Evidence:
         return None if error is None else min(error * num_claims, 1.0)
 
     def quantile(self, error: float, draws: int) -> float:
-        """Return the approximate excess over a claim, in standard errors, that refutes the claim.
+        """Return the approximate excess, in standard errors, from which a claim is refuted.
 
-        The result is the smallest sufficient difference between the estimate and the claim.
+        The excess is the estimate minus the claim.
 
         Args:
             error: Largest probability that a true claim is refuted by chance.
