@@ -41,7 +41,7 @@ from numpy.typing import ArrayLike, NDArray
 from dpjax.inference._binomial import one_sided_bounds
 
 _CORNERS = 128
-"""Number of corners per set. The corners are at most 0.6% of r outside the quarter circle."""
+"""Number of corners per set. The distance of a corner from the circle is at most 0.6% of r."""
 
 
 class Band(NamedTuple):

@@ -117,8 +117,8 @@ def candidates(
         terms: Terms of the audit.
         budget: Settings of the confirmation: the number of fresh outputs, the confidence, and the
             number of searched pairs.
-        also: Whether to count a chain in addition to the event. Ignored if the notion requires a
-            chain.
+        also: Whether to count a chain in addition to the event. The argument is ignored if the
+            notion requires a chain.
     """
     notion = terms.notion
     events: list[Event] | list[None] = [None] * len(searches)

@@ -87,9 +87,9 @@ class Events:
             `num_confirm`. The search uses 44% of the total if there are multiple pairs, and 2/7 of
             the total if there is one pair. If no number of draws is passed, the total is 50,000
             plus 20,000 for each of the first 1,000 pairs and 300 for each additional pair.
-        also: Whether to count a chain of sets in addition to the event. Ignored if the notion
-            requires a chain. If an event and a chain are both counted, each uses half of the error
-            probability, and `AuditResult.bound` works for every notion.
+        also: Whether to count a chain of sets in addition to the event. The option is ignored if
+            the notion requires a chain. If an event and a chain are both counted, each uses half of
+            the error probability, and `AuditResult.bound` works for every notion.
 
     Raises:
         TypeError, ValueError: If a number of draws is not an integer in [2, 2^31), or if
@@ -259,7 +259,7 @@ class Events:
 
 
 def _places(kept: NDArray[np.int64]) -> list[tuple[int, tuple[NDArray[np.int64], ...]]]:
-    """Return the kept pairs in increasing order, and the positions of each pair in `kept`."""
+    """Return the different pairs in `kept`, in increasing order, and the positions of each."""
     order = np.argsort(kept, axis=None, kind="stable")
     pairs, starts = np.unique(kept.ravel()[order], return_index=True)
     places = (np.unravel_index(part, kept.shape) for part in np.split(order, starts[1:]))

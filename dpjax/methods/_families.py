@@ -217,7 +217,7 @@ class _Members(Space):
         return [row[place] for place in range(longest) for row in rows if place < len(row)]
 
     def varied(self, pair: Proposed, seed: Sequence[int]) -> Proposed | None:
-        """See `Space`. Each variation changes either one parameter or the databases."""
+        """See `Space`. A variation changes either one parameter of the member or the databases."""
         rng = np.random.default_rng([*seed, 1])
         number = pair.database.member
         if rng.integers(2):

@@ -285,7 +285,7 @@ def _searched_for(notion: Notion) -> Notion:
 
 
 def _shares(judged: int) -> Iterator[float]:
-    """Yield candidates for the number of guesses at one end of the scores."""
+    """Yield candidate numbers of guesses at one end of the scores, as fractions of the canaries."""
     least = min(max(_LEAST_GUESSES / judged, _LEAST_SHARE), _LARGEST_SHARE)
     yield from np.geomspace(least, _LARGEST_SHARE, _SIZES).tolist()
 

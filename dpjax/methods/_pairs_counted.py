@@ -125,8 +125,7 @@ class _Ranked(NamedTuple):
 
 
 Asked = Callable[[Proposed], tuple[Notion, float]]
-"""Type of functions that return, for a pair, the notion and the claim that a bound should
-exceed."""
+"""Type of functions that return a pair's notion and the claim that the bound should exceed."""
 
 
 def search_counted(

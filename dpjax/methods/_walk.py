@@ -56,8 +56,8 @@ for a compiled mechanism, and at least _LEAST draws per side.
 _FINE, _COARSE, _AROUND = 4, 16, (0.5, 1.25)
 """Numbers that determine the levels against which an audit with a claim bets.
 
-The claim times the two factors in _AROUND defines a range. The audit bets against every _FINE-th
-level of the hypothesis in this range, and against every _COARSE-th level outside the range.
+The claim times the two factors in _AROUND defines a range. In addition to the claim, the audit bets
+against every _FINE-th level of the hypothesis in this range, and every _COARSE-th level elsewhere.
 """
 
 _TINY = 1e-9
@@ -264,7 +264,7 @@ class Walk:
         return True
 
     def _lay_outgrown(self) -> None:
-        """Construct new cells for pairs with many new draws, and count all their draws again.
+        """Construct new cells for pairs with many new draws, and recount all draws of these pairs.
 
         Later bets remain valid because they still depend only on earlier blocks.
         """
