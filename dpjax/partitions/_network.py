@@ -22,7 +22,7 @@ number of epochs (_EPOCHS), and number of epochs without improvement after which
 """
 
 _RATE = 3e-3
-"""Initial learning rate of Adam, which decreases linearly to 0."""
+"""Initial learning rate of Adam. The learning rate decreases linearly to 0."""
 
 _HELD_OUT = 6
 """One in _HELD_OUT outputs is held out. The loss on these outputs decides when training stops."""
@@ -34,7 +34,7 @@ outputs, the call is padded only to _BATCH outputs.
 
 _SIGNIFICANT = 16
 """The number of batches is rounded down to the product of a power of 2 and an integer below
-_SIGNIFICANT. Therefore most audits whose outputs have the same dimension share one compiled
+_SIGNIFICANT. Because of the rounding, most audits with the same output dimension share one compiled
 program.
 """
 
@@ -65,7 +65,7 @@ class Network:
 
     @property
     def digest(self) -> str:
-        """Digest of all weights, which distinguishes networks."""
+        """Digest of all weights, by which networks are distinguished."""
         whole = b"".join(np.asarray(leaf).tobytes() for leaf in jax.tree.leaves(self.weights))
         return blake2b(whole, digest_size=4).hexdigest()
 
@@ -88,7 +88,7 @@ class Network:
 
 
 class NetworkFit:
-    """Networks that predict an output's side. Each network is trained without one fold.
+    """Networks that predict the side of an output. Each network is trained without one fold.
 
     The constructor trains the first network, and the `network` method trains the others.
 
