@@ -216,8 +216,9 @@ def _atoms(labels: Counts, groups: int) -> tuple[Counts, Counts]:
         labels: int64 [members, cells], group of each cell for each member.
         groups: Number of groups.
 
-    Returns: The index of the group that contains each atom, for each member, int64 [members,
-        atoms]; and the index of the atom that contains each cell, int64 [cells].
+    Returns:
+        The index of the group that contains each atom, for each member, int64 [members, atoms];
+        and the index of the atom that contains each cell, int64 [cells].
     """
     code, width = labels[0], groups
     for row in labels[1:]:

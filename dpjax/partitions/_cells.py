@@ -68,7 +68,7 @@ class Cells:
         return np.concatenate([alone, np.repeat(self.boxed, int(np.prod(self.shape)))])
 
     def ends(self, column: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the lower and upper ends of one entry's bins; both ends of an atom are equal."""
+        """Return the lower and upper ends of an entry's bins, which are equal for an atom."""
         edges = self.edges[column]
         low, high = np.append(-np.inf, edges), np.append(edges, np.inf)
         return low, np.where(np.isin(low, self.atoms[column]), low, high)

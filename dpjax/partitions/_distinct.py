@@ -74,8 +74,9 @@ def labels_at(
             labels.
         spare: Maximum size of a wide string array, as a multiple of the total length of its labels.
 
-    Returns: A string array [n]; or an object array [n] if padding would make a string array too
-        large, or if labels end with NUL characters, which a string array would drop.
+    Returns:
+        A string array [n]; or an object array [n] if padding would make a string array too large,
+        or if labels end with NUL characters, which a string array would drop.
     """
     lengths = np.fromiter(map(len, kinds), np.int64, len(kinds))
     every = lengths if places is None else lengths[places]

@@ -137,7 +137,7 @@ def _thinned(cells: Partition) -> Partition:
 def _atoms(
     numbers: Sequence[np.ndarray], dimension: int, discrete: bool | None, whole: bool
 ) -> np.ndarray:
-    """Return the atoms: every value if there are few distinct values, else the frequent values."""
+    """Return the atoms: all values if few values are distinct, or else the frequent values."""
     if discrete is False:
         return np.empty(0)
     both = np.concatenate(numbers)
@@ -175,7 +175,7 @@ def _places(size: int, levels: tuple[float, ...]) -> np.ndarray:
 
 
 def _ends(region: Region | None, column: int) -> np.ndarray:
-    """Return a region's edges for one entry: lower ends, and the next numbers after upper ends."""
+    """Return the edges for a region in one entry: lower ends, and successors of upper ends."""
     if region is None:
         return np.empty(0)
     if isinstance(region, Box):

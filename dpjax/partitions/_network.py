@@ -25,7 +25,9 @@ _RATE = 3e-3
 """Initial learning rate of Adam. The learning rate decreases linearly to 0."""
 
 _HELD_OUT = 6
-"""One in _HELD_OUT outputs is held out. The loss on these outputs decides when training stops."""
+"""One in _HELD_OUT outputs is held out. The loss on the held-out outputs determines when training
+stops.
+"""
 
 _CALL = 2**13
 """Number of outputs whose scores are computed in one compiled call. If there are at most _BATCH
@@ -46,7 +48,7 @@ _Weights = list[tuple[Any, Any]]
 
 @dataclass(frozen=True)
 class Network:
-    """A score from five networks, each of which was trained without one fold of the search set.
+    """A score computed by five networks, each trained without one fold of the search set.
 
     The score of a fresh output is the mean over all networks. For an output in the search set, the
     score comes from the network that was trained without the output's fold.

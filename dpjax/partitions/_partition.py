@@ -22,7 +22,7 @@ RANK = "share of outputs, sorted by likelihood ratio, database over neighbor"
 """Label of the axis along which a plot arranges boxes."""
 
 GROUPS = (3, 9, 27)
-"""Numbers of adjacent bins that a search tries to merge into one bin."""
+"""Numbers of adjacent bins that form one bin in the coarser partitions of a search."""
 
 _MANY_BINS = 64
 """If an entry of non-integer outputs has more bins than this, the first search merges adjacent
@@ -267,7 +267,7 @@ def _filled(chosen: np.ndarray, seen: np.ndarray) -> np.ndarray:
 
 
 def _beside(values: np.ndarray, seen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """For each bin, return the values of the nearest bins with outputs before and after it."""
+    """Return, for each bin, the values of the nearest bins with outputs on both sides."""
     known = np.flatnonzero(seen)
     place = np.searchsorted(known, np.arange(len(seen)))
     first, second = (np.clip(p, 0, len(known) - 1) for p in (place - 1, place))

@@ -74,8 +74,8 @@ class Scored(Partition):
 
     Attributes:
         score: Score that maps an output to a number.
-        codes: Labels in `Outputs` of the outcomes in `names[1:]`, int64 [len(names) - 1]. The
-            labels increase.
+        codes: Labels in `Outputs` of the outcomes in `names[1:]`, in increasing order, int64
+            [len(names) - 1].
     """
 
     score: Score = field(kw_only=True)
@@ -198,7 +198,7 @@ def _may_win(
     side: np.ndarray,
     fold: np.ndarray,
 ) -> bool:
-    """Return whether a network might reveal more than other scores, given its losses in fold 0.
+    """Return whether a network's losses suggest that it may reveal more than other scores.
 
     The result is True if two conditions hold. First, the network must predict the side of an output
     significantly better than a constant prediction, which uses only the shares of the two sides.
@@ -220,7 +220,7 @@ def _may_win(
 
 
 def _losses(cells: Scored, outputs: Outputs, side: np.ndarray, fold: np.ndarray) -> np.ndarray:
-    """For each output in fold 0, return the log loss of a prediction from other folds' counts."""
+    """Return each log loss, in fold 0, of a prediction from counts of the other folds."""
     place, held = cells.index_held_out(outputs, fold), fold == 0
     number = place + cells.size * side
     counts = np.bincount(number[~held], minlength=2 * cells.size).reshape(2, -1) + 0.5
@@ -242,7 +242,7 @@ def _together(
 
 
 def _cut(score: Score, outputs: Outputs, fold: np.ndarray, names: Sequence[str]) -> Scored:
-    """Divide a score's range at quantiles, but keep copies of a frequent output in one cell."""
+    """Divide a score's range at quantiles, with all copies of a frequent output in one cell."""
     codes = np.unique(outputs.labels[outputs.alone])
     edges = np.empty(0)
     if not outputs.alone.all():

@@ -51,7 +51,7 @@ _NEGLIGIBLE.
 
 
 class Score(Protocol):
-    """A function that maps outputs to real numbers, fitted once per fold to all other folds."""
+    """A function from outputs to real numbers; for each fold, it is fitted to all other folds."""
 
     def words(self, whole: bool, parts: tuple[str, ...] = ()) -> str:
         """Describe the score, as in "0.8 x0 - 0.2 x3".
@@ -254,7 +254,7 @@ class _Logistic:
                 break
 
     def without(self, left_out: np.ndarray) -> np.ndarray:
-        """Return the weights of multiple fits without some of the outputs, [fits, features + 1].
+        """Return the weights of fits, each without some of the outputs, [fits, features + 1].
 
         The Newton steps use the Hessian of the fit to all outputs.
 
