@@ -87,8 +87,8 @@ class Phase(NamedTuple):
     """One of the phases into which the draws of a sequential audit are divided.
 
     Attributes:
-        pairs: Number of pairs that are kept in this phase.
-        draws: Number of draws per side for each kept pair.
+        pairs: Number of pairs from which draws are made in this phase.
+        draws: Number of draws per side for each of these pairs.
     """
 
     pairs: int

@@ -236,8 +236,8 @@ def _one_event(
         delta: float64 [N], intercept d of the constraint.
 
     Returns:
-        The projected probabilities p and q of the event, on the side where the event is more likely
-        and on the other side.
+        The projected probabilities of the event: p on the side where the event is more likely, and
+        q on the other side.
     """
     low, high = np.zeros_like(e), (1 - delta) / e
     for _ in range(2 * _HALVINGS):

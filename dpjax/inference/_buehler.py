@@ -344,7 +344,7 @@ def _above(many: Windows, part: slice, place: NDArray, negligible: float) -> NDA
 
     Args:
         many: Windows of the counts.
-        part: Slice or indices of the windows that correspond to the rows of `place`.
+        part: Slice of the windows that correspond to the rows of `place`.
         place: int64 [windows, blocks], indices of blocks within each window. The array is
             overwritten.
         negligible: Largest total probability of the counts outside a window.

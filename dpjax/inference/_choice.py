@@ -193,8 +193,8 @@ class _Judged(NamedTuple):
         ways: Ways to order cells.
         candidates: Orders of the sets.
         sets: The candidate sets.
-        shares: Estimated probabilities of each set, on the side where the set is more likely and on
-            the other side.
+        shares: Estimated probabilities of each set, first on the side where the set is more likely,
+            then on the other side.
         bound: Expected bound of each set.
     """
 

@@ -1,4 +1,4 @@
-"""Exact bounds from guesses, for one run, about which canaries the run included.
+"""Exact bounds from guesses about which canaries were included in a single run of a mechanism.
 
 There are n canaries. For each canary, a fair coin is tossed, and the canary is included in the run
 if the coin shows heads. From the output of the run, an attacker guesses r of the coins, and c of

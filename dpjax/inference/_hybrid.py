@@ -44,10 +44,10 @@ class Look:
             neighbor.
         draws: Number of fresh draws per side after which the exact bound is computed.
         error: Error probability of the exact bound.
-        counts: Numbers of draws in the event so far, on the side where the event is expected to be
-            more likely and on the other side.
-        drawn: Numbers of fresh draws so far, on the side where the event is expected to be more
-            likely and on the other side.
+        counts: Numbers of draws in the event so far, first on the side where the event is expected
+            to be more likely, then on the other side.
+        drawn: Numbers of fresh draws so far, first on the side where the event is expected to be
+            more likely, then on the other side.
     """
 
     pair: int
@@ -110,7 +110,7 @@ class Look:
 
 
 def best_pairs(state: Wealth, number: int, draws: int, error: float) -> NDArray[np.int64]:
-    """Return the indices of the pairs with the largest expected bounds, in decreasing order.
+    """Return the indices of the pairs with the largest expected bounds, sorted by decreasing bound.
 
     Args:
         state: State of the audit, whose counts determine the choice.

@@ -3,9 +3,10 @@
 Every guarantee of the histogram estimators assumes a Lipschitz constant. Outputs cannot confirm a
 claimed constant, but they can refute it. If the claim is true, then with at least a known
 probability, the counts in adjacent intervals are almost equal. A `SafetyCheck` contains this
-probability and a limit on the gap between the counts in adjacent intervals. The run is repeated. If
-all gaps are within the limit in too few of the runs, a binomial test refutes the claim. Gaps within
-the limit do not confirm the claim because the densities may vary arbitrarily inside an interval.
+probability and a limit on the gap between the counts in adjacent intervals. The run is repeated,
+and the runs in which all gaps are within the limit are counted. If there are too few such runs, a
+binomial test refutes the claim. Gaps within the limit do not confirm the claim because the
+densities may vary arbitrarily inside an interval.
 
 Notation: C is `lipschitz`, m is `num_intervals`, w is width / m, n is `num_samples`, k is
 `num_inputs`, and N_j is the count in interval j. The density bounds of Lemma

@@ -63,7 +63,7 @@ _FEWEST = 10
 
 @dataclass(frozen=True)
 class Events:
-    """Lower bound from an event's counts, valid for all sample sizes and kinds of output.
+    """Lower bound from the counts of an event. It is valid for all sample sizes and all outputs.
 
     The search chooses the event with the largest expected bound. The bound is then computed from
     the number of fresh draws in this event. If there are more than two pairs, the search has two

@@ -1,4 +1,4 @@
-"""Joint search for the best member of a family of mechanisms and the best pairs of databases."""
+"""Joint search for the best member of a family of mechanisms and for its best pairs."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -57,7 +57,7 @@ class Settled(NamedTuple):
 def settled(
     source: Source, pairs: object, asked: tuple[Notion | None, object], terms: Terms
 ) -> Settled:
-    """Replace a family with the member whose bound is expected to exceed its claim the most.
+    """Replace a family with the member whose bound should exceed its claim by the largest margin.
 
     Args:
         source: Source of the audit. A source that is not a family is returned unchanged.

@@ -37,8 +37,8 @@ from dpjax.sources import ONE_RUN, Source
 _PLANNED_ERROR, _PLANNED_ERROR_FOR_MU = 0.7, 0.9
 """Fraction of the error probability that is used for the planned guesses.
 
-_PLANNED_ERROR_FOR_MU applies to mu of Gaussian differential privacy, and _PLANNED_ERROR applies to
-other notions.
+The rest of the error probability is used for the chosen guesses. _PLANNED_ERROR_FOR_MU applies to
+mu of Gaussian differential privacy, and _PLANNED_ERROR applies to other notions.
 """
 
 _PLANNED_FACTOR = 2.5
@@ -80,7 +80,7 @@ class Guesses:
     planned set contains about 2.5 sqrt(n) guesses for the highest scores and the same number of
     guesses for the lowest scores. For the chosen set, the coins of some canaries are revealed. The
     numbers of guesses are chosen so that the expected bound, estimated from the revealed coins, is
-    largest. The chosen set contains only guesses about the other canaries.
+    largest. The chosen set contains only guesses about canaries whose coins are not revealed.
 
     Attributes:
         num_in: Number of canaries that are guessed to be included.
@@ -280,7 +280,7 @@ def _best_numbers(revealed: NDArray[np.bool_], judged: int, terms: Terms) -> _Nu
 
 
 def _searched_for(notion: Notion) -> Notion:
-    """Return the notion whose bounds determine which of the two sets of guesses is reported."""
+    """Return the notion whose bounds decide which of the two sets of guesses is reported."""
     return notion if isinstance(notion, Epsilon) else Gdp()
 
 

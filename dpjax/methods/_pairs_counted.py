@@ -50,7 +50,7 @@ _PARTS = 4
 """Number of parts into which a rung is divided if a source has workers and a time limit."""
 
 _WORTH = 300
-"""Number of draws per side for each kept pair that an audit with a time limit should reach.
+"""Number of draws per side that an audit with a time limit should make for each kept pair.
 
 The search keeps only as many pairs as the audit can test with this number of draws in the time
 limit.
@@ -118,7 +118,7 @@ class _Ranked(NamedTuple):
     drawn: int
 
     def best(self, count: int) -> list[int]:
-        """Return the indices of the pairs with the largest finite scores, in decreasing order."""
+        """Return the indices of the pairs with the largest finite scores, by decreasing score."""
         order = np.argsort(-self.scores, kind="stable")[:count].tolist()
         # If every pair is too slow, return the first pair. The audit then reports the problem.
         return [place for place in order if self.scores[place] > -np.inf] or [0]

@@ -73,8 +73,8 @@ class Walk:
         total: Largest number of draws per side, summed over all pairs.
         few: Whether draws are few or expensive.
         run: Index of the run.
-        redraws: Whether a later audit can draw a block again that was cut short by a limit.
-        compiles: Whether the duration of the first count includes compilation.
+        redraws: Whether a later audit can redraw a whole block that a limit cut short.
+        compiles: Whether the measured time of the first count includes compilation.
 
     Attributes:
         ended: Description, in words, of the reason why the audit ended.

@@ -147,7 +147,7 @@ class Features:
         return cls(kind, columns, tuple(knots))
 
     def owners(self) -> np.ndarray:
-        """Return the index of each feature's entry, int [features]; -1 for no entry or several."""
+        """Return the only entry that affects each feature, int [features]; -1 if there is none."""
         numbers = np.arange(len(self.columns.centre))
         parts = [
             numbers if self.kind != "common" else np.full(1, -1),

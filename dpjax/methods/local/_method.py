@@ -32,7 +32,7 @@ from dpjax.sources import ONE_RUN, Arrays, Source, Tally
 _DIRECT = term("density='direct'", "--density 'direct'")
 
 _CONSTANT = 1e-30
-"""Largest spread at which outputs are treated as constant."""
+"""Outputs are treated as constant if their spread is at most this number."""
 
 
 @jax.tree_util.register_dataclass
@@ -52,8 +52,8 @@ class Local(LocalOptions):
             region for a built-in mechanism, the whole space for a finite space, and the range of
             the first outputs for all other outputs.
         bandwidth: Name of a bandwidth rule, or a number. The confirmation stage applies the rule to
-            the mean spread of both sides. The paper uses Silverman's rule. Scott's rule leads to a
-            larger bandwidth, a smaller error and a tighter bound.
+            the mean of the spreads of both sides. The paper uses Silverman's rule. Scott's rule
+            leads to a larger bandwidth, a smaller error and a tighter bound.
         floor: tau, the floor to which smaller densities are raised. If `floor` is None, let q =
             min(20 / n, 0.01). The default floor for frequencies is q. The default floor for
             densities of d-dimensional outputs with spread s is q / s^d.
@@ -157,7 +157,7 @@ class Local(LocalOptions):
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class LocalSearch(Local):
-    """Estimate of the privacy loss without a bound, from only the search stage of `Local` (DPL).
+    """Estimate of the privacy loss, without a bound, by the search stage of `Local` alone (DPL).
 
     The options are the same as for `Local`. There is no confirmation stage. The option
     `num_confirm` is used only if the objective is "lower-bound": in this case, the search subtracts

@@ -42,7 +42,7 @@ class EventCounts(_OfSets):
     kind: ClassVar[str] = "event"
 
     def sided(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the counts on the side expected to be more likely, and on the other side."""
+        """Return both sides' counts, first for the side where the event should be more likely."""
         side = np.asarray(self.event.larger)[..., None]
         larger = np.take_along_axis(self.counts, side, axis=-1)[..., 0]
         smaller = np.take_along_axis(self.counts, 1 - side, axis=-1)[..., 0]

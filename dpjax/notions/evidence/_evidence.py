@@ -173,7 +173,7 @@ class Evidence:
         return None if error is None else min(error * num_claims, 1.0)
 
     def quantile(self, error: float, draws: int) -> float:
-        """Return the approximate excess, in standard errors, from which a claim is refuted.
+        """Return the approximate excess, in standard errors, at which a claim is refuted.
 
         The excess is the estimate minus the claim.
 

@@ -1,4 +1,4 @@
-"""Evidence from one run: how many guesses about the included canaries are correct."""
+"""Evidence from one run: the number of correct guesses about which canaries were included."""
 
 import math
 from dataclasses import dataclass
@@ -199,7 +199,7 @@ def _at_one_point(guessed: Guessed, claim: _Points, error: float) -> tuple[float
 
 @lru_cache(maxsize=64)
 def _of_points(guessed: Guessed, claim: _Points) -> tuple[int, float]:
-    """Return the index and the smallest p-value of all points of a claimed profile.
+    """Return the index of the profile's point with the smallest p-value, and this p-value.
 
     The smallest p-value needs no correction for the number of points because, if the claim is true,
     the p-value at each point is an upper bound on the probability that the number of correct

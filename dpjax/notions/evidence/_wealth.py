@@ -38,13 +38,13 @@ class BetWealth(Evidence):
             neighbor.
         path: One tuple of three numbers per block of draws: the number of draws per side so far,
             summed over all pairs; the bound; and the log wealth at the claim.
-        laid: Digest of the draws from which the cells were constructed. A later audit that
-            continues this audit checks the digest.
+        laid: Digest of the draws from which the cells were constructed. If a later audit continues
+            this audit, the later audit checks the digest.
         laid_by: int64 [pairs], number of draws per side from which each pair's cells were
             constructed.
         before: State before the last block if the limit on the number of draws cut this block
-            short, or None if the block is complete. A later audit that continues this audit draws
-            the whole block again.
+            short, or None if the block is complete. If a later audit continues this audit, the
+            later audit draws the whole block again.
         held: The first outputs on each side. The outputs are stored only if drawing them again
             would take too long. Otherwise None.
     """
