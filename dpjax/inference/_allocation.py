@@ -1,4 +1,4 @@
-"""Allocation of a sequential audit's next draws to pairs of databases.
+"""Allocation of the next draws of a sequential audit to pairs of databases.
 
 The audit's bound is valid if the allocation depends only on earlier blocks of draws and on random
 numbers that are independent of the draws. A good allocation assigns most draws to the pair whose
@@ -42,15 +42,15 @@ standard errors above the estimated level.
 _GROWTH_NEAR, _GROWTH_EARLY, _GROWTH_FAR = 0.03, 0.5, 3.0
 """Limits on the size of each later round in an audit with a claim.
 
-The limits are multiples of the number of all earlier draws. _GROWTH_NEAR is the lower limit. If
-there is only one pair, the upper limit is _GROWTH_EARLY until _FIRST draws have been made, and
-_GROWTH_FAR afterwards.
+Each limit is a multiple of the total number of earlier draws. _GROWTH_NEAR is the lower limit. If
+there is only one pair, the upper limit is _GROWTH_EARLY while fewer than _FIRST draws have been
+made, and _GROWTH_FAR afterwards.
 """
 
 _GROWTH_SEVERAL, _SHARE_SEVERAL = 0.2, 1 / 8
 """Upper limit on the size of each later round in an audit with a claim and multiple pairs.
 
-Let n be the number of all earlier draws. The limit is the larger of _GROWTH_SEVERAL n and
+Let n be the total number of earlier draws. The limit is the larger of _GROWTH_SEVERAL n and
 _SHARE_SEVERAL times the size that reaches the target defined by _NEAR, but the limit never exceeds
 _GROWTH_FAR n.
 """
@@ -71,7 +71,7 @@ random, and the selected pairs share the fraction _ANYWHERE of the round's draws
 
 
 class Leader(NamedTuple):
-    """The pair and the direction with the best score.
+    """A pair of databases and a direction, which together have the best score.
 
     Attributes:
         pair: Index of the pair.
@@ -87,8 +87,8 @@ class Phase(NamedTuple):
     """One of the phases into which the draws of a sequential audit are divided.
 
     Attributes:
-        pairs: Number of pairs that are kept in this phase.
-        draws: Number of draws per side for each kept pair.
+        pairs: Number of pairs from which draws are made in this phase.
+        draws: Number of draws per side for each of these pairs.
     """
 
     pairs: int
@@ -129,7 +129,7 @@ def allocation(state: Wealth, random: np.random.Generator) -> NDArray[np.int64]:
 
 
 def _growth(state: Wealth, excess: float) -> float:
-    """Return the next round's number of draws, divided by the number of all earlier draws.
+    """Return the size of the next round as a multiple of the number of all earlier draws.
 
     The bets on the round remain valid because the size of the round depends only on earlier draws.
 
@@ -178,8 +178,8 @@ def phases(total: int, pairs: int) -> list[Phase]:
         pairs: Number of pairs.
 
     Returns:
-        The phases. Summed over all phases and over the pairs kept in each phase, the numbers of
-        draws per side equal `total`.
+        The phases. The sum of the numbers of draws per side, over all phases and over the pairs
+        kept in each phase, equals `total`.
     """
     if pairs == 1:
         search = round(0.28 * total)

@@ -19,8 +19,8 @@ uniformly distributed, the inequality would fail with exactly this probability. 
 of binomial counts are stochastically larger than uniform random variables, so the inequality fails
 at most as often. Second, the counts of the sets are associated random variables because each draw's
 indicator of membership in a set is a monotone function of the draw's rank along the chain.
-Therefore, the probability that the inequality holds for all sets is at least the product of the
-probabilities that the inequality holds for each single set.
+Therefore, the probability that the inequality holds for all sets is at least the product, over the
+sets, of the probability that the inequality holds for one set.
 
 The quarter circle Z1^2 + Z2^2 = r^2 is replaced by J points just outside the circle, called
 corners. For each set, each corner defines two bounds: a lower bound p on the set's probability on
@@ -41,14 +41,15 @@ from numpy.typing import ArrayLike, NDArray
 from dpjax.inference._binomial import one_sided_bounds
 
 _CORNERS = 128
-"""Number of corners per set. The corners are at most 0.6% of r outside the quarter circle."""
+"""Number of corners per set. The distance of a corner from the circle is at most 0.6% of r."""
 
 
 class Band(NamedTuple):
     """Joint bounds on the probabilities of a chain's sets and of the sets' complements.
 
-    Sets are expected to be more likely under the database, and complements under the neighbor. For
-    every set and every complement, there is at least one corner whose two bounds are both valid.
+    Each set is expected to be more likely under the database, and each complement under the
+    neighbor. For every set and every complement, there is at least one corner whose two bounds are
+    both valid.
 
     Attributes:
         power: Lower bounds on the probabilities of the sets under the database and of the

@@ -48,10 +48,10 @@ _ROUNDING is the relative rounding error of the objective.
 """
 
 _ENOUGH = 0.99
-"""Smallest growth at which a bet for delta > 0 is good enough, as a fraction of an upper limit.
+"""A bet for delta > 0 is good enough if its growth is at least this fraction of an upper limit.
 
-The growth is the expected log payoff. The upper limit is the growth of the best bet for delta = 0,
-which no bet for delta > 0 exceeds.
+The growth is the expected log payoff. The upper limit is the growth of the best bet for delta = 0.
+No bet for delta > 0 grows faster.
 """
 
 _BOUNDARY, _LEAST = 0.95, 1e-6
@@ -93,7 +93,7 @@ class Weights(NamedTuple):
 
 
 def weights(p: Floats, q: Floats, draws: Floats, slope: ArrayLike, start: ArrayLike) -> Weights:
-    """Return weights of N bets with large expected log payoffs under the estimated distributions.
+    """Return weights for N bets whose expected log payoffs under the estimates are large.
 
     Args:
         p: float64 [N, groups], positive estimated probabilities under the database.
@@ -230,14 +230,14 @@ def _one_event(
             more likely.
         small: float64 [N], expected number of draws in the event, on the side where the event is
             less likely.
-        a: float64 [N], number of draws on the side where the event is more likely.
-        b: float64 [N], number of draws on the side where the event is less likely.
+        a: float64 [N], total number of draws on the side where the event is more likely.
+        b: float64 [N], total number of draws on the side where the event is less likely.
         e: float64 [N], slope r of the constraint.
         delta: float64 [N], intercept d of the constraint.
 
     Returns:
-        The projected probabilities p and q of the event, on the side where the event is more likely
-        and on the other side.
+        The projected probabilities of the event: p on the side where the event is more likely, and
+        q on the other side.
     """
     low, high = np.zeros_like(e), (1 - delta) / e
     for _ in range(2 * _HALVINGS):
@@ -307,9 +307,10 @@ def _two_events(first: Floats, second: Floats, e: Floats, delta: Floats) -> tupl
 def growth(p: ArrayLike, q: ArrayLike, epsilon: float) -> float:
     """Return the best bet's expected log payoff per draw on each side, for known distributions.
 
-    Let `growth` be the result. Every sequential test that refutes a true level with probability at
-    most `error`, and that refutes the level with probability 1 under the given distributions, needs
-    at least ln(1 / error) / growth draws per side on average (Wald, 1945).
+    Let `growth` be the result. Consider a sequential test that refutes a true level with
+    probability at most `error` and that refutes the level with probability 1 under the given
+    distributions. The test needs at least ln(1 / error) / growth draws per side on average (Wald,
+    1945).
 
     Args:
         p: Float [groups], positive probabilities under the database.

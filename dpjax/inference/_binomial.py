@@ -51,13 +51,14 @@ def clopper_pearson(
 def one_sided_bounds(
     counts: ArrayLike, num_samples: int, significance: ArrayLike
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the bounds of `clopper_pearson` without validation of the arguments.
+    """Return the bounds of `clopper_pearson` without validating the arguments.
 
     Args:
         counts: As in `clopper_pearson`.
         num_samples: As in `clopper_pearson`.
-        significance: 1 minus the confidence of each bound. The function does not accept the
-            confidence because 1 - confidence would lose digits of a small significance.
+        significance: 1 minus the confidence of each bound. The argument is the significance and not
+            the confidence because computing 1 - confidence would lose digits if the significance is
+            small.
     """
     k = np.asarray(counts, np.float64)
     n, error = num_samples, np.asarray(significance, np.float64)

@@ -1,9 +1,9 @@
 """Upper bounds on probabilities of binomial counts, vectorized over success probabilities.
 
-For each success probability, a window contains almost all of the probability: the total probability
-of the counts outside the window is negligible. Long windows are divided into blocks of successive
-counts. The probability of a block is at most the number of its counts times the probability of its
-likeliest count.
+For each success probability, there is a window of counts. The total probability of the counts
+outside the window is negligible. Long windows are divided into blocks of successive counts. The
+probability of a block is at most the number of its counts times the probability of its likeliest
+count.
 """
 
 import math
@@ -24,7 +24,7 @@ _HUGE = 1e300
 
 
 class Blocks:
-    """Blocks of the counts that are not negligible for success probabilities in a range.
+    """Blocks that cover all non-negligible counts for success probabilities in a range.
 
     Attributes:
         low: Smallest success probability.
@@ -56,7 +56,7 @@ class Blocks:
         return np.concatenate(parts)[start : start + num_blocks]
 
     def ends(self, p: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return each window's first and last count, int64 [p], from Bernstein's inequality."""
+        """Return the first and last count of each window, int64 [p], by Bernstein's inequality."""
         mean, depth = self.trials * p, math.log(2 / self.negligible)
         spread = depth / 3 + np.sqrt(depth**2 / 9 + 2 * depth * mean * (1 - p))
         first = np.floor(np.maximum(mean - spread, 0))

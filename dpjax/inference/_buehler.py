@@ -1,11 +1,11 @@
 """An exact lower bound on a level from one event's counts, nearly as tight as a normal bound.
 
-Buehler's bound orders all pairs of counts by their evidence for a large level. Let q be the event's
-probability on the side where the event is less likely. A level is refuted if, for every q, the
-probability of counts at least as extreme as the observed counts is at most the allowed error
+Buehler's bound sorts all pairs of counts by how strongly they support a large level. Let q be the
+event's probability on the side where the event is less likely. A level is refuted if, for every q,
+the probability of counts at least as extreme as the observed counts is at most the allowed error
 probability. The bound is the smallest level that is not refuted. If separate bounds on the event's
-two probabilities were combined instead, the distance between estimate and bound would be larger by
-about a fifth.
+two probabilities were combined instead, the distance between the estimate and the bound would be
+about 20% larger.
 
 Notation: K1 ~ Bin(n1, p) is the count of the event on the side where the event is more likely, and
 K2 ~ Bin(n2, q) is the count on the other side. At level t, p is at most g(t, q), so p = g(t, q) is
@@ -24,10 +24,10 @@ most the larger of its values at the two ends, plus
 where v1 and v2 are the largest values of p (1 - p) and q (1 - q) between the ends. The function
 `Hypothesis.lift` lifts the ends so that the curve p = g(t, q) lies below the line. Because f
 increases with p, f is then smaller on the curve than on the line. The added term is proportional to
-the square of the distance between the points: if points are a third of a standard error apart, the
-bound changes by less than a hundredth of a standard error. If p is known much more precisely than
-q, a second bound, called the corner bound, requires fewer points. The corner bound states that
-between two points, f is at most f(largest p, smallest q).
+the square of the distance between the points. If adjacent points are a third of a standard error
+apart, the added term changes the bound by less than a hundredth of a standard error. If p is known
+much more precisely than q, a second bound, called the corner bound, requires fewer points. The
+corner bound states that between two points, f is at most f(largest p, smallest q).
 """
 
 import math
@@ -46,7 +46,7 @@ _NUISANCE_SHARE = 0.005
 """Fraction of the error probability that is used for a confidence interval for q (Berger, Boos)."""
 
 _NEGLIGIBLE = 1e-5
-"""Fraction of the error probability that is reserved for tails omitted from sums.
+"""Fraction of the error probability that is reserved for the tails that are omitted from sums.
 
 Counts in omitted tails are treated as extreme.
 """
@@ -67,16 +67,17 @@ _TOLERANCE is the tolerated error of the level, both in units of the level's sta
 _NEAR, _MOST_TRIES, _NEARLY_ONE, _MANY = 0.3, 40, 1 - 1e-12, 512
 """Parameters of the search for the level.
 
-The search uses many values of q only if the normal quantile of the tail probability differs from
-its goal by at most _NEAR. _MOST_TRIES is the maximum number of secant steps. Tail probabilities
-above _NEARLY_ONE are replaced with _NEARLY_ONE. _MANY is the number of values of q for bisection.
+The search uses many values of q only if the normal quantile of the tail probability is within _NEAR
+of the target. _MOST_TRIES is the maximum number of secant steps. A tail probability above
+_NEARLY_ONE is replaced with _NEARLY_ONE. _MANY is the number of values of q for bisection.
 """
 
 _STEEP, _MOST_PARTS = 2.0, 16
 """Parameters for refining intervals of q.
 
-The corner bound is computed for an interval if the term that is added to ln f on a line is above
-_STEEP. _MOST_PARTS is the maximum number of parts into which one refinement divides an interval.
+The corner bound is computed for an interval only if the term added to the larger end value of ln f
+exceeds _STEEP. _MOST_PARTS is the maximum number of parts into which one refinement divides an
+interval.
 """
 
 _TABLE = 65
@@ -114,7 +115,7 @@ def buehler_bound(
 
 
 def _largest(tail: "_Tail", allowed: float, precision: float) -> float:
-    """Return a level, close to the largest, at which f is known to be at most `allowed`; or 0."""
+    """Return almost the largest level at which f is known to be at most `allowed`, or 0."""
     # Normal quantiles of the tail are nearly linear in the level.
     goal = float(scipy.special.ndtri(allowed))
     slope = math.exp(-(goal**2) / 2) / math.sqrt(2 * math.pi) / allowed
@@ -181,7 +182,7 @@ class _Bounds(NamedTuple):
     """Bounds on ln f at one level in the intervals between adjacent values of q.
 
     Attributes:
-        ends: float64 [intervals], the larger of two bounds on ln f, one at each end of the
+        ends: float64 [intervals], the larger of the bounds on ln f at the two ends of each
             interval.
         lines: float64 [intervals], upper bound on the excess of ln f over `ends` within the
             interval, computed along a straight line.
@@ -268,7 +269,7 @@ class _Tail:
         return _Bounds(ends, lines, corners, max(float(np.max(ends)), float(tails[0])))
 
     def _curve(self, level: float, places: NDArray) -> tuple[NDArray, NDArray]:
-        """Return q and lifted p; straight lines between adjacent points (p, q) lie above g."""
+        """Return q and lifted p, so that straight lines between adjacent points lie above g."""
         reached = self.hypothesis.likelier(level, np.array(self.range))
         # Values of q beyond the first with p = 1 add nothing.
         first, last = self.range
@@ -343,7 +344,7 @@ def _above(many: Windows, part: slice, place: NDArray, negligible: float) -> NDA
 
     Args:
         many: Windows of the counts.
-        part: Windows that correspond to the rows of `place`.
+        part: Slice of the windows that correspond to the rows of `place`.
         place: int64 [windows, blocks], indices of blocks within each window. The array is
             overwritten.
         negligible: Largest total probability of the counts outside a window.

@@ -67,7 +67,7 @@ class Chain(NamedTuple):
 
         Args:
             number: Index of a set.
-            larger: 0 if the event is the set, or 1 if the event is the complement of the set.
+            larger: 0 if the event is the set; 1 if the event is the complement of the set.
         """
         return self.place <= number if larger == 0 else self.place > number
 
@@ -141,8 +141,8 @@ def _by_ratio(counts: NDArray[np.int64], groups: NDArray[np.int64] | None) -> ND
 def _by_line(counts: NDArray[np.int64], line: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the ranks of cells on a line.
 
-    Cells have positive ranks if they are at the end of the line where outputs are more likely under
-    the database. Cells without a position have rank 0.
+    At the end of the line where outputs are more likely under the database, cells have positive
+    ranks. Cells without a position have rank 0.
     """
     # The sort puts NaN last.
     order = np.argsort(line, kind="stable")
@@ -161,10 +161,10 @@ def expected_bands(
     allowed: NDArray[np.bool_] | None = None,
     way: Way = Way(),  # noqa: B008 (immutable)
 ) -> list[Band]:
-    """Predict two bands, one for the chain constructed from each half of the search set.
+    """Construct a chain from each half of the search set, and predict the bands of both chains.
 
-    For each chain, the probabilities of its sets are estimated from the other half of the search
-    set. A half that has no draws on one side is skipped.
+    The probabilities of a chain's sets are estimated from the half from which the chain was not
+    constructed. A half that has no draws on one side is skipped.
 
     Args:
         halves: int64 [half, side, cells], counts of both halves of the search set on both sides.
@@ -187,7 +187,7 @@ def expected_bands(
 def _judged(
     halves: NDArray[np.int64], num_confirm: int, allowed: NDArray[np.bool_] | None, way: Way
 ) -> list[tuple[Chain, NDArray[np.float64]]]:
-    """Return two chains, each with pessimistic probabilities of its sets, float64 [2, sets].
+    """Return two chains and, for each chain, pessimistic set probabilities, float64 [2, sets].
 
     See `expected_bands` for the arguments. A half that has no draws on one side is skipped.
     """

@@ -1,10 +1,10 @@
 """Choice of the event to confirm: the set of cells with the largest expected bound.
 
 Candidates are initial segments of the cells, which are sorted in several ways. If the best of many
-sets is chosen and evaluated on the same draws, the chosen set seems better than it is. Therefore,
-sets are constructed from each half of the draws and evaluated on the other half. If cells lie on a
-line, half-lines are evaluated by a smooth estimate of the privacy loss unless their counts predict
-a much larger bound.
+sets is chosen and evaluated on the same draws, the evaluation is biased in favor of the chosen set.
+Therefore, sets are constructed from each half of the draws and evaluated on the other half. If
+cells lie on a line, half-lines are evaluated by a smooth estimate of the privacy loss unless their
+counts predict a much larger bound.
 """
 
 import math
@@ -33,11 +33,11 @@ were tuned on experiments (a) to (e) of Askin, Kutta, Dette (2022) and on logist
 """
 
 _TWO_SHRINKAGE = 0.5
-"""Value that replaces _LINE_SHRINKAGE if there is one pair and its draws are in only two cells.
+"""Value that replaces _LINE_SHRINKAGE if there is one pair and only two of its cells contain draws.
 
 Consider an event with probabilities 0.01 and 0.00135 on the two sides. A search with 800 draws per
-side identifies the side where the event is more likely in 93% of all cases if the value is 2, and
-in 99.8% if the value is 0.5.
+side identifies the side where the event is more likely in 93% of all searches if the value is 2,
+and in 99.8% if the value is 0.5.
 """
 
 _UNORDERED_SHRINKAGE = 0.4
@@ -53,8 +53,8 @@ First, the largest bound that the smooth loss predicts must be at least _SMOOTH_
 largest bound that the counts of the half-lines predict. Second, the search must have at least
 _FEWEST_TO_SMOOTH draws in total on both sides.
 
-If a smooth loss were used with 100 draws per side, the mean bound would increase from 1.09 to 1.17
-for Gaussian noise but decrease from 0.72 to 0.70 for Laplace noise.
+If a smooth loss were used with only 100 draws per side, the mean bound would increase from 1.09 to
+1.17 for Gaussian noise, but it would decrease from 0.72 to 0.70 for Laplace noise.
 """
 
 _LEAST_GAIN = 12.0
@@ -120,8 +120,8 @@ def choose_event(
             are candidates.
         ordered: Whether adjacent cells on a line have similar ratios, for example because the cells
             are bins of numbers.
-        rivals: Numbers of searched pairs and of compared partitions. Only the event of the pair and
-            partition with the largest expected bound will be confirmed.
+        rivals: Number of searched pairs and number of compared partitions. Only the event of the
+            pair and partition with the largest expected bound will be confirmed.
 
     Returns:
         One event for each index of the leading axes of `counts`. No event contains all cells.
@@ -193,8 +193,8 @@ class _Judged(NamedTuple):
         ways: Ways to order cells.
         candidates: Orders of the sets.
         sets: The candidate sets.
-        shares: Estimated probabilities of each set, on the side where the set is more likely and on
-            the other side.
+        shares: Estimated probabilities of each set, first on the side where the set is more likely,
+            then on the other side.
         bound: Expected bound of each set.
     """
 
@@ -317,9 +317,10 @@ def _smoothed(
 ) -> tuple[tuple[NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]]:
     """Estimate probabilities of half-lines by a smooth privacy loss, and shrink their ratios.
 
-    The function returns the probabilities of each set on the side where the set is more likely and
-    on the other side, both [sets], and the largest likelihood-ratio statistic of the fits, [runs].
-    The probabilities of sets that are not half-lines are set to 1.
+    The function returns three arrays: the probabilities of the sets on the side where the set is
+    more likely, [sets]; the probabilities on the other side, [sets]; and the largest
+    likelihood-ratio statistic of each run's fits, [runs]. The probabilities of sets that are not
+    half-lines are set to 1.
 
     Args:
         total: Counts of all draws, [runs, 2, cells].

@@ -5,9 +5,9 @@ if the coin shows heads. From the output of the run, an attacker guesses r of th
 r may depend on the output. Let p(r, a) be the probability that r guesses are made and that exactly
 a of them are correct. Let delta(x) be the claimed privacy profile, that is, delta as a function of
 epsilon = x. As in `dpjax.inference._guesses`, consider the event that guess i is correct and that
-(r, number of correct guesses) lies in some set. Compare the probability of this event with its
-probability after coin i is flipped, and sum over i. For every x and every function phi(r, a) in [0,
-1], the sum satisfies
+(r, number of correct guesses) lies in some set. Compare the probability of this event with the
+probability after coin i is flipped, and sum the comparisons over i. For every x and every function
+phi(r, a) in [0, 1], the sum satisfies
 
     sum over r, a of phi(r, a) (a p(r, a) - e^x (r - a + 1) p(r, a - 1)) <= n delta(x).       (1)
 
@@ -17,9 +17,9 @@ refutes the profile. Suppose that functions phi_k satisfy, for all numbers a of 
 
     1[a >= c] <= error - D + sum over k of s_k (a phi_k(a) - e^(x_k) (r - a) phi_k(a + 1)).   (2)
 
-If (2) is multiplied by p(r, a) and summed over a and r, then (1) implies that a true profile is
-refuted with probability at most `error`. No assumption about how r depends on the output is needed
-for this conclusion.
+Multiply (2) by p(r, a), and sum over a and r. Then (1) implies that a true profile is refuted with
+probability at most `error`. No assumption about how r depends on the output is needed for this
+conclusion.
 
 A recursion decides whether functions phi_k that satisfy (2) exist. Let v = error - D, and let S be
 the sum of all weights s_k. Divide [0, S] into consecutive intervals of lengths s_1, ..., s_K, and
@@ -50,10 +50,10 @@ from numpy.typing import NDArray
 from dpjax.inference._guesses import LARGEST_MU, Guessed, largest_level
 
 _PER_FACTOR = 8
-"""Number of intervals of weights between two numbers whose ratio is e."""
+"""Number of intervals for each factor of e on a logarithmic scale of weights."""
 
 _PROFILE_SHARE = 0.75
-"""Upper limit on D / error; D is the part of the error that is spent on the profile's deltas."""
+"""Upper limit on D / error, where D is the part of the error that is spent on the deltas."""
 
 _LARGEST_X, _STEPS = 600.0, 50
 """Parameters of the search for the points x_k.
@@ -90,7 +90,8 @@ def mu_of_chosen(guessed: Guessed, error: float) -> float:
     the output.
 
     Args:
-        guessed: Numbers of canaries with hidden coins, of guesses, and of correct guesses.
+        guessed: Number of canaries with hidden coins, number of guesses, and number of correct
+            guesses.
         error: Largest allowed probability that the bound is above the true value.
 
     References:
@@ -143,7 +144,7 @@ def refutes_chosen(guessed: Guessed, weights: Weights, error: float) -> bool:
     The profile is refuted if functions phi_k exist that satisfy (2) in the module's docstring.
 
     Args:
-        guessed: Numbers of canaries, of guesses, and of correct guesses.
+        guessed: Number of canaries, number of guesses, and number of correct guesses.
         weights: Weights for the profile, which must not depend on the output.
         error: Largest probability of refuting a true profile.
     """

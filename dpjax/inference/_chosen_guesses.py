@@ -2,10 +2,10 @@
 
 There are n canaries. For each canary, a fair coin is tossed, and the canary is included in the run
 if the coin shows heads. From the output of the run, an attacker guesses r of the coins. The number
-r may depend on the output: for instance, some coins may be revealed to the attacker, who chooses a
-larger r if the scores separate the canaries with revealed coins well. If r depends on the output,
-the p-value of `one_run_p_value` is not valid because a mechanism may use its delta only for outputs
-with a small r.
+The number r may depend on the output. For instance, suppose that some coins are revealed to the
+attacker. The attacker chooses a larger r if the scores predict the revealed coins well. If r
+depends on the output, the p-value of `one_run_p_value` is not valid because a mechanism may
+concentrate its delta on outputs with a small r.
 
 For a fixed r, the exact p-value is a concave function f_r of n delta. Let pi_r be the probability
 that r guesses are made. Suppose that the mechanism uses delta_r if r guesses are made, where the
@@ -22,8 +22,8 @@ may depend on n, epsilon, delta and the error, but not on the output. For Gaussi
 resulting bounds on epsilon are at most 0.03 smaller than the exact bounds for the best fixed number
 of guesses (with 1,000 to 1,000,000 canaries, delta = 1e-5 and confidence 0.95).
 
-To refute a claimed privacy profile, a single point of the profile is tested. The delta of this
-point depends on n and the error; see `delta_of_curves`. For Gaussian differential privacy,
+A claimed privacy profile is tested at only one of its points. The delta of this point depends on n
+and the error; see `delta_of_curves`. For Gaussian differential privacy,
 `dpjax.inference._chosen_curves` uses all points of the profile.
 """
 
@@ -49,7 +49,8 @@ def refuted_by_chosen(guessed: Guessed, epsilon: float, delta: float, error: flo
     The number of guesses may depend on the output.
 
     Args:
-        guessed: Numbers of canaries with hidden coins, guesses and correct guesses.
+        guessed: Number of canaries with hidden coins, number of guesses, and number of correct
+            guesses.
         epsilon: Epsilon, at least 0.
         delta: Delta, in [0, 1).
         error: Largest probability of refuting a true level.
@@ -77,7 +78,8 @@ def epsilon_of_chosen(guessed: Guessed, delta: float, error: float) -> float:
     """Return the largest refuted epsilon, rounded down, or 0 if no epsilon is refuted.
 
     Args:
-        guessed: Numbers of canaries with hidden coins, guesses and correct guesses.
+        guessed: Number of canaries with hidden coins, number of guesses, and number of correct
+            guesses.
         delta: Delta, in [0, 1).
         error: Largest probability that the bound is above the true value.
     """
@@ -93,7 +95,8 @@ def delta_of_chosen(guessed: Guessed, epsilon: float, error: float) -> float:
     """Return the largest refuted delta, rounded down, or 0 if no delta is refuted.
 
     Args:
-        guessed: Numbers of canaries with hidden coins, guesses and correct guesses.
+        guessed: Number of canaries with hidden coins, number of guesses, and number of correct
+            guesses.
         epsilon: Epsilon, at least 0.
         error: Largest probability that the bound is above the true value.
     """

@@ -22,10 +22,10 @@ from dpjax.inference._band import Band
 from dpjax.inference._band_levels import epsilon_of, margins, of_sets
 
 _INTERVALS, _BEND = 116, 1.5
-"""Spacing of the nodes of the integration.
+"""Number and spacing of the nodes of the integration.
 
-_INTERVALS is the number of intervals between nodes. The nodes are proportional to equally spaced
-numbers raised to the power _BEND.
+_INTERVALS is the number of intervals between nodes. Each node is proportional to x^_BEND, where the
+numbers x are equally spaced.
 """
 
 _TOP, _LARGEST_LOG = 30.0, 600.0

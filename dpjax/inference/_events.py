@@ -144,7 +144,7 @@ def event_lower_bound(
     confidence: float,
     hypothesis: Hypothesis = Ratio(),  # noqa: B008 (frozen)
 ) -> NDArray[np.float64]:
-    """Return an exact lower bound on a level from fresh counts of one event on both sides.
+    """Return an exact lower bound on a level from the numbers of fresh draws in one event.
 
     Neither the event nor the choice of the side where it is expected to be more likely may depend
     on the counts.

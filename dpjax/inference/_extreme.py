@@ -1,4 +1,4 @@
-"""The smallest count K1 that, together with a given K2, is at least as extreme as observed.
+"""The smallest count K1 for which (K1, K2) is at least as extreme as the observed counts.
 
 Notation: K1 and K2 are counts of an event on the side where the event is more likely and on the
 other side, and n1 and n2 are the numbers of draws on these sides. The score s ranks pairs of counts

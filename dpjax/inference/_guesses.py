@@ -21,8 +21,8 @@ and only if the sum of a b_a max(u_a - u_(a-1), 0) over a is at most n delta. Ma
 under this condition is a linear program. The optimal solutions of this program are mixtures of at
 most two conditional distributions of W given W >= j, with different values of j. Some mechanisms
 attain these distributions. For example, if randomized response is conditioned on at least j correct
-answers, the number of correct guesses has the distribution of W given W >= j. Therefore, every
-larger lower bound that depends only on c is invalid for some mechanism.
+answers, the number of correct guesses has the distribution of W given W >= j. Therefore, no larger
+lower bound that depends only on c is valid for every mechanism.
 
 References:
     Steinke, Nasr, Jagielski (2023), who prove a theorem with a larger term for delta.
@@ -44,7 +44,7 @@ from dpjax.core.wording import BadValue
 _NORMAL = NormalDist()
 
 _TAIL, _MORE = 12, 50
-"""Distance from the mean up to which binomial probabilities are evaluated.
+"""Binomial probabilities are evaluated up to this distance from the mean.
 
 The distance is _TAIL standard deviations plus _MORE counts. The total probability of all counts at
 larger distances is negligible.

@@ -1,11 +1,11 @@
-"""Bounds for sequential audits without a claim: a bound from bets, and one planned exact bound.
+"""Bounds for sequential audits without a claim: a bound from bets and a planned exact bound.
 
 One fifth of the error probability is used for a bound that is computed from bets and is valid at
-any time. The rest is used for one exact bound from the counts of one event. Counting this event and
-computing the bound is called the look. The pair, the cells of the event and the number of draws are
-fixed before any draw is counted for the look. The exact bound is computed only after the planned
-number of draws has been counted. By the union bound, both bounds hold simultaneously with at least
-the required confidence.
+any time. The rest is used for one exact bound from the counts of one event. The look is the
+procedure of counting this event and computing the exact bound. The pair, the cells of the event and
+the number of draws are fixed before any draw is counted for the look. The exact bound is computed
+only after the planned number of draws has been counted. By the union bound, both bounds hold
+simultaneously with at least the required confidence.
 
 References:
     Buehler (1957); Ville (1939).
@@ -44,10 +44,10 @@ class Look:
             neighbor.
         draws: Number of fresh draws per side after which the exact bound is computed.
         error: Error probability of the exact bound.
-        counts: Numbers of draws in the event so far, on the side where the event is expected to be
-            more likely and on the other side.
-        drawn: Numbers of fresh draws so far, on the side where the event is expected to be more
-            likely and on the other side.
+        counts: Numbers of draws in the event so far, first on the side where the event is expected
+            to be more likely, then on the other side.
+        drawn: Numbers of fresh draws so far, first on the side where the event is expected to be
+            more likely, then on the other side.
     """
 
     pair: int
@@ -64,7 +64,7 @@ class Look:
         return self.drawn == (self.draws, self.draws)
 
     def counted(self, x: ArrayLike, y: ArrayLike) -> "Look":
-        """Return the look with one more block of draws counted.
+        """Return the look after the draws of one more block have been counted.
 
         Args:
             x: Integers [pairs, cells], counts of the block's draws from the databases.
@@ -110,7 +110,7 @@ class Look:
 
 
 def best_pairs(state: Wealth, number: int, draws: int, error: float) -> NDArray[np.int64]:
-    """Return the indices of the pairs with the largest expected bounds, the largest bound first.
+    """Return the indices of the pairs with the largest expected bounds, sorted by decreasing bound.
 
     Args:
         state: State of the audit, whose counts determine the choice.
@@ -148,8 +148,8 @@ def best_events(
         pairs: int64 [pairs], indices of pairs that have draws on both sides.
         draws: Number of fresh draws per side for the confirmation.
         error: Error probability of the bound.
-        num_rivals: Number of pairs among which the audit chooses. With more pairs, estimates are
-            shrunk more.
+        num_rivals: Number of pairs among which the audit chooses. The larger this number, the more
+            the estimates are shrunk.
     """
     line = np.arange(state.first.shape[1], dtype=np.float64)
     return choose_event(

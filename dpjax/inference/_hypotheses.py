@@ -31,7 +31,7 @@ Floats = NDArray[np.float64]
 Trials = tuple[int, int]
 
 _HOPELESS = -1e6
-"""Number added to the scores of counts that do not support any level, to rank them last."""
+"""Counts that do not support any level are ranked last by adding this number to their scores."""
 
 NEARLY_ONE = 1 - 1e-13
 """Threshold above which a probability is treated as 1."""
@@ -106,8 +106,8 @@ class Hypothesis(Protocol):
         Args:
             larger: Counts on the side where the event is more likely.
             smaller: Counts on the other side.
-            trials: Numbers of draws on the side where the event is more likely and on the other
-                side.
+            trials: Numbers of draws, first on the side where the event is more likely, then on the
+                other side.
             quantile: Normal quantile z of the confidence.
         """
         ...
@@ -127,7 +127,7 @@ class Hypothesis(Protocol):
         ...
 
     def lift(self, level: float, smaller: Floats) -> Floats:
-        """Return upper bounds on the height of a function above its chords.
+        """Return upper bounds on how far a function lies above its chords.
 
         The function maps the log odds of q to the log odds of g(t, q). Each chord connects two
         points on the function's graph that belong to adjacent values of q.

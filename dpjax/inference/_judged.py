@@ -15,21 +15,23 @@ _MOST_ENTRIES = 1 << 15
 """Maximum number of entries in a table of ordered cells, set by the size of the CPU cache."""
 
 _TOGETHER = 16
-"""Minimum number of runs per batch. Cells without draws in all runs of a batch are left out."""
+"""Minimum number of runs in a batch. Cells without draws in all runs of a batch are left out."""
 
 
 class Sets(NamedTuple):
     """Candidate sets of all runs, except sets with the same counts as the next smaller set.
 
-    Sets are sorted by run, then by order of cells, then by size. Sets often have the same counts
-    because one cell may contain so many draws that it alone reaches several of the smallest sizes.
+    Sets are sorted by run, then by order of cells, then by size. Sets of different sizes often have
+    the same counts because one cell may contain so many draws that a set with only this cell
+    reaches several of the smallest sizes.
 
     Attributes:
         run: int64 [sets], index of each set's run.
         candidate: int64 [sets], index in `Candidates` of the order from which the set is
             constructed.
         end: int64 [sets], index of the set's size in `MASSES`.
-        larger: int64 [sets], count of the set on the side where the set should be more likely.
+        larger: int64 [sets], count of the set on the side where the set is expected to be more
+            likely.
         smaller: int64 [sets], count of the set on the other side.
         starts: int64 [runs], index of each run's first set.
     """
@@ -103,7 +105,7 @@ def _rows_at_once(ways: list[ByRatio | ByPosition], cells: int) -> int:
 
 
 def _needed(halves: NDArray[np.int64], ways: list[ByRatio | ByPosition]) -> NDArray[np.bool_]:
-    """Return whether each cell may affect the counts of a set, bool [cells].
+    """Return a mask of the cells that may affect the counts of a set, bool [cells].
 
     A set contains at least one cell but never all cells. Therefore, a cell without draws affects a
     set's counts only if it is the first or the last cell of an order.
@@ -137,7 +139,7 @@ def _rows(shape: tuple[int, ...], length: int) -> NDArray[np.int64]:
 
 
 def _sizes(mass: NDArray, most: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.int64]:
-    """For each fraction of the draws, return the size of the smallest set with this fraction.
+    """Return, for each fraction of the draws, the number of cells in the smallest sufficient set.
 
     Args:
         mass: [..., cells], cumulative counts of the ordered cells.

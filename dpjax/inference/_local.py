@@ -22,14 +22,14 @@ from dpjax.inference._normal import (
 )
 
 _MIN_EXPECTED_DRAWS = 25
-"""Smallest expected number of draws at the witness for which the normal bound is used.
+"""The normal bound is used if at least this number of draws is expected at the witness.
 
 If fewer draws are expected, the exact bound is used.
 """
 
 
 class KernelSums(NamedTuple):
-    """Sums that kernel density estimates require in addition to the counts of events.
+    """Sums of kernel values, from which densities are estimated.
 
     Attributes:
         total: Float [..., 2], sums of the kernel values k over the confirmation draws from the
@@ -88,8 +88,8 @@ def local_bounds(
     The search stage estimates the density at the witness on each side. If one of the two estimates
     is at or below the floor, or is so small that fewer than 25 confirmation draws are expected, the
     bound is the exact binomial bound for the witness's event. Otherwise, the bound is a normal
-    approximation. The choice between the two bounds, and the direction of the bound, depend only on
-    the search stage, so these choices do not reduce the confidence.
+    approximation. The type and the direction of the bound are chosen from the results of the search
+    stage alone. Therefore, these choices do not reduce the confidence.
 
     Args:
         search_densities: Float [..., 2], densities at the witness under the database and its

@@ -64,7 +64,7 @@ def kernel_error(
 def kernel_exact_error(
     mean: ArrayLike, mean_square: ArrayLike, num_confirm: int
 ) -> NDArray[np.float64]:
-    """Return the standard error of |ln(f / f')| from the sample variance of the kernel values.
+    """Return the standard error of |ln(f / f')|, computed from variances of the kernel values.
 
     Args:
         mean: Float [..., 2], means of the kernel values k, at most 1.
@@ -133,7 +133,7 @@ def normal_lower_bound(
     Args:
         loss: Estimated privacy losses, in a direction that was chosen independently of the draws
             from which the losses are estimated.
-        standard_error: Standard errors of the losses.
+        standard_error: Standard errors of the estimated losses.
         confidence: Asymptotic probability that the bound is at most the true loss: one number, or
             one number per loss.
 

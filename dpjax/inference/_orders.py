@@ -12,9 +12,11 @@ _SHRINKAGE = 1.0
 """Number of standard errors by which a cell's ratio is shrunk."""
 
 _FIRST = 2.0**64
-"""Factor for the scores of cells that are more frequent on the side for which cells are sorted.
+"""Factor that places the cells that are more frequent on one side first in the order.
 
-Scores without this factor are between 2^-64 and 1, so the more frequent cells come first.
+Cells are sorted by how strongly they favor one side. The score of a cell that is more frequent on
+this side is multiplied by this factor. Since scores without the factor are between 2^-64 and 1, the
+multiplied scores are larger than all other scores.
 """
 
 
@@ -48,7 +50,7 @@ class ByRatio(NamedTuple):
         starts: int64 [groups], position in `order` at which each group begins.
         ordered: Whether ties are broken by cell index. If `ordered` is False, a set contains either
             all or none of a group of tied cells.
-        numbers: int64 [cells], the index of each cell in the whole partition, increasing.
+        numbers: int64 [cells], the index of each cell in the whole partition. The indices increase.
         num_cells: Number of cells in the whole partition.
     """
 
@@ -78,7 +80,7 @@ class ByRatio(NamedTuple):
         return found._replace(numbers=np.flatnonzero(needed), num_cells=self.num_cells)
 
     def ends_of(self, unseen: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the cells in `unseen`, and possibly other cells, that may be last in an order.
+        """Return all cells in `unseen` that may be last in an order, and possibly other cells.
 
         The result contains the last cell of each group of `unseen`, and the last cell that is not
         allowed.
@@ -124,7 +126,7 @@ class ByRatio(NamedTuple):
 
 
 class ByPosition(NamedTuple):
-    """A way to order cells by their positions along a line, once from each end.
+    """A way to order cells by their positions along a line, with one order from each end.
 
     Cells without a position do not belong to any set.
 
@@ -165,7 +167,7 @@ class ByPosition(NamedTuple):
 
 
 class Candidates(NamedTuple):
-    """Candidates: orders of cells, each with the side on which its sets should be more likely.
+    """Candidates. Each is an order of cells and the side on which its sets should be more likely.
 
     Attributes:
         order: int64 [candidates], index of the order. The i-th way to order cells defines the

@@ -1,8 +1,8 @@
-"""Payoffs of one block of draws when pairs with a common database bet on the same draws.
+"""Payoffs of the bets on one block of draws, if pairs with a common database share its draws.
 
 Let D and E be the two databases of a pair. Let n_D and n_E be the numbers of the block's draws from
 D and E, including draws that were made for other pairs. Let w and w' be the weights that
-`_betting.weights` returns for these numbers of draws. The bet of the pair is u = w - 1 for outputs
+`_betting.weights` returns for the numbers n_D and n_E. The bet of the pair is u = w - 1 for outputs
 from D, and v = w' - 1 for outputs from E. Let P and Q be the output distributions of D and E. The
 level implies n_D sum_j P_j u_j + n_E sum_j Q_j v_j <= 0. Add the bets of all pairs, each multiplied
 by a coefficient c >= 0. Let P_D be the output distribution of database D. The sum over all
@@ -12,13 +12,13 @@ databases satisfies
 
 where U_D is the sum of c u over the pairs that contain D. Each draw from D with output j multiplies
 the wealth by 1 + U_D(j) >= 0. Because draws are independent, the product of these factors over all
-draws has the mean prod_D (1 + sum_j P_D(j) U_D(j))^n_D. By the inequality of arithmetic and
-geometric means, the mean of this product is at most 1.
+draws has mean prod_D (1 + sum_j P_D(j) U_D(j))^n_D. By the inequality of arithmetic and geometric
+means, the mean of this product is at most 1.
 
 The coefficients are the fractions that an expert bets, after two reductions. First, `_damped`
 reduces the coefficients of correlated bets because their sum would otherwise be larger than the
-best bet. Second, `_room` reduces the coefficients until every U_D is above -1. If a pair has no
-database in common with other pairs, its coefficient is not reduced.
+best bet. Second, `_room` reduces the coefficients until every U_D is above -1. If a pair shares no
+database with other pairs, the coefficient of the pair is not reduced.
 """
 
 from collections.abc import Iterator
@@ -40,7 +40,7 @@ _ROWS = 2048
 _MOST_CODES = 2**52
 """Largest number of integer codes for combinations of groups.
 
-If the number of codes exceeds this limit, codes are renumbered without gaps.
+If there are more codes, they are renumbered without gaps.
 """
 
 _MOST_LOST = 0.95
@@ -62,19 +62,19 @@ class Block(NamedTuple):
 
     @property
     def pooled(self) -> tuple[Counts, Counts]:
-        """Counts of draws from each database, summed over all pairs that contain it."""
+        """Counts of draws from each database, summed over all pairs that contain the database."""
         return pooled(self.x, self.y, self.shared)
 
 
 class _Common(NamedTuple):
     """A database that occurs in more than one pair.
 
-    Each occurrence of the database in a pair is called a member. An atom is a set of cells that are
-    not separated by the groups of any member.
+    Each occurrence of the database in a pair is called a member. An atom is a set of cells that
+    belong to the same group for every member.
 
     Attributes:
         members: int64 [members, 2], side and pair of each member.
-        labels: int64 [members, atoms], index of the member's group that contains the atom.
+        labels: int64 [members, atoms], index of the group that contains the atom, for each member.
         counts: int64 [atoms], counts of the block's draws from the database.
         mass: float64 [atoms], expected counts of the block's draws from the database.
     """
@@ -126,8 +126,8 @@ def gains(
 ) -> Floats:
     """Return the increase in log wealth due to one expert's bets, float64 [bets, pairs, levels].
 
-    If multiple pairs share a database, the increase from the database's draws is counted once, for
-    the first of these pairs.
+    If multiple pairs share a database, the increase due to the draws from this database is assigned
+    only to the first of these pairs.
 
     Args:
         block: Block on whose draws the bets are placed.
@@ -135,7 +135,7 @@ def gains(
         expert: Expert that was constructed only from the earlier blocks.
         hypothesis: Hypothesis that the bets oppose.
         grid: float64 [levels], levels that the bets oppose.
-        is_refuted: bool [levels], whether each level is already refuted.
+        is_refuted: bool [levels], whether each level has already been refuted.
     """
     drawn = block.pooled
     counts = np.stack([expert.grouped(side) for side in drawn])
@@ -216,8 +216,9 @@ def _atoms(labels: Counts, groups: int) -> tuple[Counts, Counts]:
         labels: int64 [members, cells], group of each cell for each member.
         groups: Number of groups.
 
-    Returns: The index of each member's group that contains each atom, int64 [members, atoms], and
-        the index of each cell's atom, int64 [cells].
+    Returns:
+        The index of the group that contains each atom, for each member, int64 [members, atoms];
+        and the index of the atom that contains each cell, int64 [cells].
     """
     code, width = labels[0], groups
     for row in labels[1:]:

@@ -5,12 +5,12 @@ computes the third: the finest precision, the confidence, or the smallest number
 input. `plan_finite` computes plans for mechanisms with finitely many outputs.
 
 A plan uses one of two union bounds. The bound "all-intervals" covers all counts for all inputs. The
-bound "published" is the bound in the paper. For LDP, the published bound covers only 4 counts,
-which are the counts for both inputs of a pair in the two intervals that determine the estimate. If
+bound "published" is the bound in the paper. For LDP, the published bound covers only 4 counts: for
+each of the two intervals that determine the estimate, the counts for both inputs of a pair. If
 there are many pairs, the published confidence is the product of two confidences, one for the pair
 with the largest level and one for the pair with the largest estimate. The paper's proof is
 incomplete because the intervals that determine the estimate are known only after the draws, and
-because pairs with a common input share draws. The consequences of this gap in the proof depend on
+because pairs with a common input share draws. The consequences of the gap in the proof depend on
 the plan:
 
 - LDP, densities on an interval: the paper requires the logarithm of each count to have an error of
@@ -51,7 +51,7 @@ MOST_SAMPLES = 2**53
 """Largest number of draws for which float64 represents all counts exactly."""
 
 _COARSEST_PRECISION = 100.0
-"""Coarsest precision, in nats, that is considered in the search for a precision."""
+"""Largest error, in nats, that is considered in the search for the finest precision."""
 
 
 @dataclass(frozen=True)
@@ -198,8 +198,8 @@ def plan_finite(
         num_samples: As in `plan`.
         order: As in `plan`.
         num_inputs: Number of inputs that are compared (2 for one pair).
-        bound: Name of the union bound. "published" is accepted only for a Renyi level of one pair,
-            where both bounds are equal.
+        bound: Name of the union bound. The name "published" is accepted only for a Renyi level of
+            one pair, for which both bounds are equal.
         max_samples: As in `plan`.
 
     Raises:
@@ -316,7 +316,7 @@ class _Guarantee(NamedTuple):
         """Return the finest sufficient precision, by bisection on a logarithmic scale.
 
         Raises:
-            ValueError: If no precision up to 100 nats has the required confidence.
+            ValueError: If the required confidence cannot be reached with a precision of 100 nats.
         """
         coarse = 1.0
         while self.confidence(coarse, num_samples) < confidence:

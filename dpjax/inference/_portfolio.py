@@ -22,8 +22,8 @@ MOST_OUTCOMES = 16
 PSEUDO_DRAWS, SPLIT_DRAWS = (64.0, 1024.0, 16384.0), (8.0, 64.0)
 """Numbers of pseudo-draws, which determine how much bets and estimated shares are shrunk.
 
-PSEUDO_DRAWS lists numbers rho: after n draws, one bet per rho is made with the fraction c = n / (n
-+ rho). SPLIT_DRAWS lists numbers of pseudo-draws that are used if draws are expensive. The
+PSEUDO_DRAWS lists numbers rho. For each rho, there is one bet, whose fraction c after n draws is n
+/ (n + rho). SPLIT_DRAWS lists the numbers of pseudo-draws that are used if draws are expensive. The
 pseudo-draws in SPLIT_DRAWS shrink the estimated shares of a binary split toward the shares in the
 pooled draws from both sides.
 """
@@ -35,7 +35,7 @@ _LINE_GROUPS, _DEPTHS = 4, (3, 4)
 """Numbers of groups into which the cells along a line are divided.
 
 _LINE_GROUPS is the number of groups with equal counts. If draws are expensive, the groups result
-from binary splits with the depths in _DEPTHS, so there are 8 and 16 groups.
+from binary splits with the depths in _DEPTHS: depth 3 gives 8 groups, and depth 4 gives 16 groups.
 """
 
 _ERRORS, _SHRINKAGE = 3.0, 2.0
@@ -145,7 +145,7 @@ def sums(counts: Counts, labels: Counts, groups: int) -> Counts:
 
 
 def equal_mass(counts: Counts, groups: int) -> Counts:
-    """Return labels of groups of adjacent cells with similar counts, int64 [pairs, cells]."""
+    """Return labels of groups of adjacent cells; all groups have similar total counts."""
     before = np.cumsum(counts, axis=1) - counts
     total = np.maximum(counts.sum(axis=1, keepdims=True), 1)
     return np.minimum(groups * (2 * before + counts) // (2 * total), groups - 1)
@@ -158,9 +158,9 @@ def half_lines(x: Counts, y: Counts, hypothesis: Hypothesis) -> Counts:
     under the neighbor, and group 2 contains all other cells. Groups 0 and 1 are half-lines: each
     contains all cells on one side of a cut of the line. The score of a half-line is its estimated
     level minus three standard errors. One of the two groups is the half-line with the largest
-    score. The other of these two groups is the half-line with the largest score for the opposite
-    direction. Only half-lines that start at the other end of the line and do not overlap the first
-    group are considered for the other group.
+    score. The other of these two groups is the half-line with the largest score in the opposite
+    direction. The second half-line must start at the other end of the line, and it must not overlap
+    the first half-line.
 
     Args:
         x: int64 [pairs, cells], counts of draws from the databases.
@@ -204,8 +204,8 @@ def shown(
 ) -> tuple[Floats, Floats]:
     """Return estimates of a level and their standard errors, computed from counts of events.
 
-    Half a pseudo-draw is added to the count on the side with fewer draws, and proportionally more
-    to the count on the other side.
+    Pseudo-draws are added to the counts: half a draw on the side with fewer draws, and a number
+    proportional to the draws on the other side.
 
     Args:
         hypothesis: Hypothesis whose level is estimated.

@@ -13,7 +13,7 @@ from dpjax.inference._sizes import Shared
 Shares = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 WORTH = 0.98
-"""Smallest predicted bound at which a simpler event is accepted, relative to the original bound."""
+"""Smallest ratio of predicted bounds, simpler event to original event, that is accepted."""
 
 _ENDS = 64
 """Maximum number of positions at which ranges may begin and end."""
@@ -30,10 +30,10 @@ def simpler(
 ) -> Event:
     """Replace an event with a simpler event if both have almost the same expected bound.
 
-    A half-line is preferred to a range and to a range's complement. The simpler event contains all
-    cells of the original event that have no position on the line. As in `choose_event`, candidates
-    are constructed from each half of the search set and evaluated on the other half. The returned
-    event is constructed from all draws.
+    A half-line is preferred to a range and to the complement of a range. The simpler event contains
+    all cells of the original event that have no position on the line. As in `choose_event`,
+    candidates are constructed from each half of the search set and evaluated on the other half. The
+    returned event is constructed from all draws.
 
     Args:
         event: Event of one run, chosen by `choose_event`.
@@ -132,7 +132,7 @@ class _Ranges:
 
 
 def _parts(cells: NDArray[np.bool_], line: NDArray[np.float64], seen: NDArray[np.bool_]) -> int:
-    """Return the number of parts of an event along a line, ignoring cells that are not `seen`."""
+    """Return the number of parts of an event along a line after removing cells not in `seen`."""
     placed = np.flatnonzero(seen & np.isfinite(line))
     held = cells[placed[np.argsort(line[placed], kind="stable")]].astype(int)
     changes = int(np.count_nonzero(np.diff(held)))
@@ -146,7 +146,7 @@ def _ends(
     cells: NDArray[np.bool_],
     counts: NDArray[np.int64],
 ) -> NDArray[np.float64]:
-    """Return candidate ends of ranges: ends of the event's parts, and equally spaced quantiles."""
+    """Return candidate ends of ranges: ends of the event's parts and equally spaced quantiles."""
     places, number = np.unique(line[placed], return_inverse=True)
     if len(places) > _ENDS:
         mass = np.cumsum(np.bincount(number, counts[:, placed].sum(axis=0)))

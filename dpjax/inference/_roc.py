@@ -13,8 +13,8 @@ from dpjax.core.wording import BadValue
 class Roc:
     """Empirical ROC curve of an attack that guesses "included" for scores above a threshold.
 
-    The curve is linear between adjacent points. The points on the line between two points of the
-    curve are achieved by choosing one of the two thresholds at random.
+    The curve is linear between adjacent points. A point on the line between two adjacent points is
+    achieved by choosing one of the two thresholds at random.
 
     Attributes:
         false_positive: float64 [thresholds], false positive rates: the fraction of excluded

@@ -2,10 +2,11 @@
 
 Every guarantee of the histogram estimators assumes a Lipschitz constant. Outputs cannot confirm a
 claimed constant, but they can refute it. If the claim is true, then with at least a known
-probability, the counts in adjacent intervals are almost equal. A `SafetyCheck` contains this known
-probability and a limit on the gap between the counts in adjacent intervals. If too few of the
-repeated runs have only gaps within the limit, a binomial test refutes the claim. Gaps within the
-limit do not confirm the claim because the densities may vary arbitrarily inside an interval.
+probability, the counts in adjacent intervals are almost equal. A `SafetyCheck` contains this
+probability and a limit on the gap between the counts in adjacent intervals. The run is repeated,
+and the runs in which all gaps are within the limit are counted. If there are too few such runs, a
+binomial test refutes the claim. Gaps within the limit do not confirm the claim because the
+densities may vary arbitrarily inside an interval.
 
 Notation: C is `lipschitz`, m is `num_intervals`, w is width / m, n is `num_samples`, k is
 `num_inputs`, and N_j is the count in interval j. The density bounds of Lemma
@@ -136,13 +137,14 @@ def safety_check(
     Args:
         plan: Plan for outputs in an interval. The plan's Lipschitz constant is the claim.
         beta: Tolerated relative deviation of a count from its mean, strictly between 0 and 1. If
-            `beta` is None, the smallest beta with which the check has `probability` is used.
+            `beta` is None, the check uses the smallest beta for which a run passes with
+            `probability`.
         probability: Required probability that one run passes the check if the claim is true. The
             argument is ignored if `beta` is not None.
 
     Returns:
         The safety check. The paper's factor 4 m is valid for two inputs. For k inputs, this
-        function replaces it with 2 k m.
+        function replaces the factor with 2 k m.
 
     Raises:
         TypeError: If the plan assumes finitely many outputs and therefore has no Lipschitz

@@ -61,7 +61,7 @@ class Shift:
         return np.geomspace(*RANGE, LEVELS)
 
     def lines(self, levels: Floats, p: Floats, q: Floats) -> Lines:
-        """Return tangents that touch g near each pair's event with the largest estimated level.
+        """Return tangents of g, near the event with the largest estimated level of each pair.
 
         The slope of a tangent is exp(-s z), where s is the shift k t and z is the mean of the
         normal quantiles of the event's two probabilities. The tangent's intercept is the delta of
@@ -98,7 +98,7 @@ class Shift:
     def lift(self, level: float, smaller: Floats) -> Floats:
         """See `Hypothesis`.
 
-        The bound is computed from the largest change of the slope in each interval.
+        The bound is computed from the largest change in the slope within each interval.
         """
         x = scipy.special.ndtri(smaller)
         low, high = _slopes(x)

@@ -25,10 +25,10 @@ sizes.
 """
 
 _PARTS = 0.5, 0.75
-"""Exponents, besides 0 and 1, to which the asymptotically best ratio is raised for comparison."""
+"""Exponents, besides 0 and 1, of the powers of the asymptotically best ratio to be compared."""
 
 _UNIT = 1e-12
-"""Factor that makes variances as small as they would be for a very large number of draws."""
+"""Factor by which variances are reduced to those of a very large number of draws."""
 
 
 class Shared(NamedTuple):
@@ -42,7 +42,7 @@ class Shared(NamedTuple):
 
 
 class Rivals(NamedTuple):
-    """Numbers of pairs and of partitions among which an event is chosen.
+    """Number of pairs and number of partitions among which an event is chosen.
 
     Only the event with the largest predicted bound over all pairs and partitions is confirmed.
 
@@ -77,9 +77,9 @@ def tried_ratios(ratio: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return four ratios to compare, which range from 1 to the given ratio.
 
     The given ratio is best for a large number of draws. With a small number of draws, the given
-    ratio would leave too few draws for the side where the event is more likely. The four columns of
-    the table show the exact mean of the bound on epsilon for the powers 0, 1/2, 3/4 and 1 of the
-    best ratio. The result has shape [4, ...].
+    ratio would leave too few draws for the side where the event is more likely. In each row of the
+    table, the last four numbers are the exact means of the bound on epsilon if the best ratio is
+    raised to the power 0, 1/2, 3/4 or 1. The result has shape [4, ...].
 
         p = 0.01, q = 0.00135, N = 2,000, confidence 0.95:  0.98  1.03  1.03  1.01
         p = 0.02, q = 0.0005,  N = 2,000, confidence 0.95:  2.17  2.37  2.38  2.34
@@ -91,7 +91,7 @@ def tried_ratios(ratio: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def divided(ratio: ArrayLike, mean: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return sample sizes N1 and N2, each at least 1, whose sum is 2 N.
+    """Return sample sizes N1 >= 1 and N2 >= 1 with the sum 2 N.
 
     Args:
         ratio: Ratio N2 / N1 before rounding.

@@ -1,10 +1,10 @@
-"""A smooth privacy loss along a line of cells, fitted to the counts of a search set.
+"""Smooth privacy losses along a line of cells, fitted to the counts of a search set.
 
 A half-line consists of all cells on one side of a cut of the line. If a half-line contains only a
-tail of the line, its counts are too small for a precise estimate of the half-line's probability
-ratio. If adjacent cells have similar ratios, the privacy loss in the tail can be extrapolated from
-the other cells. For instance, along the line, the privacy loss changes steadily for Gaussian noise
-and becomes constant for Laplace noise.
+tail of the line, the counts of the half-line are too small for a precise estimate of its
+probability ratio. If adjacent cells have similar ratios, the privacy loss in the tail can be
+extrapolated from the other cells. For instance, along the line, the privacy loss changes steadily
+for Gaussian noise and becomes constant for Laplace noise.
 
 The fit is a logistic regression that predicts the side of an output from the normal score of the
 output's position on the line; see `_spline`.
@@ -29,7 +29,7 @@ class HalfLines(NamedTuple):
 
     Attributes:
         counts: float64 [2, ...], smoothed counts on both sides.
-        worth: float64 [...], factor, at least 1, by which smoothing increases the effective number
+        worth: float64 [...], factor of at least 1 by which smoothing increases the effective number
             of draws. If the number of draws were multiplied by `worth`, the log ratio estimated
             from unsmoothed counts would have the same standard error as the log ratio estimated
             from smoothed counts.
@@ -60,7 +60,7 @@ class Smooth(NamedTuple):
 
     @classmethod
     def of(cls, counts: NDArray[np.int64]) -> "Smooth":
-        """Fit the log odds to counts, int64 [runs, 2, cells], with cells in line order."""
+        """Fit the log odds to counts of cells along a line, int64 [runs, 2, cells]."""
         grouped = _grouped(counts)
         odds, covariance = fitted(grouped)
         pooled, share = grouped.sum(axis=1), 1 / (1 + np.exp(-odds))

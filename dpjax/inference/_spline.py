@@ -4,12 +4,12 @@ The regression predicts the side of a draw from a score x. The log odds are b0 +
 knots k of c_k |x - k|. The coefficients c_k, called bends, have a normal prior whose standard
 deviation maximizes the marginal likelihood.
 
-Because the log odds are linear between two knots, the following parameters are used for the fit:
-the values of the log odds at the knots, and the slopes beyond the first and the last knot. With
-these parameters, the log odds of each group of draws depend on two adjacent parameters, and each
-bend depends on three adjacent parameters. If parameters are taken alternately from both ends of the
-line, their precision matrix has only four nonzero diagonals below the main diagonal. The matrices
-of all runs are factorized together, column by column.
+Between two knots, the log odds are linear. Therefore, the fit uses the following parameters: the
+values of the log odds at the knots, and the slopes before the first knot and after the last knot.
+With these parameters, the log odds of each group of draws depend on two adjacent parameters, and
+each bend depends on three adjacent parameters. If parameters are taken alternately from both ends
+of the line, their precision matrix has only four nonzero diagonals below the main diagonal. The
+matrices of all runs are factorized together, column by column.
 
 References:
     Ruppert, Wand, Carroll (2003), Semiparametric Regression, for penalized splines as mixed models.
@@ -37,7 +37,7 @@ KNOTS = np.union1d(np.arange(-12, 13, 2), np.arange(-4, 5)) / 4
 """Knots: normal scores at which the log odds may bend. In the middle, the spacing is halved.
 
 If all knots were equally spaced, the mean bound for Laplace noise with epsilon 0.2 would be 0.003
-smaller (20,000 search draws, confidence 0.999).
+smaller for 20,000 search draws and a confidence of 0.999.
 """
 
 SCALES = np.array([0.02, 0.06, 0.2, 0.6, 2.0])
@@ -69,12 +69,12 @@ class Basis(NamedTuple):
     Attributes:
         of_group: float64 [groups, parameters], derivatives of each group's log odds with respect to
             the parameters.
-        pieces: Slices of the groups, one per interval between two adjacent knots. The intervals
-            beyond the first and the last knot are included.
-        sides: int64 [2, pieces], indices of the parameters to the left and to the right of each
-            piece.
-        beside: int64 [2, groups], indices of the parameters to the left and to the right of each
-            group.
+        pieces: Slices of the groups, one for each interval between two adjacent knots. The
+            intervals before the first knot and after the last knot are also pieces.
+        sides: int64 [2, pieces], indices of the two parameters that belong to the left and the
+            right end of each piece.
+        beside: int64 [2, groups], indices of the two parameters on which the log odds of each group
+            depend.
         shares: float64 [2, groups, 1], derivatives of each group's log odds with respect to the two
             parameters in `beside`.
         products: float64 [3, groups, 1], squares of the two derivatives in `shares`, and the
@@ -253,7 +253,7 @@ def _of_groups(first: Floats, pooled: Floats, odds: Floats) -> Floats:
 
 
 def _change(theta: Floats) -> Floats:
-    """Return the contribution of parameters [parameters, runs] to the log odds, [groups, runs]."""
+    """Return the part of the log odds, [groups, runs], that depends on the parameters."""
     (first, second), (left, right) = basis().beside, basis().shares
     found = theta[first]
     found *= left
@@ -358,5 +358,5 @@ def _solved(factor: Floats, right: Floats) -> Floats:
 
 
 def _columns(size: int) -> list[tuple[int, int]]:
-    """Return each column that has entries below the diagonal, and the number of these entries."""
+    """Return the index of each column with entries below the diagonal, and their number."""
     return [(place, min(_BELOW, size - 1 - place)) for place in range(size - 1)]

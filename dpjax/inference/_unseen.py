@@ -1,4 +1,4 @@
-"""Formulas and texts that describe the limits of black-box audits.
+"""Formulas and text about the limits of black-box audits.
 
 If an event has a probability below about 1 / n, then n draws are likely to miss the event. The
 privacy loss on such an event may be arbitrarily large. Therefore, without an assumption about the
@@ -38,7 +38,7 @@ def unseen_probability(num_samples: int, chance: float = 0.5) -> float:
 
 
 def unseen_log_rarity(num_samples: int, chance: float = 0.95) -> float:
-    """Return a log rarity such that all draws from a two-point mechanism are likely to be 0.
+    """Return a log rarity for which all draws from a two-point mechanism are likely to be 0.
 
     The mechanism outputs 0 or 1. For one input, the probability of the output 1 is e^-log_rarity.
     The mechanism outputs 1 with an even smaller probability for the other input. All draws for both

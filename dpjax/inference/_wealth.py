@@ -6,9 +6,9 @@ any stopping time. Therefore, with probability at least 1 - error, the wealth ne
 error (Ville). A level whose wealth reaches 1 / error is refuted.
 
 A grid of levels is fixed before the first draw. The bound is the largest level in the grid such
-that this level and all smaller levels in the grid are refuted. The bound can exceed the true level
-only if the smallest level in the grid that is at least the true level has been refuted. Since this
-level holds, it is refuted with a probability of at most the error.
+that this level and all smaller levels in the grid are refuted. Let t be the smallest level in the
+grid that is at least the true level. The bound can exceed the true level only if t has been
+refuted. Since the level t holds, t is refuted with a probability of at most the error.
 
 The weights of bets may depend on all earlier draws. Pairs with a common database therefore pool
 their counts of draws from the database (`Wealth.known`), and each draw from the database affects
@@ -36,7 +36,7 @@ from dpjax.inference._portfolio import experts, stakes
 
 @dataclass(frozen=True)
 class Wealth:
-    """The state of a sequential audit; this state determines the audit's later bounds.
+    """The state of a sequential audit, which determines all later bounds.
 
     Attributes:
         error: Largest probability that the bound ever exceeds the true level.

@@ -28,15 +28,15 @@ class Method(Dataclass, Protocol):
 
     Attributes:
         name: Name of the method on the command line, in recipes and in sweeps.
-        bounded: Whether the method computes a lower bound. A method that computes no bound can be
-            used only in sweeps.
+        bounded: Whether the method computes a lower bound on the level. A method that computes no
+            bound can be used only in sweeps.
     """
 
     name: ClassVar[str]
     bounded: ClassVar[bool]
 
     def accepts(self, source: Source) -> str | None:
-        """Return None if the method can audit a source, and otherwise a message for the user.
+        """Return None if the method can audit a source; otherwise, return a message for the user.
 
         The message explains why the method cannot audit the source, and what to use instead.
         """

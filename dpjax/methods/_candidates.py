@@ -49,7 +49,7 @@ class Candidate(NamedTuple):
         return place if self.event is None else 2 * place + self.event.cells
 
     def sizes(self, num_confirm: int) -> NDArray[np.int64]:
-        """Return the numbers of fresh outputs from the database and from its neighbor, int64 [2].
+        """Return the number of fresh outputs to draw from each of the two databases, int64 [2].
 
         The sum of the numbers is `2 * num_confirm`. If only a chain is counted, both numbers are
         equal.
@@ -60,7 +60,7 @@ class Candidate(NamedTuple):
         return sizes[::-1] if self.event.larger else sizes
 
     def settled(self, search: Search) -> "Candidate":
-        """Return a candidate that has a simpler description because empty cells are reassigned.
+        """Return a candidate whose description is simpler because empty cells are reassigned.
 
         Cells without outputs in the search set may be added to the event or removed from it, or
         moved to other sets of the chain. Call this method before any confirmation output is counted
@@ -99,7 +99,7 @@ class Candidate(NamedTuple):
 
 
 def num_marks(candidate: Candidate) -> int:
-    """Return the largest number of marks that a candidate of the same kind can have.
+    """Return the largest number of different marks that any candidate of this kind can have.
 
     One compiled program serves all runs if the arrays of all runs have the returned length.
     """
@@ -115,9 +115,10 @@ def candidates(
     Args:
         searches: Search sets of the pairs, with counts [runs, 2 halves, 2 sides, cells].
         terms: Terms of the audit.
-        budget: Number of fresh outputs, confidence, and number of searched pairs.
-        also: If the notion requires only an event, whether to count a chain in addition to the
-            event.
+        budget: Settings of the confirmation: the number of fresh outputs, the confidence, and the
+            number of searched pairs.
+        also: Whether to count a chain in addition to the event. The argument is ignored if the
+            notion requires a chain.
     """
     notion = terms.notion
     events: list[Event] | list[None] = [None] * len(searches)
@@ -158,8 +159,8 @@ def promised(
         cells: The partition.
         halves: int64 [half, side, cells], counts of the pilot.
         num_confirm: Number of fresh outputs per side in the confirmation.
-        num_partitions: Number of partitions that are compared. If `num_partitions` is larger,
-            estimated ratios are shrunk more.
+        num_partitions: Number of partitions that are compared. The larger this number, the more the
+            estimated ratios are shrunk.
     """
     budget = Budget(num_confirm, terms.own_confidence, num_partitions=num_partitions)
     return float(terms.notion.promise(Search(cells, halves, None), budget))

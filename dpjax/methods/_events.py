@@ -42,7 +42,7 @@ _SEARCH, _CONFIRM = 20_000, 50_000
 """Default numbers of search and confirmation draws per side."""
 
 _HOPE = 4
-"""Factor that multiplies search counts when the last pair of the second round is chosen."""
+"""Factor for the search counts in the choice of the last pair of the second round."""
 
 _MANY_PAIRS, _SEARCH_MANY = 1_000, 300
 """Default sizes for more than _MANY_PAIRS pairs.
@@ -55,7 +55,7 @@ _HOPED = 10_000
 """Maximum number of pairs among which the last pair of the second round is chosen."""
 
 _PAIRS_AT_ONCE = 2**12
-"""Number of pairs per batch when events are chosen, limited to save memory."""
+"""Number of pairs for which events are chosen in one batch, limited to save memory."""
 
 _FEWEST = 10
 """Minimum number of outputs per side of each pair."""
@@ -63,17 +63,17 @@ _FEWEST = 10
 
 @dataclass(frozen=True)
 class Events:
-    """Lower bound from an event's counts, valid for all sample sizes and kinds of output.
+    """Lower bound from the counts of an event. It is valid for all sample sizes and all outputs.
 
     The search chooses the event with the largest expected bound. The bound is then computed from
     the number of fresh draws in this event. If there are more than two pairs, the search has two
     rounds. The first round uses 5/11 of all search draws, divided equally among all pairs. The
     second round uses the remaining search draws for the best quarter of the pairs (at least 2 and
-    at most 2,500 pairs). One of these pairs is chosen by another rule: its expected bound would be
-    the largest if every pair had more search draws with the same frequencies. If multiple pairs
-    contain the same database and divide its outputs into the same cells, each of these pairs uses
-    all search draws from this database. For recorded outputs, the source determines the sizes of
-    the search set and the confirmation set.
+    at most 2,500 pairs). One pair of the second round is chosen by another rule. Among the
+    remaining pairs, this pair would have the largest expected bound if every pair had more search
+    draws with the same frequencies. If multiple pairs contain the same database and divide its
+    outputs into the same cells, each of these pairs uses all search draws from this database. For
+    recorded outputs, the source determines the sizes of the search set and the confirmation set.
 
     Attributes:
         num_samples: n, the number of search draws per side of a pair, averaged over the pairs. If
@@ -84,13 +84,12 @@ class Events:
         region: Outputs that the event may contain: (low, high) for numbers and vectors, or a list
             of outcomes for a finite space. If `region` is None, the event may contain all outputs.
         num_draws: Total number of draws per side, passed instead of `num_samples` and
-            `num_confirm`. If there are multiple pairs, the search uses 44% of the total; if there
-            is one pair, the search uses 2/7 of the total. If no number of draws is passed, the
-            total is 50,000 plus 20,000 for each of the first 1,000 pairs and 300 for each
-            additional pair.
-        also: If the notion requires only an event, whether to count a chain of sets in addition to
-            the event. If an event and a chain are both counted, each uses half of the error
-            probability, and `AuditResult.bound` works for every notion.
+            `num_confirm`. The search uses 44% of the total if there are multiple pairs, and 2/7 of
+            the total if there is one pair. If no number of draws is passed, the total is 50,000
+            plus 20,000 for each of the first 1,000 pairs and 300 for each additional pair.
+        also: Whether to count a chain of sets in addition to the event. The option is ignored if
+            the notion requires a chain. If an event and a chain are both counted, each uses half of
+            the error probability, and `AuditResult.bound` works for every notion.
 
     Raises:
         TypeError, ValueError: If a number of draws is not an integer in [2, 2^31), or if
@@ -260,7 +259,7 @@ class Events:
 
 
 def _places(kept: NDArray[np.int64]) -> list[tuple[int, tuple[NDArray[np.int64], ...]]]:
-    """Return the kept pairs in increasing order, and the positions of each pair in `kept`."""
+    """Return the different pairs in `kept`, in increasing order, and the positions of each."""
     order = np.argsort(kept, axis=None, kind="stable")
     pairs, starts = np.unique(kept.ravel()[order], return_index=True)
     places = (np.unravel_index(part, kept.shape) for part in np.split(order, starts[1:]))
@@ -271,8 +270,8 @@ class _Ranks(NamedTuple):
     """Ranking of the pairs after the two rounds of the search.
 
     Attributes:
-        promised: float64 [pairs, runs], expected bounds after the first round. If there was only
-            one round, the array has shape [0, runs].
+        promised: float64 [pairs, runs], expected bounds that were computed after the first round.
+            If there was only one round, the array has shape [0, runs].
         kept: int64 [runs, kept], indices of the pairs that were searched in every round.
     """
 
@@ -287,7 +286,7 @@ class _Chosen(NamedTuple):
         search: Search set of the chosen pair, with only the draws that were made for this pair.
         candidate: Event or chain to count for the pair.
         pair: Index of the chosen pair.
-        scores: Indices and scores of all ranked pairs, the best pair first.
+        scores: Indices and scores of all ranked pairs, sorted from the best pair to the worst.
     """
 
     search: Search

@@ -1,4 +1,4 @@
-"""Joint search for the best member of a family of mechanisms and the best pairs of databases."""
+"""Joint search for the best member of a family of mechanisms and for its best pairs."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -22,7 +22,7 @@ from dpjax.sources._schedule import Draw, Raw, Span
 _STAGE = "search of a family"
 
 _PAIRS, _FEWEST_PAIRS = 300, 4
-"""Numbers of pairs in the first rung: _PAIRS in total, but at least _FEWEST_PAIRS per member."""
+"""Numbers that limit the first rung: _PAIRS pairs in all, but at least _FEWEST_PAIRS per member."""
 
 _KEPT = 4
 """Number of pairs that the search keeps for the audit."""
@@ -44,8 +44,8 @@ class Settled(NamedTuple):
     """Source and pairs to audit in place of a family.
 
     Attributes:
-        source: Source of the audit or, if this source is a family, the chosen member.
-        pairs: Pairs of the audit or, if the source is a family, the best pairs that were found.
+        source: Source to audit. If the caller passed a family, this is the chosen member.
+        pairs: Pairs to audit. If the source is a family, these are the best pairs that were found.
         notes: Sentences about the search that are added to the finding.
     """
 
@@ -57,7 +57,7 @@ class Settled(NamedTuple):
 def settled(
     source: Source, pairs: object, asked: tuple[Notion | None, object], terms: Terms
 ) -> Settled:
-    """Replace a family with the member whose bound is expected to exceed its claim the most.
+    """Replace a family with the member whose bound should exceed its claim by the largest margin.
 
     Args:
         source: Source of the audit. A source that is not a family is returned unchanged.
@@ -106,7 +106,7 @@ class _Together(OnHost):
 
     Attributes:
         made: Members of the family, including members that the search adds later.
-        used: Number of seconds by which each member's time limit is reduced.
+        used: Time, in seconds, by which the time limit of each member is reduced.
         time_limit: Always None because each member has its own time limit.
     """
 
@@ -210,14 +210,14 @@ class _Members(Space):
         return pair.label.removeprefix(self._prefix(pair.database.member))
 
     def proposed(self) -> list[Proposed]:
-        """See `Space`. The pairs are taken from all members in turn."""
+        """See `Space`. The function takes pairs from all members in turn."""
         each = max(_PAIRS // len(self.made), _FEWEST_PAIRS)
         rows = [self._proposed_of(number, each) for number in range(len(self.made))]
         longest = max(map(len, rows))
         return [row[place] for place in range(longest) for row in rows if place < len(row)]
 
     def varied(self, pair: Proposed, seed: Sequence[int]) -> Proposed | None:
-        """See `Space`. Each variation changes either one parameter or the databases."""
+        """See `Space`. A variation changes either one parameter of the member or the databases."""
         rng = np.random.default_rng([*seed, 1])
         number = pair.database.member
         if rng.integers(2):

@@ -35,22 +35,22 @@ from dpjax.results import Finding, Findings, Observed, conclude
 from dpjax.sources import ONE_RUN, Source
 
 _PLANNED_ERROR, _PLANNED_ERROR_FOR_MU = 0.7, 0.9
-"""Fraction of the error probability for the planned guesses; the rest is for the chosen guesses.
+"""Fraction of the error probability that is used for the planned guesses.
 
-_PLANNED_ERROR_FOR_MU applies to mu of Gaussian differential privacy, and _PLANNED_ERROR applies to
-other notions.
+The rest of the error probability is used for the chosen guesses. _PLANNED_ERROR_FOR_MU applies to
+mu of Gaussian differential privacy, and _PLANNED_ERROR applies to other notions.
 """
 
 _PLANNED_FACTOR = 2.5
 """Factor for the size of the planned set.
 
 If there are n canaries, the planned set has _PLANNED_FACTOR sqrt(n) guesses for the highest scores
-and equally many guesses for the lowest scores. The factor was chosen for Gaussian canaries; see
-`benchmarks/one_run.py`.
+and the same number of guesses for the lowest scores. The factor was chosen for Gaussian canaries;
+see `benchmarks/one_run.py`.
 """
 
 _ORDER, _REVEALED = 1, 2
-"""Seeds of two random generators: one orders equal scores; the other selects revealed coins."""
+"""Seeds of two random generators, which order equal scores and select revealed coins."""
 
 _SIZES, _LARGEST_SHARE, _LEAST_SHARE, _LEAST_GUESSES = 14, 0.45, 3e-4, 10
 """Candidate sizes of the chosen set.
@@ -61,7 +61,7 @@ of canaries. Each size is at least _LEAST_GUESSES.
 
 
 class _Numbers(NamedTuple):
-    """Numbers of guesses "included" and of guesses "left out"."""
+    """Number of guesses "included" and number of guesses "left out"."""
 
     inside: int
     outside: int
@@ -76,15 +76,15 @@ class Guesses:
     dependent.
 
     If both `num_in` and `num_out` are None, two sets of guesses are made, each with a part of the
-    error probability. The set with the larger bound is reported. The planned set contains about 2.5
-    sqrt(n) guesses for the highest scores of n canaries and equally many guesses for the lowest
-    scores. For the chosen set, the coins of some canaries are revealed. From the revealed coins,
-    the numbers of guesses that give the largest expected bound are estimated. The chosen set
-    contains only guesses about the other canaries.
+    error probability. The set with the larger bound is reported. If there are n canaries, the
+    planned set contains about 2.5 sqrt(n) guesses for the highest scores and the same number of
+    guesses for the lowest scores. For the chosen set, the coins of some canaries are revealed. The
+    numbers of guesses are chosen so that the expected bound, estimated from the revealed coins, is
+    largest. The chosen set contains only guesses about canaries whose coins are not revealed.
 
     Attributes:
-        num_in: Number of guesses that a canary was included.
-        num_out: Number of guesses that a canary was left out.
+        num_in: Number of canaries that are guessed to be included.
+        num_out: Number of canaries that are guessed to be left out.
         reveal_fraction: Fraction of the canaries whose coins are revealed for the chosen set.
 
     Raises:
@@ -193,7 +193,8 @@ def _count(
 
     Args:
         coins: bool [canaries], whether each canary was included, in decreasing order of score.
-        numbers: Numbers of guesses for the highest and for the lowest scores.
+        numbers: Number of guesses for the highest scores, and number of guesses for the lowest
+            scores.
         revealed: Number of other canaries whose coins were revealed.
         share: Fraction of the error probability that is used for the guesses.
     """
@@ -220,7 +221,7 @@ def _planned(coins: NDArray[np.bool_], terms: Terms) -> GuessCounts:
 
 
 def _chosen(coins: NDArray[np.bool_], revealed: NDArray[np.bool_], terms: Terms) -> GuessCounts:
-    """Choose the numbers of guesses by revealed coins; count correct guesses about other coins."""
+    """Choose numbers of guesses from revealed coins; count correct guesses about hidden coins."""
     judged = coins[~revealed]
     numbers = _best_numbers(coins[revealed], len(judged), terms)
     return _count(judged, numbers, int(revealed.sum()), 1 - _planned_error(terms.notion))
@@ -279,12 +280,12 @@ def _best_numbers(revealed: NDArray[np.bool_], judged: int, terms: Terms) -> _Nu
 
 
 def _searched_for(notion: Notion) -> Notion:
-    """Return the notion whose bounds determine which of the two sets of guesses is reported."""
+    """Return the notion whose bounds decide which of the two sets of guesses is reported."""
     return notion if isinstance(notion, Epsilon) else Gdp()
 
 
 def _shares(judged: int) -> Iterator[float]:
-    """Yield candidate numbers of guesses for one end of the scores, relative to all canaries."""
+    """Yield candidate numbers of guesses at one end of the scores, as fractions of the canaries."""
     least = min(max(_LEAST_GUESSES / judged, _LEAST_SHARE), _LARGEST_SHARE)
     yield from np.geomspace(least, _LARGEST_SHARE, _SIZES).tolist()
 

@@ -62,7 +62,7 @@ class FoundPairs:
         return sum(2 * num_pairs * num_samples for num_pairs, num_samples in self.rungs)
 
     def rows(self) -> list[tuple[str, str]]:
-        """Return the estimated loss and the databases of each pair, the best pair first."""
+        """Return the estimated loss and the databases of each pair, sorted from best to worst."""
         sides = AnyPairs.of(self.pairs).sides
         return [
             (f"{loss:.4f}", f"{label}: [{_shown(first)}, {_shown(second)}]")
@@ -120,8 +120,8 @@ def search_pairs(
             equally among the rungs. If `budget` is None, the maximum is 1,000,000 for JAX
             mechanisms, and about 12,000 per rung for other sources.
         keep: Number of pairs to return.
-        factor: Factor by which the number of pairs shrinks from one rung to the next. Each rung
-            keeps at least `keep` pairs.
+        factor: Factor by which each rung reduces the number of pairs. Each rung keeps at least
+            `keep` pairs.
         region: Region of outputs, as in the methods of `dpjax.audit`. A region is required for a
             JAX function whose outputs are not the integers from 0 to num_outcomes - 1.
         key: Integer seed or typed JAX key. The audit may use the same key.

@@ -3,8 +3,7 @@
 The search has multiple rounds, called rungs. The first rung makes a few dozen draws from each side
 of every pair. Each later rung keeps the best fraction 1 / `factor` of the pairs. If the space of
 pairs is known, the rung also adds variations of the best pairs. All rungs have about the same total
-number of draws. Each rung makes fresh draws, and the audit of the chosen pairs makes fresh draws,
-too.
+number of draws. Each rung makes fresh draws. The audit of the chosen pairs makes fresh draws, too.
 """
 
 import time
@@ -32,13 +31,13 @@ _RUNG_DRAWS = 12_000
 """Default total number of draws in a rung, on both sides of all pairs."""
 
 _WITHOUT_SMALL = 2
-"""Largest number of kept pairs at which no place is reserved for a pair of small databases."""
+"""If more pairs than this are kept, one place is reserved for a pair of small databases."""
 
 _VARIED = 0.5
 """Number of variations that a later rung adds for each kept pair."""
 
 _PLANNED, _LEAST_PLANNED = 20_000, 50
-"""Limits on the number of confirmation draws per side that is assumed for expected bounds.
+"""Limits on the assumed number of confirmation draws per side, used for expected bounds.
 
 _PLANNED is the upper limit. If the time limit allows fewer than _LEAST_PLANNED draws for a pair,
 the pair is dropped.
@@ -53,7 +52,8 @@ _PARTS = 4
 _WORTH = 300
 """Number of draws per side that an audit with a time limit should make for each kept pair.
 
-The search does not keep more pairs than the time limit allows.
+The search keeps only as many pairs as the audit can test with this number of draws in the time
+limit.
 """
 
 _SLOWER = 4.0
@@ -72,8 +72,8 @@ class Ladder:
             default.
         seconds: Time limit for all rungs in seconds, or None for no limit.
         keep: Number of pairs that the search returns.
-        factor: Ratio of the number of pairs in a rung to the number of pairs that are kept for the
-            next rung.
+        factor: Number of pairs in a rung, divided by the number of these pairs that are kept for
+            the next rung.
     """
 
     budget: int | None
@@ -118,15 +118,14 @@ class _Ranked(NamedTuple):
     drawn: int
 
     def best(self, count: int) -> list[int]:
-        """Return the indices of the pairs with the largest finite scores, the best pair first."""
+        """Return the indices of the pairs with the largest finite scores, by decreasing score."""
         order = np.argsort(-self.scores, kind="stable")[:count].tolist()
         # If every pair is too slow, return the first pair. The audit then reports the problem.
         return [place for place in order if self.scores[place] > -np.inf] or [0]
 
 
 Asked = Callable[[Proposed], tuple[Notion, float]]
-"""Type of functions that return, for a pair, the notion and the claim that a bound should
-exceed."""
+"""Type of functions that return a pair's notion and the claim that the bound should exceed."""
 
 
 def search_counted(
@@ -151,9 +150,9 @@ def search_counted(
             exceed. If `asked` is None, all pairs have the notion of `terms` and the level 0.
 
     Returns:
-        Three values: the best pairs, the best pair first; each pair's expected bound minus its
-        level; and, for each rung, the number of pairs and the number of draws per side of each
-        pair.
+        Three values: the best pairs, sorted from best to worst; the expected bound of each pair
+        minus its level; and, for each rung, the number of pairs and the number of draws per side of
+        each pair.
     """
     space = pairs if isinstance(pairs, Space) else None
     alive = _proposed(pairs)
@@ -206,7 +205,7 @@ def _next(
     """Return the pairs of the next rung.
 
     Args:
-        alive: Pairs of the last rung.
+        alive: Pairs of the rung that has just ended.
         ranked: Scores of the pairs in `alive`.
         ladder: Plan of the search.
         space: Space of the pairs, or None if the pairs are a list.
@@ -228,7 +227,7 @@ def _next(
 
 
 def _left(num_pairs: int, rungs: list[tuple[int, int]], ladder: Ladder, *, varied: bool) -> int:
-    """Return the total number of draws planned for later rungs, on both sides of all pairs.
+    """Return the total number of draws, on both sides of all pairs, planned for later rungs.
 
     Args:
         num_pairs: Number of pairs in the rung.
@@ -246,7 +245,7 @@ def _left(num_pairs: int, rungs: list[tuple[int, int]], ladder: Ladder, *, varie
 
 
 def _places(some: list[Proposed], pairs: list[Proposed]) -> list[int]:
-    """Return the index in `pairs` of each object in `some`; objects are compared by identity."""
+    """Return the index in `pairs` of each object in `some`, which is found by identity."""
     wanted = set(map(id, some))
     return [place for place, pair in enumerate(pairs) if id(pair) in wanted]
 
@@ -322,7 +321,7 @@ class _Rung:
         return np.array(scores)
 
     def _searches(self, part: range, each: float | None) -> list[Search]:
-        """Return search sets of some pairs; drawing takes at most about `each` seconds per side."""
+        """Return search sets of some pairs, drawn in at most about `each` seconds per side."""
         pairs = [self.alive[place] for place in part]
         sides = [pair.database for pair in pairs], [pair.neighbor for pair in pairs]
         request = Request(

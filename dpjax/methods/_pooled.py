@@ -27,11 +27,11 @@ class Pools:
         self._shared = [sides for sides in places.values() if len(sides) > 1]
 
     def pooled(self, searches: Sequence[Search]) -> list[Search]:
-        """Return the search sets of all pairs after counts of shared databases are summed.
+        """Return the search sets of all pairs, with summed counts for shared databases.
 
         Args:
-            searches: Search sets of all pairs, each with counts of only the draws that were made
-                for this pair. The counts are not modified.
+            searches: Search sets of all pairs. Each set counts only the draws that were made for
+                its pair. The counts are not modified.
         """
         found = list(searches)
         for sides in self._shared:

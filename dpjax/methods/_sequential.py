@@ -1,4 +1,4 @@
-"""Sequential audits, which bet on all events of all pairs to compute bounds valid at any time."""
+"""Sequential audits. They bet on all events of all pairs; their bounds are valid at any time."""
 
 import time
 from dataclasses import dataclass, replace
@@ -23,7 +23,7 @@ _DRAWS = 250_000
 """Default number of draws per side, summed over all pairs."""
 
 _FEW = 10_000
-"""Largest total number of draws per side at which draws are treated as expensive."""
+"""Draws are treated as expensive if the total number per side is at most this number."""
 
 _BLOCK = 4096
 """Number of draws per call of a JAX mechanism's sampler."""

@@ -28,7 +28,7 @@ _OTHER_WORDS = {
     "rng": "write key=..., an integer",
     "alpha": "write confidence=1 - alpha",
 }
-"""Advice on which `dpjax.audit` arguments to use, by the names that users may expect."""
+"""Advice on the arguments of `dpjax.audit`, by argument names that users may expect."""
 
 _PLACES = (
     ("method=", "", [method for method in METHODS.values() if method.bounded]),
@@ -51,7 +51,7 @@ def refuse_misplaced(function: str, given: Collection[str], accepted: Collection
         accepted: Names of the function's arguments.
 
     Raises:
-        TypeError: If a name is not accepted. The message tells where the argument belongs, or
+        TypeError: If a name is not accepted. The message says where the argument belongs, or it
             suggests a similar name.
     """
     for name in given:
@@ -60,7 +60,7 @@ def refuse_misplaced(function: str, given: Collection[str], accepted: Collection
 
 
 def signposted(function: Callable[P, R]) -> Callable[P, R]:
-    """Decorate a function such that calls with unknown arguments raise a helpful error."""
+    """Decorate a function so that calls with unknown arguments raise a helpful error."""
     accepted = [*inspect.signature(function).parameters]
 
     @functools.wraps(function)
@@ -72,7 +72,7 @@ def signposted(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def _place_of(name: str, accepted: Collection[str]) -> str:
-    """Return the end of an error message, which tells where an argument belongs."""
+    """Return the end of an error message, which says where an argument belongs."""
     if name in _OTHER_WORDS and "claim" in accepted:
         return f"{_OTHER_WORDS[name]}."
     places = []

@@ -2,11 +2,11 @@
 
 The first draws determine the cells, and no bets are placed on these draws. Each later block
 contains draws for the most promising pairs. The bets on a block depend only on earlier blocks, so
-the bound is valid at any time. An audit may therefore end when the claim is refuted, when a limit
-on draws or time is reached, or when the user stops it. Up to a limit, the cells are determined
-again each time the number of draws has grown by half. Without a claim, part of the error
-probability is reserved for one exact bound, called the look. The event of the look is fixed before
-any draw is counted for the look.
+the bound is valid at any time. Therefore, an audit may end when the claim is refuted, when a limit
+on draws or time is reached, or when the user stops the audit. Each time the number of draws has
+grown by half, the cells are determined again, up to a limit on the number of draws. Without a
+claim, part of the error probability is reserved for one exact bound, called the look. The event of
+the look is fixed before any draw is counted for the look.
 
 References:
     Ville (1939) and Waudby-Smith, Ramdas (2024), for the bets; Jamieson, Talwalkar (2016), for the
@@ -54,10 +54,10 @@ for a compiled mechanism, and at least _LEAST draws per side.
 """
 
 _FINE, _COARSE, _AROUND = 4, 16, (0.5, 1.25)
-"""Levels, in addition to the claim, against which an audit with a claim bets.
+"""Numbers that determine the levels against which an audit with a claim bets.
 
-The claim times the two factors in _AROUND defines a range. The audit bets against every _FINE-th
-level of the hypothesis in this range, and against every _COARSE-th level outside the range.
+The claim times the two factors in _AROUND defines a range. In addition to the claim, the audit bets
+against every _FINE-th level of the hypothesis in this range, and every _COARSE-th level elsewhere.
 """
 
 _TINY = 1e-9
@@ -69,12 +69,12 @@ class Walk:
 
     Args:
         opened: Source of the draws.
-        terms: Terms of the audit, including the bets of the earlier audit if there is one.
+        terms: Terms of the audit. They include the bets of the earlier audit, if there is one.
         total: Largest number of draws per side, summed over all pairs.
         few: Whether draws are few or expensive.
         run: Index of the run.
-        redraws: Whether a later audit can draw a whole block again if a limit cut the block short.
-        compiles: Whether the duration of the first count includes compilation.
+        redraws: Whether a later audit can redraw a whole block that a limit cut short.
+        compiles: Whether the measured time of the first count includes compilation.
 
     Attributes:
         ended: Description, in words, of the reason why the audit ended.
@@ -264,7 +264,7 @@ class Walk:
         return True
 
     def _lay_outgrown(self) -> None:
-        """Construct new cells for pairs with many new draws, and count all their draws again.
+        """Construct new cells for pairs with many new draws, and recount all draws of these pairs.
 
         Later bets remain valid because they still depend only on earlier blocks.
         """
@@ -382,7 +382,7 @@ class Walk:
         )
 
     def _scores(self) -> tuple[tuple[str, float | None], ...]:
-        """Return the pairs' expected bounds for equal numbers of fresh draws, the largest first."""
+        """Return the expected bounds of the pairs, in decreasing order, for equally many draws."""
         state, labels = self._state, self._opened.pairs.labels
         draws = max(int(state.draws.max()), 1)
         found = best_events(state, np.arange(len(labels)), draws, self._error).predicted

@@ -1,4 +1,4 @@
-"""Choice of events for multiple pairs; pairs with the same orders of cells form one batch."""
+"""Choice of events for multiple pairs, in batches of pairs with the same orders of cells."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -21,11 +21,11 @@ def fresh(budget: Budget) -> int | Shared:
 
 
 class Asked(NamedTuple):
-    """Search set of one pair, and the lines and groups that determine orders of its cells.
+    """Search set of one pair, with the lines and groups by which its cells are ordered.
 
     Attributes:
         search: Search set of the pair, in one or more runs.
-        positions: Positions of the cells along lines, as `Partition.positions` returns them.
+        positions: Positions of the cells along each line, as `Partition.positions` returns them.
         coarser: Group of each cell in coarser partitions, as `Partition.coarser` returns them.
     """
 
@@ -35,7 +35,7 @@ class Asked(NamedTuple):
 
     @property
     def key(self) -> tuple[object, ...]:
-        """Hashable value that contains all inputs to the choice of an event except the counts."""
+        """Hashable value that contains all arguments for choosing an event, except the counts."""
         partition, halves, allowed = self.search
         arrays = (*self.positions, *self.coarser)
         may = None if allowed is None else allowed.tobytes()
@@ -75,7 +75,7 @@ def promised(
 def _together(
     asked: Sequence[Asked], budget: Budget, hypothesis: Hypothesis
 ) -> Iterator[tuple[list[int], Iterator[tuple[NDArray[np.int64], JsonObject]]]]:
-    """Yield groups of pairs with the same orders of cells, and arguments for `choose_event`.
+    """Yield groups of pairs with the same orders of cells, each with arguments for `choose_event`.
 
     The pairs of a group are evaluated as if they were runs of one pair. The result for a run does
     not depend on the other runs. The runs are divided into parts of at most `_ROWS` runs, and there

@@ -26,7 +26,7 @@ _RANGES = {
     "epsilon": "a finite epsilon of at least 0",
     "error": "an error in [0, 1]",
 }
-"""Valid range of each quantity of a claimed curve, described in words for error messages."""
+"""Description, in words, of the valid range of each quantity of a claimed curve."""
 
 _HALVINGS = 60
 """Number of bisection steps in the search for an epsilon."""

@@ -29,7 +29,7 @@ class _Curve(Notion):
         return largest(band, lambda p, q: p - q) / distance
 
     def margins(self, band: Band, claim: NDArray[np.float64], distance: int) -> NDArray[np.float64]:
-        """Return bounds on the curve (row 0) and claimed values (row 1), float64 [2, points].
+        """Return bounds on the curve, in row 0, and claimed values, in row 1, float64 [2, points].
 
         Args:
             band: Band of a chain.
@@ -148,7 +148,7 @@ class TradeOff(_Curve):
             )
 
     def margins(self, band: Band, claim: NDArray[np.float64], distance: int) -> NDArray[np.float64]:
-        """Return lower bounds on the power of tests (row 0) and the claimed power (row 1)."""
+        """Return lower bounds on the power of tests, in row 0, and the claimed power, in row 1."""
         x, missed = trade_off(band)
         levels = claim[:, 0]
         # A test in the reverse direction has the type I and type II errors exchanged.
@@ -156,7 +156,7 @@ class TradeOff(_Curve):
         return np.stack([1 - least, 1 - claim[:, 1]])
 
     def columns(self, band: Band, distance: int) -> dict[str, list[float]]:
-        """Return significance levels and bounds on the type II errors of tests of the neighbor."""
+        """Return significance levels, and bounds on type II errors for testing the neighbor."""
         x, missed = trade_off(band)
         return {"level": x.tolist(), "error": missed.tolist()}
 
@@ -164,10 +164,10 @@ class TradeOff(_Curve):
 def of_one_record(band: Band, epsilons: NDArray[np.float64], distance: int) -> NDArray[np.float64]:
     """Bound the privacy profile for one record using a pair that differs in `distance` records.
 
-    Let delta_k be the profile of pairs that differ in k records, and delta the profile of pairs
-    that differ in one record. Let r = (exp(k e) - 1) / (exp(e) - 1). By group privacy, delta_k(k e)
-    <= r delta(e). A lower bound on delta_k(k e), divided by r, is therefore a lower bound on
-    delta(e).
+    Let delta_k be the profile of pairs that differ in k records, and let delta be the profile of
+    pairs that differ in one record. Let r = (exp(k e) - 1) / (exp(e) - 1). By group privacy,
+    delta_k(k e) <= r delta(e). A lower bound on delta_k(k e), divided by r, is therefore a lower
+    bound on delta(e).
 
     Returns:
         Lower bounds on delta, float64 [2, epsilons]. Row 0 compares the database with its neighbor,

@@ -15,7 +15,7 @@ from dpjax.notions._claims import Claim
 from dpjax.notions._notion import Notion
 
 _LARGEST, _HALVINGS = 60.0, 60
-"""Largest epsilon in a bisection, in nats, and the number of bisection steps."""
+"""Upper end of the range in which epsilon is searched, in nats, and number of bisection steps."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class Epsilon(Notion):
         return np.where(p > self.delta, np.maximum(ratio, 0.0), 0.0) / distance
 
     def claimed(self, claim: object) -> Claim:
-        """Return the claimed epsilon; if the claim is a curve, read the curve at `delta`."""
+        """Return the claimed epsilon, or the epsilon of a claimed curve at `delta`."""
         if _claims.is_number(claim):
             return _claims.number(claim)
         _claims.refuse_text(claim)

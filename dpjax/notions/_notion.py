@@ -36,7 +36,7 @@ from dpjax.notions._statement import Crossing
 from dpjax.partitions import Budget, Partition, Search
 
 _FEW_BINS = 32
-"""Largest number of bins per axis at which cells are ordered only by their ratios of counts."""
+"""If an axis has more bins than this, cells are also ordered by groups and by positions."""
 
 _HUGE = 1e300
 """Finite number that replaces infinite bounds before bounds are averaged."""
@@ -49,7 +49,7 @@ class Notion:
 
     Attributes:
         name: Name of the notion on the command line and in recipes.
-        unit: Unit of the level, and a sentence that explains the unit.
+        unit: Unit of the level, followed by a sentence that explains the unit.
         takes_delta: Whether `delta` is an option of the notion.
         delta: Delta of (epsilon, delta)-differential privacy, or 0 for other notions.
     """
@@ -97,10 +97,10 @@ class Notion:
         return gdp_of(p, q)
 
     def refuse_distance(self, distance: int) -> None:
-        """Raise an error if pairs at this distance cannot bound the level for one record."""
+        """Raise an error if pairs at this distance imply no bound on the level for one record."""
 
     def point(self, place: float, shown: float) -> str:
-        """Describe in words the bound `shown` on a curve at the abscissa `place`."""
+        """Return a sentence that states the bound `shown` on a curve at the abscissa `place`."""
         raise NotImplementedError
 
     def claimed(self, claim: object) -> Claim:
@@ -119,9 +119,10 @@ class Notion:
         """Choose the event with the largest expected bound, or a simpler event nearly as good.
 
         Args:
-            search: Search set of one pair, in one or more runs. One half of the search set is used
-                to construct sets of cells, and the other half to evaluate them.
-            budget: Number of confirmation draws, confidence, and number of searched pairs.
+            search: Search set of one pair, in one or more runs. Sets of cells are constructed from
+                one half of the search set and evaluated on the other half.
+            budget: Settings of the confirmation: the number of draws, the confidence, and the
+                number of searched pairs.
 
         Returns:
             One event per run, stacked along the leading axes of the counts.
@@ -136,7 +137,8 @@ class Notion:
 
         Args:
             searches: Search sets of multiple pairs, each in one or more runs.
-            budget: Number of confirmation draws, confidence, and number of searched pairs.
+            budget: Settings of the confirmation: the number of draws, the confidence, and the
+                number of searched pairs.
 
         Raises:
             ValueError: If the notion has no hypothesis about one event.
@@ -168,11 +170,12 @@ class Notion:
         return found
 
     def promise(self, search: Search, budget: Budget) -> NDArray[np.float64]:
-        """Return approximate expected bounds for a pair, computed from merged cells, to rank pairs.
+        """Return approximate expected bounds from merged cells; the bounds are used to rank pairs.
 
         Args:
             search: Search set of one pair, in one or more runs.
-            budget: Number of confirmation draws, confidence, and number of searched pairs.
+            budget: Settings of the confirmation: the number of draws, the confidence, and the
+                number of searched pairs.
 
         Returns:
             One bound per run, along the leading axes of the counts.
@@ -184,7 +187,8 @@ class Notion:
 
         Args:
             searches: Search sets of multiple pairs, each in one or more runs.
-            budget: Number of confirmation draws, confidence, and number of searched pairs.
+            budget: Settings of the confirmation: the number of draws, the confidence, and the
+                number of searched pairs.
         """
         hypothesis, asked, found = self.hypothesis(), [], []
         for search in searches:
@@ -207,7 +211,7 @@ class Notion:
 
         Args:
             search: Search set of one pair in one run.
-            budget: Number of confirmation draws, and confidence.
+            budget: Settings of the confirmation: the number of draws and the confidence.
 
         Returns:
             The chain, the expected bound on the notion's level, and the expected mu of Gaussian
@@ -230,7 +234,7 @@ class Notion:
         return chain, self._mean_of(tried[best]), shifts[best] / max(len(tried[best]), 1)
 
     def _mean_of(self, bands: Sequence[Band]) -> float:
-        """Return the mean of the bounds from all bands."""
+        """Return the mean of the bounds that the bands imply."""
         return sum(min(self.of_band(band), _HUGE) for band in bands) / max(len(bands), 1)
 
     def of_event(
@@ -247,8 +251,8 @@ class Notion:
             larger: int64 [...], counts of the event on the side where the event is expected to be
                 more probable.
             smaller: int64 [...], counts of the event on the other side.
-            trials: Number of confirmation draws on the side of `larger` and on the side of
-                `smaller`.
+            trials: Numbers of confirmation draws, first on the side of `larger`, then on the side
+                of `smaller`.
             confidence: Confidence of each bound.
             distance: Number of records in which the databases of the pair differ.
 
@@ -274,8 +278,8 @@ class Notion:
 
         Returns:
             The bound minus the claim, and a point. If the claim is a curve, the point is where the
-            bound minus the curve is largest. The point is None if the bound exceeds the curve
-            nowhere or if the claim is a number.
+            bound minus the curve is largest. The point is None if the bound does not exceed the
+            curve anywhere, or if the claim is a number.
         """
         assert isinstance(claim, float)
         return self.of_band(band, distance) - claim, None
@@ -285,7 +289,7 @@ class Notion:
         return None
 
     def shown(self, chain: Chain, band: Band) -> Event:
-        """Return the set of a chain, or the complement of a set, with the largest `value`.
+        """Return the set of a chain, or the complement of such a set, with the largest `value`.
 
         Args:
             chain: Chain of nested sets of cells.
@@ -305,7 +309,7 @@ def merged_counts(
     """Merge cells into fewer, larger cells.
 
     Args:
-        partition: Partition of the cells.
+        partition: Partition of the outputs into cells.
         halves: int64 [..., cells], counts of the two halves of the search set.
         allowed: bool [cells], whether each cell may be part of an event, or None for all cells.
 

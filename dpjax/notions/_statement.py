@@ -9,7 +9,7 @@ from dpjax.core.floats import own_floats
 from dpjax.core.notebook import html_titled
 
 _LEAST_ERROR = 1e-12
-"""Smallest error probability that a refutation reports."""
+"""Smallest error probability that is reported for a refuted claim."""
 
 _PRECISION = 0.01
 """Relative precision of the result of `smallest_error`."""
@@ -17,15 +17,15 @@ _PRECISION = 0.01
 _NORMAL = NormalDist()
 
 Crossing = tuple[float, float, float]
-"""A point where a bound on a curve exceeds the claim, as (abscissa, bound, claim)."""
+"""A point where a bound on a curve exceeds the claim: the abscissa, the bound and the claim."""
 
 
 class _OnDemand:
     """Descriptor of a dataclass field that may be set to a value or to a function.
 
-    The default of the field is None. If the field is set to a function, the first read of the field
-    calls the function, under NumPy's default error settings, and replaces the function with its
-    result. Until then, `vars(instance)` contains the function.
+    The default of the field is None. If the field is set to a function, the function is called when
+    the field is first read, and its result replaces it. The call uses NumPy's default error
+    settings. Until the first read, `vars(instance)` contains the function.
     """
 
     def __set_name__(self, owner: type, name: str):
@@ -48,7 +48,7 @@ class _OnDemand:
 def _on_demand() -> float | None:
     """Return an `_OnDemand` descriptor.
 
-    The static type of the descriptor is the type of the field's value.
+    For type checkers, the field has the type of its value.
     """
     return cast(float | None, _OnDemand())
 
@@ -74,7 +74,7 @@ class Statement:
         curve: Table of the curve, as a dictionary from column names to columns, or None if the
             level is one number. All bounds in the table hold jointly.
         crossing: Point (abscissa, bound, claim) at which the bound on a curve exceeds the claim by
-            the largest margin, or None if the bound exceeds the claim nowhere.
+            the largest margin, or None if the bound does not exceed the claim anywhere.
     """
 
     lower_bound: float

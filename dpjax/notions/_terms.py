@@ -78,11 +78,11 @@ class Terms:
         return claim
 
     def refuse_notions(self, what: str) -> None:
-        """Raise an error unless the notion is epsilon at delta = 0 and the distance is 1.
+        """Raise an error unless the notion is epsilon with delta = 0 and the distance is 1.
 
         Args:
-            what: Name, for the error message, of the evidence that the method uses instead of
-                events, such as "a histogram".
+            what: Evidence that the method uses instead of events, such as "a histogram", for the
+                error message.
         """
         if not isinstance(self.notion, Epsilon):
             raise BadValue(
@@ -103,7 +103,7 @@ class Terms:
 
     @property
     def own_confidence(self) -> float:
-        """Confidence of each statement such that all statements hold jointly with `confidence`."""
+        """Confidence of each statement, so that all statements jointly have `confidence`."""
         if self.num_claims == 1:
             return self.confidence
         return 1 - (1 - self.confidence) / self.num_claims

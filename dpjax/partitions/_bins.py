@@ -1,4 +1,4 @@
-"""Assignment of values to bins by means of equally wide buckets instead of a binary search."""
+"""Assignment of values to bins, with a table of equally wide buckets instead of a binary search."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +12,7 @@ instead.
 """
 
 _FEW_EDGES, _FEW_VALUES = 8, 512
-"""A binary search is used if there are at most _FEW_EDGES edges or _FEW_VALUES values."""
+"""A binary search is used if there are at most _FEW_EDGES edges or at most _FEW_VALUES values."""
 
 _FEWEST_EDGES = 4
 """Maximum number of bin edges for which every value is compared with all edges."""

@@ -14,18 +14,19 @@ class Cells:
     The first cells contain outputs without numeric entries. There is one cell for each label that
     occurs in the pilot (the first outputs of the search set), and one cell for all other labels.
     The following cells contain outputs with numeric entries. For each label that had numeric
-    entries in the pilot, these cells are the boxes (products of bins), in C order.
+    entries in the pilot, there is one cell for each box, in C order. A box is a product of bins,
+    one bin per entry.
 
     Attributes:
         names: Names of the labels in the pilot. Other attributes represent a label by its index in
             `names`.
         edges: For each numeric entry of an output, the increasing bin edges, float64. A bin
             contains its lower edge but not its upper edge.
-        atoms: For each numeric entry of an output, the atoms, that is, the values that have a bin
-            of their own.
+        atoms: For each numeric entry of an output, the atoms. An atom is a value that has a bin of
+            its own.
         boxed: Labels that had numeric entries in the pilot.
-        whole: Whether all entries have an integer dtype.
-        ordered: Whether adjacent numbers have similar probabilities. The value must be False if
+        whole: Whether all numeric entries have an integer dtype.
+        ordered: Whether adjacent numbers have similar probabilities. `ordered` must be False if
             numbers are category codes.
         parts: Path of each numeric entry in a nested output, such as "['count']". The tuple is
             empty for vectors.
@@ -67,13 +68,13 @@ class Cells:
         return np.concatenate([alone, np.repeat(self.boxed, int(np.prod(self.shape)))])
 
     def ends(self, column: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the lower and upper ends of one entry's bins; both ends of an atom are equal."""
+        """Return the lower and upper ends of an entry's bins, which are equal for an atom."""
         edges = self.edges[column]
         low, high = np.append(-np.inf, edges), np.append(edges, np.inf)
         return low, np.where(np.isin(low, self.atoms[column]), low, high)
 
     def boxes(self, cells: np.ndarray) -> np.ndarray:
-        """Return the entries of a per-cell array that belong to boxes, [len(boxed), *shape]."""
+        """Return the values that belong to boxes from an array of cells, [len(boxed), *shape]."""
         return cells[self.num_alone :].reshape(len(self.boxed), *self.shape)
 
     def entry(self, column: int) -> str:
@@ -81,12 +82,12 @@ class Cells:
         return f"entry {entry_name(column, self.parts)}"
 
     def kind(self, whole: bool) -> str:
-        """Return the first words of an output's description, "a number" or "a vector with"."""
+        """Return the first words of a description of an output: "a number" or "a vector with"."""
         return "a number" if len(self.shape) == 1 else "a vector with"
 
 
 def entry_name(column: int, parts: tuple[str, ...]) -> str:
-    """Return the entry's path if outputs are nested, and otherwise the entry's index."""
+    """Return the path of an entry if outputs are nested; otherwise, return its index."""
     if column >= len(parts):
         return str(column)
     path = parts[column]

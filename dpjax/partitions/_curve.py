@@ -10,8 +10,8 @@ from dpjax.core.numerics import finite_or_none
 _LABELS, _NUMBERS = 60, 2000
 """Maximum number of labels, and maximum number of numeric cells, in a plot.
 
-If there are more labels, the plot shows only those with the largest products of probability and
-loss. If there are more numeric cells, the plot shows only those with the largest counts.
+If there are more labels, the plot shows only the labels with the largest products of probability
+and loss. If there are more numeric cells, the plot shows only the cells with the largest counts.
 """
 
 
@@ -31,11 +31,11 @@ def curve_of(
         name_of: Function that maps a label's cell to its name.
 
     Returns:
-        Dict of lists with one entry per cell. "points": an atom's value, an interval's middle or
-        only finite end, or a label's name. "bounds": the two ends of an interval, where None stands
-        for an infinite end; or None for a label. "density" and "neighbor_density": the shares of
-        the outputs on the two sides. "loss": the privacy loss. "event": whether the event contains
-        the cell.
+        Dict of lists with one entry per cell. "points": the value of an atom; the middle of an
+        interval, or its only finite end; or the name of a label. "bounds": the two ends of an
+        interval, where None stands for an infinite end; or None for a label. "density" and
+        "neighbor_density": the shares of the outputs on the two sides. "loss": the privacy loss.
+        "event": whether the event contains the cell.
     """
     # Adding half an output to each count gives empty cells a finite loss.
     shares = (counts + 0.5) / (counts.sum(axis=1, keepdims=True) + 1)
@@ -71,9 +71,9 @@ def ranked_bounds(counts: np.ndarray, num_alone: int) -> np.ndarray:
         num_alone: Number of labels. The labels are the first cells.
 
     Returns:
-        The ends of each box on the axis, [cells, 2]. The lower end is the share of outputs in all
-        preceding boxes, and the upper end is the lower end plus the box's own share. The ends of
-        labels are NaN.
+        The ends of each box on the axis, [cells, 2]. The lower end of a box is the share of outputs
+        in all preceding boxes. The upper end is the sum of the lower end and the share of outputs
+        in the box. The ends of labels are NaN.
     """
     ratio = np.log((counts[0] + 0.5) / (counts[1] + 0.5))
     shares = (counts / counts.sum(axis=1, keepdims=True)).mean(axis=0)
@@ -85,7 +85,7 @@ def ranked_bounds(counts: np.ndarray, num_alone: int) -> np.ndarray:
 
 
 def _point(low: float, high: float) -> float:
-    """Return the middle of an interval, or its finite end if the other end is infinite."""
+    """Return the middle of an interval, or the finite end if the other end is infinite."""
     if math.isinf(low) or math.isinf(high):
         return high if math.isinf(low) else low
     return (low + high) / 2

@@ -1,4 +1,4 @@
-"""Distinct labels in an array, found by hashing; and conversion of strings to label arrays."""
+"""Search for distinct labels by hashing, and conversion of strings to arrays of labels."""
 
 from collections.abc import Sequence
 
@@ -10,24 +10,24 @@ _TURNS = 3
 
 _SAMPLED, _FEW = 4096, 1024
 """Constants that determine the size of the hash tables. A sample of _SAMPLED labels is examined. If
-it contains at most _FEW distinct labels, the tables are small.
+the sample contains at most _FEW distinct labels, the tables are small.
 """
 
 _SMALL, _LARGE = 16, 22
 """Number of index bits of a small hash table (_SMALL) and of a large hash table (_LARGE)."""
 
 _FACTOR = 0x9E3779B97F4A7C15
-"""Odd factor for hashes, so that labels fall into different slots in the next hash table."""
+"""Odd factor by which hashes are multiplied, so that the slots differ in the next hash table."""
 
 _WIDE = 2**24
-"""Total number of characters, including padding, above which a string array counts as wide."""
+"""A string array is wide if it has more characters than this, including padding."""
 
 
 def distinct(labels: NDArray[np.str_] | NDArray[np.bytes_]) -> tuple[np.ndarray, np.ndarray]:
     """Return the sorted distinct labels, and the index of each label among the distinct labels.
 
-    The result equals `np.unique(labels, return_inverse=True)`. Two labels with the same hash remain
-    distinct, because labels in the same slot of a hash table are compared.
+    The result equals `np.unique(labels, return_inverse=True)`. Different labels with equal hashes
+    remain distinct because labels in the same slot of a hash table are compared.
 
     Args:
         labels: Strings or bytes, [n].
@@ -66,7 +66,7 @@ def distinct(labels: NDArray[np.str_] | NDArray[np.bytes_]) -> tuple[np.ndarray,
 def labels_at(
     kinds: Sequence[str], places: NDArray[np.integer] | None = None, spare: int = 0
 ) -> np.ndarray:
-    """Convert strings to an array of labels in which different strings remain different.
+    """Convert strings to an array of labels without making different strings equal.
 
     Args:
         kinds: Strings [k].
@@ -75,8 +75,8 @@ def labels_at(
         spare: Maximum size of a wide string array, as a multiple of the total length of its labels.
 
     Returns:
-        A string array [n]; or an object array [n] if padding would make the string array too large,
-        or if the string array would drop NUL characters at the end of labels.
+        A string array [n]; or an object array [n] if padding would make a string array too large,
+        or if labels end with NUL characters, which a string array would drop.
     """
     lengths = np.fromiter(map(len, kinds), np.int64, len(kinds))
     every = lengths if places is None else lengths[places]

@@ -21,15 +21,16 @@ _NORMAL_IQR = 1.349
 """Interquartile range of the standard normal distribution."""
 
 _MAX_LABELS, _ATOM_SHARE, _MAX_ATOMS = 64, 0.005, 8
-"""Maximum number of labels that have an indicator (_MAX_LABELS), minimum share of the outputs that
-must equal a value if the value is to be an atom (_ATOM_SHARE), and maximum number of atoms per
-entry (_MAX_ATOMS).
+"""Parameters of indicators. At most _MAX_LABELS labels and at most _MAX_ATOMS atoms per entry have
+an indicator. A value is an atom only if at least the fraction _ATOM_SHARE of the outputs equal the
+value.
 """
 
 _KNOTS, _FEW_KNOTS, _MANY_COLUMNS, _FEW_VALUES = 7, 3, 20, 8
-"""Each column has _KNOTS hinge features max(value - knot, 0), or only _FEW_KNOTS if there are more
-than _MANY_COLUMNS columns. In a column with at most _FEW_VALUES distinct values, every value except
-the smallest and the largest is a knot.
+"""Each column has _KNOTS hinge features, which are max(value - knot, 0) for different knots. If
+there are more than _MANY_COLUMNS columns, each column has only _FEW_KNOTS hinge features. In a
+column with at most _FEW_VALUES distinct values, every value except the smallest and the largest is
+a knot.
 """
 
 _SQUARE = 25.0
@@ -38,12 +39,12 @@ _SQUARE = 25.0
 
 @dataclass(frozen=True)
 class Columns:
-    """Standardized columns of outputs: first numeric entries, then indicators of labels and atoms.
+    """Standardized columns of outputs: numeric entries, followed by indicators of labels and atoms.
 
     Attributes:
         centre: Medians of the numeric entries, [d], computed without atoms.
         scale: Robust standard deviations of the numeric entries, [d], computed without atoms. The
-            value for a constant entry is 1.
+            scale of a constant entry is 1.
         labels: Labels that have an indicator.
         atoms: For each numeric entry, the frequent values, each of which has an indicator.
     """
@@ -81,7 +82,7 @@ class Columns:
         )
 
     def numbers(self, outputs: Outputs) -> np.ndarray:
-        """Return standardized entries [n, d], where atoms and missing numbers are replaced by 0."""
+        """Return standardized entries [n, d], in which 0 replaces atoms and missing numbers."""
         found = outputs.values - self.centre
         found /= self.scale
         np.clip(found, -_CLIP, _CLIP, out=found)
@@ -122,8 +123,8 @@ class Features:
     Attributes:
         kind: "linear", "common", "clipped", "additive" or "products".
         columns: Standardized columns.
-        knots: For each numeric entry, the points at which the entry's hinges begin. Only "additive"
-            features have knots.
+        knots: For each numeric entry, the points at which the hinges of the entry begin. Only
+            "additive" features have knots.
     """
 
     kind: str
@@ -146,7 +147,7 @@ class Features:
         return cls(kind, columns, tuple(knots))
 
     def owners(self) -> np.ndarray:
-        """Return the index of each feature's entry, int [features]; -1 for no entry or several."""
+        """Return the only entry that affects each feature, int [features]; -1 if there is none."""
         numbers = np.arange(len(self.columns.centre))
         parts = [
             numbers if self.kind != "common" else np.full(1, -1),

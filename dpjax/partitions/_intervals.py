@@ -20,7 +20,7 @@ def interval_counts(low: Array | float, high: Array | float, num_intervals: int)
     Args:
         low: Lower end, scalar.
         high: Upper end, scalar.
-        num_intervals: Number m of intervals, which determines the shape of the carry.
+        num_intervals: m, the number of intervals, which determines the shape of the carry.
 
     Returns:
         A reducer whose carry is a WideCount [m + 1]. The last entry of the carry counts outputs

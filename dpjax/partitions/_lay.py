@@ -20,7 +20,7 @@ PILOT = 2**16
 """Largest number of outputs per side in a pilot."""
 
 _MAX_LABELS = 2 * PILOT
-"""Maximum number of labels in a partition, equal to the number of pilot outputs on both sides."""
+"""Maximum number of labels in a partition. It equals the number of pilot outputs on both sides."""
 
 _MAX_CELLS = 2**18
 """Largest number of cells in a partition."""
@@ -32,14 +32,14 @@ _MAX_OUTCOMES = 4096
 """Maximum number of atoms for single integers and for finite output spaces."""
 
 _QUANTILES, _TAILS = {1: 96, 2: 20, 3: 8}, {1: 12, 2: 5, 3: 2}
-"""For each dimension of the outputs, the number of evenly spaced quantile levels (_QUANTILES), and
-the number of quantile levels in each tail (_TAILS). In a tail, each level is half of the previous
-one.
+"""Numbers of quantile levels, by dimension of the outputs. _QUANTILES is the number of evenly
+spaced levels, and _TAILS is the number of additional levels in each tail. From one level in a tail
+to the next, the probability beyond the level is halved.
 """
 
 _ATOM_COUNT, _ATOM_SHARE = 5, 0.005
-"""A value is an atom only if it occurs at least _ATOM_COUNT times, and only if at least the
-fraction _ATOM_SHARE / 8 of all outputs equal the value.
+"""A value is an atom only if it occurs at least _ATOM_COUNT times and if at least the fraction
+_ATOM_SHARE / 8 of all outputs equal the value.
 """
 
 _FEW_VALUES = 256
@@ -60,9 +60,9 @@ def lay(
 
     Args:
         pilot: Pilot outputs from the database and from its neighbor.
-        names: Names of all labels in the pilot.
-        discrete: True if every distinct number is an atom, False if there are no atoms, None if
-            only frequent values are atoms.
+        names: Names of all labels that occur in the pilot.
+        discrete: True to make every distinct number an atom, False to use no atoms, or None to make
+            only frequent values atoms.
         outcomes: Number of outcomes of a finite space 0, ..., outcomes - 1, or None if the space is
             not finite.
         ordered: Whether adjacent numbers have similar probabilities; see `Cells`.
@@ -106,7 +106,7 @@ def lay(
 
 
 def is_fixed(outcomes: int | None) -> bool:
-    """Return whether a finite space is small enough to give each outcome its own cell."""
+    """Return whether a finite space is so small that each outcome has its own cell."""
     return outcomes is not None and outcomes <= _MAX_OUTCOMES
 
 
@@ -119,7 +119,7 @@ def _check_dimension(region: Region | None, dimension: int) -> None:
 
 
 def _thinned(cells: Partition) -> Partition:
-    """Drop every second edge except those of atoms, and repeat until there are few enough cells."""
+    """Drop every second edge that is not the edge of an atom, until there are few enough cells."""
     while cells.size > _MAX_CELLS:
         kept = tuple(
             np.union1d(e[::2], np.concatenate([a, after(a, cells.whole)]))
@@ -137,7 +137,7 @@ def _thinned(cells: Partition) -> Partition:
 def _atoms(
     numbers: Sequence[np.ndarray], dimension: int, discrete: bool | None, whole: bool
 ) -> np.ndarray:
-    """Return the atoms: every value if there are few distinct values, else the frequent values."""
+    """Return the atoms: all values if few values are distinct, or else the frequent values."""
     if discrete is False:
         return np.empty(0)
     both = np.concatenate(numbers)
@@ -175,7 +175,7 @@ def _places(size: int, levels: tuple[float, ...]) -> np.ndarray:
 
 
 def _ends(region: Region | None, column: int) -> np.ndarray:
-    """Return a region's edges for one entry: lower ends, and the next numbers after upper ends."""
+    """Return the edges for a region in one entry: lower ends, and successors of upper ends."""
     if region is None:
         return np.empty(0)
     if isinstance(region, Box):

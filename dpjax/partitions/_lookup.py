@@ -1,8 +1,8 @@
-"""Assignment of drawn outputs to cells on a device; the host would assign the same cells.
+"""Assignment of drawn outputs to cells on a device, with the same result as on the host.
 
 Drawn outputs are numeric arrays. Each output has a code, which says whether the output is a finite
 number, NaN, or an infinity. For each code, a table contains the first cell for outputs with this
-code. If an output may be a label with or without a number, its code also determines the label, and
+code. If outputs may be labels with or without a number, the code also determines the label and
 whether there is a number.
 """
 
@@ -26,7 +26,7 @@ _STANDS_FOR = (1.0, np.nan, -np.inf, np.inf)
 """One example value for each of the codes _NUMBER, _NAN, _MINUS and _PLUS."""
 
 _COMPARED = 32
-"""Number of bin edges that are compared with every output before a binary search starts."""
+"""Number of bin edges with which every output is compared before a binary search starts."""
 
 
 def encode_drawn(encoder: Encoder, raw: np.ndarray, space: OutputSpace) -> Outputs:
@@ -59,19 +59,20 @@ def encode_drawn(encoder: Encoder, raw: np.ndarray, space: OutputSpace) -> Outpu
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Lookup:
-    """A partition, or a stack of partitions with a leading axis, as arrays on a device.
+    """Arrays, on a device, of one partition or of several partitions stacked along a leading axis.
 
     Attributes:
         edges: For each entry, the increasing bin edges in the dtype of the outputs, padded with the
             largest value of the dtype.
         bins: Number of bins of each entry, int32 [entries].
-        base: For each code, the first cell for outputs with this code, int32 [codes].
-        boxed: For each code, 1 if the cell also depends on the output's number, and 0 otherwise,
-            int32 [codes].
+        base: First cell for outputs with each code, int32 [codes].
+        boxed: 1 for each code with which the cell also depends on the number in the output, and 0
+            for every other code, int32 [codes].
         size: Number of cells in the largest partition of the stack, rounded up to a power of 2.
         num_labels: Number of labels in a mixed output space, or 0 for any other output space.
         consecutive: Whether, for every entry, the bin edges are successive integers, as in a finite
-            space. If True, an output's bin is computed by a subtraction instead of comparisons.
+            space. If `consecutive` is True, the bin of an output is computed by a subtraction
+            instead of comparisons.
     """
 
     edges: tuple[AnyArray, ...]
@@ -114,7 +115,7 @@ def lookup(partitions: Sequence[Partition], space: OutputSpace, dtype: DTypeLike
     Args:
         partitions: One partition for each pair.
         space: Output space of the mechanism.
-        dtype: dtype of the outputs.
+        dtype: Data type of the outputs.
     """
     dtype = jnp.dtype(dtype)
     names = [_names_of_codes(space, dtype)] * len(partitions)
@@ -157,7 +158,7 @@ def _padded(size: int) -> int:
 
 
 def _tables(cells: Partition, codes: list[tuple[str, bool]]) -> tuple[np.ndarray, np.ndarray]:
-    """Return each code's first cell, and whether the cell also depends on the output's number."""
+    """Return, for each code, the first cell and whether the cell depends on the output's number."""
     known = {name: number for number, name in enumerate(cells.names)}
     boxes = int(np.prod(cells.shape))
     base, boxed = np.full(len(codes), len(cells.names)), np.zeros(len(codes), np.int64)
@@ -172,7 +173,7 @@ def _tables(cells: Partition, codes: list[tuple[str, bool]]) -> tuple[np.ndarray
 
 
 def _names_of_codes(space: OutputSpace, dtype: np.dtype) -> list[tuple[str, bool]]:
-    """For each code, return the label's name, and whether a number follows the label."""
+    """Return, for each code, the name of the label and whether a number follows the label."""
     if dtype.kind in "iu":
         return [("a number", True)]
     if isinstance(space, MixedSpace):
@@ -193,7 +194,7 @@ def _mixed_name(label: int, space: MixedSpace) -> str:
 
 
 def _label_code(column: AnyArray, space: MixedSpace, xp: ModuleType) -> AnyArray:
-    """Convert labels to integers; a value that is not a label becomes `num_labels`."""
+    """Convert labels to integers, and convert all other values to `num_labels`."""
     is_label = (column >= 0) & (column < space.num_labels) & (column == xp.floor(column))
     return xp.where(is_label, column, space.num_labels).astype(np.int32)
 
@@ -205,7 +206,7 @@ def _value_code(column: Array) -> Array:
 
 
 def _cast(edges: np.ndarray, dtype: np.dtype) -> np.ndarray:
-    """Round edges up to the outputs' dtype; each bin still contains the same outputs."""
+    """Round edges up to the dtype of the outputs, so that each bin contains the same outputs."""
     if dtype.kind in "iu":
         limits = np.iinfo(dtype)
         return np.clip(np.ceil(edges), limits.min, limits.max).astype(dtype)

@@ -22,8 +22,8 @@ class Nested(NamedTuple):
     Attributes:
         structure: Text of the output in which the word "number" replaces each number, such as
             "{'count': number, 'status': 'ok'}".
-        numbers: The numbers in the output, sorted by key within a dict, and by position within a
-            list or tuple.
+        numbers: Numbers in the output. They are sorted by key within a dict, and by position within
+            a list or tuple.
         entries: Path of each number, such as "['count']" or "[0][1]".
         numeric: Whether every part is a number.
     """

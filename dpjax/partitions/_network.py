@@ -22,10 +22,12 @@ number of epochs (_EPOCHS), and number of epochs without improvement after which
 """
 
 _RATE = 3e-3
-"""Initial learning rate of Adam, which decreases linearly to 0."""
+"""Initial learning rate of Adam. The learning rate decreases linearly to 0."""
 
 _HELD_OUT = 6
-"""One in _HELD_OUT outputs is held out. The loss on these outputs decides when training stops."""
+"""One in _HELD_OUT outputs is held out. The loss on the held-out outputs determines when training
+stops.
+"""
 
 _CALL = 2**13
 """Number of outputs whose scores are computed in one compiled call. If there are at most _BATCH
@@ -34,7 +36,7 @@ outputs, the call is padded only to _BATCH outputs.
 
 _SIGNIFICANT = 16
 """The number of batches is rounded down to the product of a power of 2 and an integer below
-_SIGNIFICANT. Therefore most audits whose outputs have the same dimension share one compiled
+_SIGNIFICANT. Because of the rounding, most audits with the same output dimension share one compiled
 program.
 """
 
@@ -46,7 +48,7 @@ _Weights = list[tuple[Any, Any]]
 
 @dataclass(frozen=True)
 class Network:
-    """A score from five networks, each of which was trained without one fold of the search set.
+    """A score computed by five networks, each trained without one fold of the search set.
 
     The score of a fresh output is the mean over all networks. For an output in the search set, the
     score comes from the network that was trained without the output's fold.
@@ -65,7 +67,7 @@ class Network:
 
     @property
     def digest(self) -> str:
-        """Digest of all weights, which distinguishes networks."""
+        """Digest of all weights, by which networks are distinguished."""
         whole = b"".join(np.asarray(leaf).tobytes() for leaf in jax.tree.leaves(self.weights))
         return blake2b(whole, digest_size=4).hexdigest()
 
@@ -88,7 +90,7 @@ class Network:
 
 
 class NetworkFit:
-    """Networks that predict an output's side. Each network is trained without one fold.
+    """Networks that predict the side of an output. Each network is trained without one fold.
 
     The constructor trains the first network, and the `network` method trains the others.
 

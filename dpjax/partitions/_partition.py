@@ -1,9 +1,9 @@
 """A partition of outputs of any kind into finitely many cells.
 
 The map from an output to its cell is post-processing. Therefore, if the mechanism is epsilon-DP,
-the two probabilities of any union of cells have a ratio of at most e^epsilon. Every output belongs
-to some cell, because all labels that did not occur in the pilot share one cell, and because the
-outermost bins extend to infinity.
+the ratio of the probabilities of any union of cells under the two databases is at most e^epsilon.
+Every output belongs to some cell because there is one cell for all labels that did not occur in the
+pilot, and because the outermost bins extend to infinity.
 """
 
 from dataclasses import dataclass, replace
@@ -22,7 +22,7 @@ RANK = "share of outputs, sorted by likelihood ratio, database over neighbor"
 """Label of the axis along which a plot arranges boxes."""
 
 GROUPS = (3, 9, 27)
-"""Numbers of adjacent bins that a search tries to merge into one bin."""
+"""Numbers of adjacent bins that form one bin in the coarser partitions of a search."""
 
 _MANY_BINS = 64
 """If an entry of non-integer outputs has more bins than this, the first search merges adjacent
@@ -65,7 +65,7 @@ class Partition(Cells):
         return place
 
     def narrowed(self, marks: np.ndarray) -> tuple[Self, np.ndarray]:
-        """To speed up counting, drop each edge that only separates cells with equal marks.
+        """Drop each edge that separates only cells with equal marks, so that counting is faster.
 
         Args:
             marks: Mark of each cell, integers [size].
@@ -108,11 +108,11 @@ class Partition(Cells):
         return np.concatenate([np.arange(self.num_alone), self.num_alone + (rank + box).ravel()])
 
     def coarser(self) -> list[np.ndarray]:
-        """Return the coarser partitions that a search tries, each as an array from `groups`."""
+        """Return the coarser partitions that a search compares, each as an array from `groups`."""
         return [self.groups(width) for width in GROUPS if 2 * width <= max(self.shape)]
 
     def positions(self) -> list[np.ndarray]:
-        """Return coordinates by which boxes are sorted: the bin of each entry, and the sum of bins.
+        """Return coordinates by which boxes are sorted: the bin index of each entry, and their sum.
 
         Returns:
             List of arrays [size], one per coordinate. The entry of a cell is NaN if its outputs
@@ -149,7 +149,7 @@ class Partition(Cells):
         return group, [np.bincount(group, line) / sizes for line in lines]
 
     def bounds(self) -> np.ndarray:
-        """Return the ends of each cell's interval, [size, 2]; both ends of an atom are equal.
+        """Return the two ends of each cell's interval, [size, 2], which are equal for an atom.
 
         The ends are NaN for a label, a label with numbers, and a box of vectors.
         """
@@ -183,9 +183,10 @@ class Partition(Cells):
     def settled(self, mask: np.ndarray, seen: np.ndarray) -> np.ndarray:
         """Simplify the description of an event by adding or removing cells without outputs.
 
-        An interval without outputs belongs to the new event only if the nearest interval with
-        outputs before it and the nearest one after it both belong to the event. Labels without
-        outputs are either all added or all removed, whichever makes the description simpler.
+        An interval without outputs belongs to the new event only if two other intervals both belong
+        to the event: the nearest interval with outputs before it, and the nearest interval with
+        outputs after it. Labels without outputs are either all added or all removed, whichever
+        makes the description simpler.
 
         Args:
             mask: The event, bool [size].
@@ -209,14 +210,14 @@ class Partition(Cells):
     def spread(self, places: np.ndarray, seen: np.ndarray, last: int) -> np.ndarray:
         """Assign cells without outputs to nested sets so that each set has fewer parts.
 
-        A bin without outputs is assigned to the first set that contains both the nearest bin with
-        outputs before it and the nearest one after it. A label without outputs is assigned to no
-        set. The values in `places` for cells with outputs do not change.
+        A bin without outputs lies between two nearest bins with outputs. The bin is assigned to the
+        first set that contains both of these bins. A label without outputs is assigned to no set.
+        The values in `places` for cells with outputs do not change.
 
         Args:
             places: For each cell, the index of the first nested set that contains it, int64 [size].
             seen: Whether each cell contains outputs of the search set, bool [size].
-            last: Value in `places` for a cell that belongs to no set.
+            last: Value in `places` that denotes a cell in no set.
         """
         never = ~seen & (np.arange(self.size) < self.num_alone)
         places = np.where(never, last, places)
@@ -254,9 +255,10 @@ def after(values: np.ndarray, whole: bool) -> np.ndarray:
 
 
 def _filled(chosen: np.ndarray, seen: np.ndarray) -> np.ndarray:
-    """Add a bin without outputs if the event contains both of the nearest bins with outputs.
+    """Add a bin without outputs if the nearest bins with outputs on both sides are in the event.
 
-    One of these two bins precedes the added bin, and the other one follows it.
+    The nearest bins are the last bin with outputs before the added bin and the first such bin after
+    it.
     """
     if not seen.any():
         return chosen
@@ -265,7 +267,7 @@ def _filled(chosen: np.ndarray, seen: np.ndarray) -> np.ndarray:
 
 
 def _beside(values: np.ndarray, seen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """For each bin, return the values of the nearest bins with outputs before and after it."""
+    """Return, for each bin, the values of the nearest bins with outputs on both sides."""
     known = np.flatnonzero(seen)
     place = np.searchsorted(known, np.arange(len(seen)))
     first, second = (np.clip(p, 0, len(known) - 1) for p in (place - 1, place))

@@ -45,8 +45,8 @@ class Box:
     Attributes:
         low: Lower ends, shape [d].
         high: Upper ends, shape [d].
-        num_points: Number of grid points per axis for direct density estimates; or 0 for a default
-            number that depends on the dimension.
+        num_points: Number of grid points per axis for direct density estimates. The value 0 denotes
+            a default number, which depends on the dimension.
     """
 
     # The caller passes numbers; validation replaces them with arrays.
@@ -99,7 +99,7 @@ class Box:
 
 Region = Outcomes | Box
 RegionLike = Region | Iterable[ArrayLike] | Sequence[int]
-"""Any value that specifies a region: a region object, its ends (low, high), or outcomes."""
+"""Type of arguments that specify a region: a region object, the ends (low, high), or outcomes."""
 
 
 def product_grid(low: Array, high: Array, num_points: int) -> Array:
@@ -162,11 +162,11 @@ def as_region(region: RegionLike | None, space: OutputSpace) -> Region:
 
 
 EVERYWHERE = "all outputs"
-"""Description of the region if no region was specified, so that all outputs are allowed."""
+"""Description of the region if no region was specified and all outputs are allowed."""
 
 
 def region_text(region: Region | None) -> str:
-    """Describe a region in words, where None stands for all outputs."""
+    """Describe a region in words. The value None stands for all outputs."""
     return EVERYWHERE if region is None else str(region)
 
 

@@ -14,28 +14,28 @@ from dpjax.partitions._scores import FOLDS, Score, fit_combination
 from dpjax.partitions.outputs import Outputs, part_of
 
 _STEPS, _TAILS = 48, range(6, 12)
-"""Cells are separated by quantiles of a score. The levels of these quantiles are k / _STEPS for all
-integers k between 0 and _STEPS, and 2^-t and 1 - 2^-t for all t in _TAILS.
+"""Cells are separated by quantiles of a score. The quantile levels are k / _STEPS for k = 1, ...,
+_STEPS - 1, and 2^-t and 1 - 2^-t for all t in _TAILS.
 """
 
 _FEWEST, _MANY = 500, 5000
 """Minimum number of outputs per side for a linear score (_FEWEST) and for other scores (_MANY)."""
 
 _SEEN, _WORSE = 2.0, 2.0
-"""Conditions for training the other four networks after the first one, in standard errors. The
-first network's mean log loss must be more than _SEEN standard errors below the mean log loss
-without any score, and less than _WORSE standard errors above that of the best other score. See
-`_may_win`.
+"""Thresholds, in standard errors, of the conditions under which four more networks are trained. The
+mean log loss of the first network must be more than _SEEN standard errors below the mean log loss
+without any score. The mean log loss of the first network must be less than _WORSE standard errors
+above the mean log loss of the best other score. See `_may_win`.
 """
 
 _MOST_ROWS, _ROW_NUMBERS, _ALL_NUMBERS = 2**19, 2**23, 2**25
-"""Limits on the outputs per side to which a linear score is fitted: maximum number of outputs
-(_MOST_ROWS), maximum total number of entries in these outputs (_ROW_NUMBERS), and maximum total
-number of entries over all pairs (_ALL_NUMBERS).
+"""Limits on the outputs to which linear scores are fitted, per side. _MOST_ROWS is the maximum
+number of outputs, _ROW_NUMBERS is the maximum total number of entries in the outputs of one pair,
+and _ALL_NUMBERS is the maximum total number of entries in the outputs of all pairs.
 """
 
 _MAX_COLUMNS, _MAX_ENTRIES = 1000, 2 * 10**8
-"""Maximum number of numeric entries in one output, and maximum number in all outputs together."""
+"""Maximum number of numeric entries in one output and in all outputs together."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Scored(Partition):
 
     Attributes:
         score: Score that maps an output to a number.
-        codes: For each outcome in `names[1:]`, its label in `Outputs`, increasing, int64
+        codes: Labels in `Outputs` of the outcomes in `names[1:]`, in increasing order, int64
             [len(names) - 1].
     """
 
@@ -146,11 +146,11 @@ def score_partitions(
 ) -> list[Scored]:
     """Fit scores, and return one partition per score, from the simplest to the most complex.
 
-    A score is omitted if there are too few outputs for it. Linear scores are fitted to all outputs,
-    and other scores to the first `PILOT` outputs per side. If there are more than `PILOT` outputs
-    per side, two more scores are fitted. These scores are linear in clipped entries, because the
-    log density ratio of Laplace noise is a clipped linear function. One of these two scores has the
-    same weight for all entries, which suits repeated releases with small losses.
+    A score is omitted if there are too few outputs to fit it. Linear scores are fitted to all
+    outputs, and other scores to the first `PILOT` outputs per side. If there are more than `PILOT`
+    outputs per side, two more scores are fitted. These scores are linear in clipped entries,
+    because the log density ratio of Laplace noise is a clipped linear function. One of these two
+    scores has equal weights for all entries, as is best for repeated releases with small losses.
 
     Args:
         pilot: Vector outputs from the database and from its neighbor.
@@ -198,11 +198,12 @@ def _may_win(
     side: np.ndarray,
     fold: np.ndarray,
 ) -> bool:
-    """Return whether a network might reveal more than other scores, given its losses in fold 0.
+    """Return whether a network's losses suggest that it may reveal more than other scores.
 
-    The network must predict an output's side significantly better than a constant prediction that
-    uses only the shares of the two sides. The network must not predict an output's side
-    significantly worse than the best other score.
+    The result is True if two conditions hold. First, the network must predict the side of an output
+    significantly better than a constant prediction, which uses only the shares of the two sides.
+    Second, the network must not predict the side of an output significantly worse than the best
+    other score.
 
     Args:
         losses: Log loss of the network for each output in fold 0.
@@ -219,7 +220,7 @@ def _may_win(
 
 
 def _losses(cells: Scored, outputs: Outputs, side: np.ndarray, fold: np.ndarray) -> np.ndarray:
-    """For each output in fold 0, return the log loss of a prediction from other folds' counts."""
+    """Return each log loss, in fold 0, of a prediction from counts of the other folds."""
     place, held = cells.index_held_out(outputs, fold), fold == 0
     number = place + cells.size * side
     counts = np.bincount(number[~held], minlength=2 * cells.size).reshape(2, -1) + 0.5
@@ -234,14 +235,14 @@ def _mean_in_errors(values: np.ndarray) -> float:
 def _together(
     sides: Sequence[Outputs], folds: Sequence[np.ndarray]
 ) -> tuple[Outputs, np.ndarray, np.ndarray]:
-    """Concatenate the outputs of both sides, and return them with each output's side and fold."""
+    """Return the concatenated outputs of both sides, and the side and fold of each output."""
     outputs = Outputs(*(np.concatenate(column) for column in zip(*sides, strict=True)))
     side = np.repeat([0, 1], [len(part.labels) for part in sides])
     return outputs, side, np.concatenate(folds)
 
 
 def _cut(score: Score, outputs: Outputs, fold: np.ndarray, names: Sequence[str]) -> Scored:
-    """Divide a score's range at quantiles, but keep copies of a frequent output in one cell."""
+    """Divide a score's range at quantiles, with all copies of a frequent output in one cell."""
     codes = np.unique(outputs.labels[outputs.alone])
     edges = np.empty(0)
     if not outputs.alone.all():

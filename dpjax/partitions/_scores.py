@@ -1,10 +1,10 @@
 """Scores of vector outputs. A high score means that the output is more likely with the database.
 
 A score is fitted to part of the search set, and the range of the score is divided into cells.
-Scoring is post-processing, so bounds are valid for every score. A poorly fitting score only makes
-bounds smaller.
+Scoring is post-processing, so bounds are valid for every score. A score that fits poorly makes
+bounds smaller but not invalid.
 
-A score overestimates the difference between the two sides on the outputs to which it was fitted.
+On the outputs to which a score was fitted, it overestimates the difference between the two sides.
 Therefore, the score is fitted five times, each time without one fold. The score of an output in the
 search set comes from the fit without the output's fold. The score of a fresh output is the mean
 over all five fits.
@@ -33,8 +33,8 @@ _RIDGE = {"linear": 1.0, "common": 1.0, "clipped": 1.0, "additive": 3.0, "produc
 _STEPS, _SETTLED = 12, 1e-4
 """Stopping rule for the fit of a score.
 
-The fit ends after _STEPS Newton steps, or earlier if a step changes every coefficient by less than
-_SETTLED.
+The fit ends after _STEPS Newton steps. It ends earlier if a step changes every coefficient by less
+than _SETTLED.
 """
 
 _CURVED, _CHANGED = 2**15, 0.02
@@ -51,7 +51,7 @@ _NEGLIGIBLE.
 
 
 class Score(Protocol):
-    """A function that maps outputs to real numbers, fitted once per fold to all other folds."""
+    """A function from outputs to real numbers; for each fold, it is fitted to all other folds."""
 
     def words(self, whole: bool, parts: tuple[str, ...] = ()) -> str:
         """Describe the score, as in "0.8 x0 - 0.2 x3".
@@ -79,11 +79,13 @@ class Weighted:
     """A score that is a weighted sum of an output's entries, without standardization.
 
     Attributes:
-        weights: Weights of the fits, float64 [folds, d]. Row k is from the fit without fold k.
+        weights: Weights of the fits, float64 [folds, d]. Row k contains the weights of the fit
+            without fold k.
         mean: Weights for fresh outputs, float64 [d], rounded to the two digits that the description
             shows.
-        shift: Number to subtract from the scores of each fit, float64 [folds]. As a result, a
-            typical output has the same score in all fits and with the weights `mean`.
+        shift: Number that is subtracted from the scores of each fit, float64 [folds]. After the
+            subtraction, a typical output has the same score in all fits and with the weights
+            `mean`.
     """
 
     weights: np.ndarray
@@ -91,7 +93,7 @@ class Weighted:
     shift: np.ndarray
 
     def words(self, whole: bool, parts: tuple[str, ...] = ()) -> str:
-        """Return a formula that shows the sum, or only its largest terms; x0 is the first entry."""
+        """Return a formula that shows all or only the largest terms; x0 denotes the first entry."""
         (columns,) = np.nonzero(self.mean)
         if not whole and len(columns) > _TERMS:
             largest = np.argsort(-np.abs(self.mean[columns]), kind="stable")[: _TERMS - 1]
@@ -124,11 +126,11 @@ class Combination:
 
     Attributes:
         features: Features of the outputs.
-        weights: Weights of the fits, float64 [folds, features]. Row k is from the fit without fold
-            k.
+        weights: Weights of the fits, float64 [folds, features]. Row k contains the weights of the
+            fit without fold k.
         entries: Indices of the most important numeric entries.
-        shift: Number to subtract from the scores of each fit, float64 [folds]. As a result, a
-            typical output has the score 0 in all fits.
+        shift: Number that is subtracted from the scores of each fit, float64 [folds]. After the
+            subtraction, a typical output has the score 0 in all fits.
     """
 
     features: Features
@@ -178,7 +180,7 @@ class Combination:
 def fit_combination(
     features: Features, outputs: Outputs, side: np.ndarray, fold: np.ndarray
 ) -> Score:
-    """Fit logistic regressions that predict the side from features, each without one fold.
+    """Fit one logistic regression without each fold, to predict the side from the features.
 
     Args:
         features: Features of the outputs.
@@ -252,12 +254,12 @@ class _Logistic:
                 break
 
     def without(self, left_out: np.ndarray) -> np.ndarray:
-        """Return the weights of fits that each leave out some outputs, [fits, features + 1].
+        """Return the weights of fits, each without some of the outputs, [fits, features + 1].
 
         The Newton steps use the Hessian of the fit to all outputs.
 
         Args:
-            left_out: Whether each fit leaves out each output, bool [n, fits].
+            left_out: Whether each output is left out of each fit, bool [n, fits].
         """
         weights, used = np.repeat(self.weights[:, None], left_out.shape[1], axis=1), ~left_out
         for _ in range(_STEPS):
@@ -267,7 +269,7 @@ class _Logistic:
         return weights.T
 
     def _step(self, weights: np.ndarray, used: np.ndarray | float = 1.0) -> np.ndarray:
-        """Return the Newton step of each fit; `used` says which outputs each fit uses."""
+        """Return the Newton step of each fit; `used` specifies the outputs that each fit uses."""
         error = (scipy.special.expit(self._table @ weights) - self._side[:, None]) * used
         slope = self._table.T @ error + self._penalty[:, None] * weights
         return scipy.linalg.cho_solve(self._curvature, slope)

@@ -13,8 +13,8 @@ class Search(NamedTuple):
 
     Attributes:
         partition: Partition, which was constructed from the first outputs of the search set.
-        halves: Counts by half of the search set, side and cell, int64 [..., 2 halves, 2 sides,
-            cells]. Leading axes index runs.
+        halves: Counts for each half of the search set, each side and each cell, int64 [..., 2
+            halves, 2 sides, cells]. Leading axes index runs.
         allowed: Whether each cell lies in the region, bool [cells], or None if there is no region.
     """
 
@@ -33,11 +33,11 @@ class Search(NamedTuple):
 
 
 class Budget(NamedTuple):
-    """Settings of a confirmation, such as its sample size, that determine its expected bound.
+    """Settings of a confirmation, such as the sample size, that determine the expected bound.
 
     Attributes:
-        num_confirm: Number N of fresh outputs per side. If `shared` is True, N is the mean of the
-            numbers on the two sides.
+        num_confirm: N, the number of fresh outputs per side. If `shared` is True, N is the mean of
+            the numbers on the two sides.
         confidence: Confidence level of the bound.
         num_rivals: Number of pairs among which the search chooses.
         num_partitions: Number of partitions among which the search chooses for each pair.

@@ -11,7 +11,7 @@ _SHOWN, _BOXES_SHOWN = 4, 2
 """Maximum number of intervals (_SHOWN) or boxes (_BOXES_SHOWN) that a short description lists."""
 
 _LONGER = 10
-"""A description is simpler than another if it is shorter by more than this number of characters."""
+"""One description is simpler than another if it is more than this number of characters shorter."""
 
 
 def describe(cells: Cells, mask: np.ndarray, whole: bool) -> str:
@@ -20,8 +20,8 @@ def describe(cells: Cells, mask: np.ndarray, whole: bool) -> str:
     Args:
         cells: The cells.
         mask: Whether each cell belongs to the event, bool [size].
-        whole: Whether to list every part of the event with all digits. If False, only the first few
-            parts are listed.
+        whole: Whether to list every part of the event with all digits. If `whole` is False, only
+            the first few parts are listed.
     """
     if not mask.any():
         return "no event: no difference in probability exceeds delta"
@@ -40,14 +40,14 @@ def is_simpler(cells: Cells, mask: np.ndarray, other: np.ndarray) -> bool:
 
 
 class _Part(NamedTuple):
-    """Description of one part of an event, and the number of cells in this part."""
+    """One part of an event: its description and its number of cells."""
 
     text: str
     cells: int = 1
 
 
 class _Words:
-    """Writer of descriptions of cells. Descriptions are complete if `whole` is True."""
+    """Writer of descriptions of cells. The descriptions are complete if `whole` is True."""
 
     def __init__(self, cells: Cells, whole: bool):
         self.cells, self.whole = cells, whole
@@ -133,7 +133,7 @@ class _Words:
         return f"in {opening}{first}, {last}{closing}"
 
     def number(self, value: float, edges: np.ndarray) -> str:
-        """Format a number with all digits, or with enough (6 to 9) to distinguish nearby edges."""
+        """Format a number with all digits, or with 6 to 9 digits that distinguish nearby edges."""
         if self.whole:
             return f"{value:.17g}"
         place = int(np.searchsorted(edges, value))

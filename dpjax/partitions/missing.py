@@ -1,4 +1,4 @@
-"""Missing outputs; each kind is an outcome of its own, and conversions keep kinds distinct.
+"""Missing outputs. Each kind of missing output is a separate outcome, even after conversions.
 
 | output | outcome |
 |---|---|
@@ -45,7 +45,7 @@ def missing(item: object) -> str | None:
 
 
 def unmasked(array: np.ndarray) -> np.ndarray:
-    """Return an array without a mask, where `MASKED` replaces masked entries."""
+    """Return an array without a mask, in which `MASKED` replaces each masked entry."""
     if not np.ma.is_masked(array):
         return np.asarray(array)
     found = np.ma.getdata(array).astype(object)
@@ -92,7 +92,7 @@ def as_objects(rows: Iterable[object]) -> np.ndarray:
 
 
 def rows_of_objects(array: np.ndarray) -> np.ndarray:
-    """Convert a matrix of objects to an array [n] of row tuples; return other arrays unchanged."""
+    """Convert a matrix of objects to an array [n] of tuples, one per row; keep other arrays."""
     if array.dtype.kind != "O" or array.ndim < 2:
         return array
     return as_objects([tuple(row) for row in array.tolist()])

@@ -53,12 +53,12 @@ class Encoder:
     """A converter from raw outputs to `Outputs`, which keeps the names of labels.
 
     Args:
-        source: Origin of the outputs, which messages mention.
+        source: Origin of the outputs, as named in messages.
         special: "outcomes" to count NaN, infinities, missing values and exceptions as outcomes, or
             "error" to reject them.
-        bits: "lowest" to label each float by the position of its lowest set bit; an integer k to
-            label each float by the k lowest bits of its mantissa; or None to label no float. "auto"
-            means "lowest" if outputs are single floats, and None otherwise.
+        bits: "lowest" to label each float by the position of its lowest bit that is 1; an integer k
+            to label each float by the k lowest bits of its mantissa; or None to leave floats
+            without labels. "auto" means "lowest" if outputs are single floats, and None otherwise.
 
     Raises:
         ValueError: If an option is unknown.
@@ -85,8 +85,8 @@ class Encoder:
         Args:
             raw: An array of shape [n] or [n, d], or a sequence of outputs. An output is a number, a
                 tuple or list of numbers, a label, None, a `Raised`, or a nested dict, list or tuple
-                of these. The numbers of a nested output form a vector. If a nested output does not
-                have the most common structure, its label is its structure.
+                of these. The numbers of a nested output form a vector. A nested output with any
+                structure other than the most common one is labeled by its structure.
 
         Raises:
             ValueError: If outputs do not all have the same length as earlier outputs, or if
@@ -203,7 +203,7 @@ class Encoder:
             labels[place] = self._label_of(_Special(one.structure), shortened(one.structure))
 
     def _classify(self, item: object) -> "int | tuple[float, ...] | Nested":
-        """Return a label's index, a number's or vector's entries, or a `Nested` object."""
+        """Return the index of a label, the entries of a number or vector, or a `Nested` object."""
         try:
             found = form_of(item)
         except Exception as error:  # User-defined __len__, __float__, __hash__ or __repr__ failed.
@@ -381,7 +381,7 @@ def shortened(text: str) -> str:
 
 
 def preview(raw: object) -> str:
-    """Describe a batch in a message by its type and by its shape, length or text."""
+    """Describe a batch, for a message, by its type and by its shape, length or text."""
     if isinstance(raw, np.ndarray):
         return f"an array of {raw.dtype} of the shape {list(raw.shape)}"
     if isinstance(raw, list | tuple):
@@ -390,10 +390,10 @@ def preview(raw: object) -> str:
 
 
 def described(item: object) -> str:
-    """Describe an output in a message by its text and its type."""
+    """Describe an output, for a message, by its text and its type."""
     return f"{shortened(text_of(item))} ({type(item).__name__})"
 
 
 def preview_database(database: Database) -> str:
-    """Describe a database in a message."""
+    """Describe a database for a message."""
     return shortened(text_of(database))

@@ -1,4 +1,4 @@
-"""Histogram estimators of privacy levels, whose precision is fixed before any draw is made."""
+"""Histogram estimators of privacy levels, with a precision that is fixed in advance."""
 
 from dpjax.methods.histogram._counts import draws_per_second as draws_per_second
 from dpjax.methods.histogram._estimate import HistogramResult as HistogramResult

@@ -38,22 +38,22 @@ def count_outputs(
     num_intervals: int,
     execution: Execution,
 ) -> WideCount:
-    """For every input, count how many of n outputs fall in each interval, in independent runs.
+    """Count, for every run and every input, how many of n outputs fall in each interval.
 
     Args:
         mechanism: Pytree with a method `sample(key, database, num_samples)`.
         inputs: Array [k, ...], the inputs.
         key: Typed JAX key for all runs.
         interval: Ends of the output interval, or None for outputs from 0 to m - 1.
-        blocks: The blocks into which the n outputs are divided, or some of these blocks.
+        blocks: All or some of the blocks into which the n outputs are divided.
         runs: int32 [runs], indices of the runs. The key of each block is derived from the run, the
             input and the block.
         num_intervals: m, the number of intervals or outputs.
         execution: Execution options, which never change the counts.
 
     Returns:
-        Counts, WideCount [runs, k, m + 1]. Entry m is the number of draws that are outside the
-        interval, or that are surplus draws in the last block.
+        Counts, WideCount [runs, k, m + 1]. Entry m is the number of draws outside the interval plus
+        the number of surplus draws in the last block.
     """
     if interval is None:
         reducer = category_counts(num_intervals)
@@ -77,11 +77,11 @@ def count_outputs(
 
 
 def draws_per_second() -> float:
-    """Measure how many draws per second this machine can make and count for a typical mechanism.
+    """Measure how many draws this machine can make and count per second for a typical mechanism.
 
     Returns:
         Number of draws per second from the truncated Laplace mechanism, counted in 100 intervals.
-        The number is the largest of three measurements, none of which includes compilation.
+        The number is the largest of three measurements. The measurements exclude compilation.
     """
     num_samples = 2**21
     rates = []

@@ -17,7 +17,7 @@ from dpjax.inference import Plan
 
 @dataclass(frozen=True)
 class Unplanned:
-    """Numbers of intervals and samples for an estimate without a guarantee.
+    """Number of intervals and number of samples for an estimate without a guarantee.
 
     Attributes:
         num_intervals: m, the number of intervals.
@@ -77,7 +77,7 @@ class HistogramResult:
 
     @property
     def confidence(self) -> float | None:
-        """Guaranteed probability that the error is within the precision, or None without a plan."""
+        """Guaranteed probability that the error is at most the precision. None without a plan."""
         return self.plan.confidence if isinstance(self.plan, Plan) else None
 
     def witness(self, run: int = 0) -> tuple[np.ndarray, np.ndarray] | None:

@@ -41,9 +41,9 @@ def histogram_levels(
 
     For two inputs, the function runs Algorithm 1 (LDP) or 3 (Renyi). For the midpoints of an input
     interval (see `midpoints`), the function runs Algorithm 2 or 4. For any other list of inputs,
-    the function runs the algorithm's variant for finitely many inputs. The Renyi level of a pair is
-    the larger of the levels in its two directions. A pair with an empty interval fails and is
-    skipped. A run has no estimate if all of its pairs fail.
+    the function runs the variant of the algorithm for finitely many inputs. The Renyi level of a
+    pair is the larger of the levels in its two directions. A pair with an empty interval fails and
+    is skipped. A run has no estimate if all of its pairs fail.
 
     If `plan` is not `Unplanned`, then P(|estimate - level| <= precision) >= confidence, as in
     Theorems 2, 4 and 6.

@@ -1,9 +1,9 @@
-"""The histogram method, whose estimates have a precision that is fixed before any draw is made.
+"""The histogram method. The precision of its estimates is fixed before any draw is made.
 
 A histogram audit computes a two-sided interval for the level. Under an assumption, the interval is
-valid at every sample size. The assumption is either that all densities are Lipschitz continuous, or
-that there are finitely many outputs whose probabilities have a known lower bound. The result states
-the assumption and, if possible, the result of a test of the assumption.
+valid at every sample size. The assumption is one of the following: all densities are Lipschitz
+continuous, or there are finitely many outputs and their probabilities have a known lower bound. The
+result states the assumption and, if possible, the result of a test of the assumption.
 
 References:
     Gorla, Jalouzot, Granese, Palamidessi, Piantanida, "On the (Im)Possibility of Estimating
@@ -36,13 +36,13 @@ from dpjax.sources._subject import mechanism_of
 
 @dataclass(frozen=True)
 class Histogram:
-    """Interval, valid under an assumption, for the LDP epsilon or a Renyi level.
+    """Interval for the LDP epsilon or for a Renyi level. The interval is valid under an assumption.
 
     Attributes:
-        lipschitz: C, the assumed Lipschitz constant of every density as a function of the output,
-            if outputs are in an interval.
-        least_probability: Assumed lower bound on the probability of every output, if there are
-            finitely many outputs.
+        lipschitz: C, the assumed Lipschitz constant of every density as a function of the output.
+            The option is used if outputs are in an interval.
+        least_probability: Assumed lower bound on the probability of every output. The option is
+            used if there are finitely many outputs.
         precision: Largest error of the estimate, in nats. If both `precision` and `num_samples` are
             None, the precision is 0.5.
         num_samples: Number of draws for each input. If `precision` is None, the precision is
@@ -322,7 +322,7 @@ class HistogramEstimate:
 
 
 def accepts(source: Source) -> str | None:
-    """Return None if a histogram audit supports a source, and otherwise a message for the user."""
+    """Return None if a histogram audit supports a source; otherwise, return a message."""
     if source.sampler is not None:
         return None
     return Sentence(

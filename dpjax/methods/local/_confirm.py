@@ -24,14 +24,14 @@ class Confirmation(NamedTuple):
     """Sufficient statistics of the confirmation stage, with one entry per side.
 
     Attributes:
-        events: WideCount [2], number of draws in the witness's event. If the witness is an outcome
-            of a finite space, the event contains only this outcome. If the witness is a point, the
-            event contains all outputs in the region that differ from the point by at most a
-            bandwidth on every axis.
-        kernel_sum: WideCount [2], fixed-point sums of the kernel values k at the point, or None for
+        events: WideCount [2], number of draws on each side in the witness's event. If the witness
+            is an outcome of a finite space, the event contains only this outcome. If the witness is
+            a point, the event contains all outputs in the region that differ from the point by at
+            most a bandwidth on every axis.
+        kernel_sum: WideCount [2], sums of the kernel values k at the point, in fixed-point format,
+            or None for outcomes of a finite space.
+        kernel_sum_of_squares: WideCount [2], sums of k^2, in fixed-point format, or None for
             outcomes of a finite space.
-        kernel_sum_of_squares: WideCount [2], fixed-point sums of k^2, or None for outcomes of a
-            finite space.
         bandwidth: Bandwidth for both sides, or 0 for outcomes of a finite space.
     """
 
@@ -47,10 +47,10 @@ def confirm_pair(
     """Compute the statistics of N fresh draws on each side of the chosen pair.
 
     Both sides have the same bandwidth h, which the search stage determines. On each side, the
-    kernel density estimate estimates a smoothed density, which is the density of the sum of the
-    output and h times independent noise. Adding noise is post-processing. Therefore, the privacy
-    loss between the two smoothed densities does not exceed epsilon. If the two sides had different
-    bandwidths, the privacy loss between the smoothed densities could exceed epsilon.
+    kernel density estimate has a smoothed density as its mean. The smoothed density is the density
+    of the output plus h times independent noise. Adding noise is post-processing. Therefore, the
+    privacy loss between the two smoothed densities does not exceed epsilon. If the two sides had
+    different bandwidths, the privacy loss between the smoothed densities could exceed epsilon.
 
     Args:
         source: Streams of outputs.

@@ -103,9 +103,10 @@ def finding_of(
         region: Region of outputs.
         pairs: Searched pairs.
         terms: Notion, claim and confidence of the audit.
-        options: Dictionary of the source's options that affect the result.
+        options: Dictionary of those options of the source that affect the result.
         notes: Sentences that are added to the finding as notes.
-        relabel: Function that converts an outcome or a point to the output that the caller knows.
+        relabel: Function that converts an outcome or a point to the output that is shown to the
+            caller.
         region_text: Description of the region, or None for the default description.
 
     Raises:

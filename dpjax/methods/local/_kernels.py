@@ -26,7 +26,7 @@ class LocalStatistics(NamedTuple):
     """Statistics from which bounds are computed. All arrays have a leading axis of runs.
 
     Attributes:
-        pair_scores: Float [runs, pairs], maximum of the search's objective for each pair. The
+        pair_scores: Float [runs, pairs], largest value of the search objective for each pair. The
             objective is the privacy loss, or the privacy loss minus a penalty.
         pair: int32 [runs], index of the chosen pair.
         found: Result of the search stage for the chosen pair.

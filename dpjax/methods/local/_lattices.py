@@ -19,10 +19,10 @@ from dpjax.methods.local._options import LocalOptions
 Statistics = TypeVar("Statistics")
 
 _TOO_COARSE = 1e-9
-"""Smallest accepted number of nodes per bandwidth on a run's first lattice.
+"""Smallest accepted number of nodes per bandwidth on the first lattice of a run.
 
-The unit is the number of nodes per bandwidth that the kernel requires. A run with fewer nodes is
-rejected without refinement.
+The constant is a fraction of the number of nodes per bandwidth that the kernel requires. A run with
+fewer nodes is rejected without refinement.
 """
 
 
@@ -32,17 +32,17 @@ def refined(
     nodes_of: Callable[[Statistics], NDArray[np.floating]],
     refuse: Callable[[Statistics, LocalOptions, int], None],
 ) -> tuple[Statistics, list[LocalOptions]]:
-    """Compute statistics of a batch of runs; refine the lattice of each run as necessary.
+    """Compute statistics of a batch of runs, and refine the lattice of each run as necessary.
 
     The lattice of a run does not depend on the other runs in the batch.
 
     Args:
         run: Function that maps options to the statistics of all runs, as arrays on the device.
         options: Options with the number of nodes of the first lattice.
-        nodes_of: Function that computes, from the statistics, how many lattice nodes lie within one
-            bandwidth in each run, float [runs].
-        refuse: Function that raises the error for a run that has no suitable lattice.
-            The function's arguments are the statistics, the options and the index of the run.
+        nodes_of: Function that maps the statistics to a float array [runs]. An entry of the array
+            is the number of lattice nodes that lie within one bandwidth.
+        refuse: Function that raises an error for a run that has no suitable lattice. The arguments
+            of `refuse` are the statistics, the options and the index of the run.
 
     Returns:
         The statistics as NumPy arrays, and a list with the options of each run.

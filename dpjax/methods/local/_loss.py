@@ -11,13 +11,13 @@ from jax import Array
 
 @jax.jit
 def privacy_loss(density: Array, neighbor_density: Array, floor: Array | float = 0.0) -> Array:
-    """Return |ln f_x - ln f_x'|, where densities below the floor are raised to the floor.
+    """Return |ln f_x - ln f_x'|, computed after densities below the floor are raised to the floor.
 
     If both densities are 0 and the floor is 0, the loss is 0.
 
-    The derivative of the loss with respect to a density f is +1 / f or -1 / f above the floor. The
-    derivative is 0 if the density is below the floor or if the loss is 0. At f = 0, the derivative
-    is -infinity if the other density is positive.
+    If a density f is above the floor, the derivative of the loss with respect to f is +1 / f or -1
+    / f. The derivative is 0 if the density is below the floor or if the loss is 0. At f = 0, the
+    derivative is -infinity if the other density is positive.
 
     Args:
         density: f_x >= 0, an array of any shape.
@@ -62,7 +62,7 @@ def largest_loss(
 
 
 def _first_maximum(score: Array) -> Array:
-    """Return `jnp.argmax(score)`, even if scores are NaN, by operations that are fast on CPUs."""
+    """Return `jnp.argmax(score)`, also for NaN scores, by operations that are fast on CPUs."""
     best = (score == jnp.max(score)) | jnp.isnan(score)
     places = jnp.arange(score.shape[0], dtype=jnp.int32)
     return jnp.min(jnp.where(best, places, score.shape[0] - 1))

@@ -32,7 +32,7 @@ from dpjax.sources import ONE_RUN, Arrays, Source, Tally
 _DIRECT = term("density='direct'", "--density 'direct'")
 
 _CONSTANT = 1e-30
-"""Largest spread at which outputs are treated as constant."""
+"""Outputs are treated as constant if their spread is at most this number."""
 
 
 @jax.tree_util.register_dataclass
@@ -40,8 +40,8 @@ _CONSTANT = 1e-30
 class Local(LocalOptions):
     """Asymptotic lower bound from densities at one output (DPL and MPL).
 
-    The method supports JAX mechanisms and recorded arrays. In compiled programs, the options that
-    are sizes or names are static; the floor and the bandwidth may be traced.
+    The method supports JAX mechanisms and recorded arrays. In compiled programs, options that are
+    sizes or names are static arguments, while the floor and the bandwidth may be traced.
 
     Attributes:
         num_samples: n, the number of draws per side of each pair in the search stage. For recorded
@@ -52,22 +52,23 @@ class Local(LocalOptions):
             region for a built-in mechanism, the whole space for a finite space, and the range of
             the first outputs for all other outputs.
         bandwidth: Name of a bandwidth rule, or a number. The confirmation stage applies the rule to
-            the mean spread of both sides. The paper uses Silverman's rule. Scott's rule leads to a
-            larger bandwidth, a smaller error and a tighter bound.
+            the mean of the spreads of both sides. The paper uses Silverman's rule. Scott's rule
+            leads to a larger bandwidth, a smaller error and a tighter bound.
         floor: tau, the floor to which smaller densities are raised. If `floor` is None, let q =
-            min(20 / n, 0.01). The default floor is q for frequencies, and q / s^d for densities of
-            d-dimensional outputs with spread s.
+            min(20 / n, 0.01). The default floor for frequencies is q. The default floor for
+            densities of d-dimensional outputs with spread s is q / s^d.
         kernel: Name of the kernel.
         density: Method of density estimation: "binned" (only for d = 1), "direct", or "auto", which
             is "binned" if d = 1 and "direct" otherwise.
         num_nodes: Number of lattice nodes for the binned method. An audit uses more nodes if the
             bandwidth requires a finer lattice.
-        objective: Objective that the search maximizes. "lower-bound" is the privacy loss minus a
-            multiple of both stages' standard errors, and "loss" is the privacy loss alone, as in
-            the paper. The bound is valid with both objectives, but tighter with "lower-bound".
-        undersmoothing: gamma, a term in the exponent of the confirmation stage's bandwidth. The
-            bandwidth is proportional to N^-(1/(d+4) + gamma). If `undersmoothing` is None, gamma is
-            the larger of 0.02 and the smallest value that condition (C4) allows.
+        objective: Objective that the search maximizes. The objective "lower-bound" is the privacy
+            loss minus a multiple of the standard errors of both stages. The objective "loss" is the
+            privacy loss alone, as in the paper. The bound is valid with both objectives, but it is
+            tighter with "lower-bound".
+        undersmoothing: gamma, a term in the exponent of the bandwidth in the confirmation stage.
+            The bandwidth is proportional to N^-(1/(d+4) + gamma). If `undersmoothing` is None,
+            gamma is the larger of 0.02 and the smallest value that condition (C4) allows.
 
     Raises:
         ValueError, TypeError: If an option is out of range, or if num_confirm <= num_samples.
@@ -156,7 +157,7 @@ class Local(LocalOptions):
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class LocalSearch(Local):
-    """Estimate of the privacy loss without a bound, from only the search stage of `Local` (DPL).
+    """Estimate of the privacy loss, without a bound, by the search stage of `Local` alone (DPL).
 
     The options are the same as for `Local`. There is no confirmation stage. The option
     `num_confirm` is used only if the objective is "lower-bound": in this case, the search subtracts
@@ -196,7 +197,7 @@ def _at(statistics: LocalStatistics, run: int) -> LocalStatistics:
 def _refuse_lattice(
     arrays: Arrays, found: LocalStatistics | PairSearch, options: LocalOptions, run: int
 ) -> None:
-    """Raise the error for a run that has no suitable lattice."""
+    """Raise an error for a run that has no suitable lattice."""
     search = found.found if isinstance(found, LocalStatistics) else found
     spread = np.asarray(search.spread, float)[run]
     if not (spread > _CONSTANT).all():

@@ -1,9 +1,9 @@
 """Penalty for noise in the search for the largest privacy loss.
 
 Estimates of the privacy loss tend to be largest at outputs with small densities. At such outputs,
-however, the estimates are noisy, and the bounds are small. The objective "lower-bound" therefore
-subtracts a multiple of both stages' standard errors from the privacy loss. The bound is valid for
-every objective because the bound depends only on the fresh draws of the confirmation stage.
+however, the estimates are noisy, and the bounds are small. Therefore, the objective "lower-bound"
+subtracts a multiple of the standard errors of both stages from the privacy loss. The bound is valid
+for every objective because the bound depends only on the fresh draws of the confirmation stage.
 """
 
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from dpjax.densities import bandwidth_at, find_kernel
 from dpjax.methods.local._options import LocalOptions
 
 _OUTCOME_WEIGHT, _KERNEL_WEIGHT = 0.5, 2.5
-"""Number of standard errors of each stage that the objective "lower-bound" subtracts.
+"""Numbers by which standard errors are multiplied in the objective "lower-bound".
 
 _OUTCOME_WEIGHT is for outcomes of a finite space, and _KERNEL_WEIGHT is for kernel density
 estimates. Both numbers were tuned on the experiments of Askin, Kutta, Dette (2022).
@@ -25,7 +25,7 @@ estimates. Both numbers were tuned on the experiments of Askin, Kutta, Dette (20
 def outcome_penalty(
     densities: Array, floor: Array | float, settings: LocalOptions
 ) -> Array | float:
-    """Return each outcome's penalty, which is a multiple of both stages' standard errors.
+    """Return each outcome's penalty, a multiple of the sum of the standard errors of both stages.
 
     In a stage with n draws, the privacy loss of an outcome with frequencies p and p' has the
     standard error sqrt((1 / p + 1 / p' - 2) / n).
@@ -42,7 +42,7 @@ def outcome_penalty(
 def kernel_penalty(
     densities: Array, floor: Array | float, spread: Array, settings: LocalOptions, dimension: int
 ) -> Array | float:
-    """Return each point's penalty, which is a multiple of both stages' standard errors.
+    """Return each point's penalty, a multiple of the sum of the standard errors of both stages.
 
     In a stage with n draws and bandwidth h, the privacy loss at a point with densities f and f' has
     the standard error sqrt(R (1 / f + 1 / f') / (n h^d)), where R is the kernel's roughness.
@@ -85,7 +85,7 @@ def confirm_bandwidth(spread: Array, settings: LocalOptions, dimension: int) -> 
 def _standard_errors(
     densities: Array, floor: Array | float, settings: LocalOptions, excess: float, draws: Sequence
 ) -> Array | float:
-    """Return the sum of both stages' standard errors, or 0 for the objective "loss"."""
+    """Return the sum of the standard errors of both stages, or 0 for the objective "loss"."""
     if settings.objective == "loss":
         return 0.0
     truncated = jnp.maximum(densities, floor)

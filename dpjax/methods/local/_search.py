@@ -1,4 +1,4 @@
-"""Search stage (DPL): estimates of a pair's two densities and of the largest privacy loss.
+"""Search stage (DPL), which estimates a pair's two densities and the largest privacy loss.
 
 References:
     Askin, Kutta, Dette (2022), Algorithm 3.
@@ -35,10 +35,10 @@ _FLOOR_COUNT, _LARGEST_FLOOR = 20, 0.01
 """Default floor of frequencies from n draws: the smaller of _FLOOR_COUNT / n and _LARGEST_FLOOR."""
 
 _PILOT = 2048
-"""Number of draws from which bandwidths are computed, with an error of about 2%."""
+"""Number of draws from which bandwidths are computed. The error of a bandwidth is about 2%."""
 
 _ZOOM_POINTS = {1: 33, 2: 9, 3: 5}
-"""Number of points per axis in the fine grid around the best point, by dimension."""
+"""Number of points per axis in the fine grid around the best point, for each dimension."""
 
 
 class Curves(NamedTuple):
@@ -208,8 +208,8 @@ def _floor_share(num_samples: int) -> float:
 def _rounded(values: Array) -> Array:
     """Round values to 12 significant bits.
 
-    The last bits of a mean depend on the order of summation, which XLA chooses. Rounded values are
-    the same for every order.
+    The last bits of a mean depend on the order of summation, and XLA chooses this order. Rounded
+    values are the same for every order.
     """
     # Use a single operation because XLA repeats it for every sample and node that uses the
     # bandwidth.

@@ -18,7 +18,7 @@ from dpjax.notions.evidence._evidence import Evidence, register
 
 
 class _OfSets(Evidence):
-    """Base class of counts in sets that were chosen for the largest expected bound."""
+    """Base class of counts in sets that were chosen because their expected bounds are largest."""
 
     estimated: ClassVar[str] = "Estimate at the witness"
     scored: ClassVar[str] = "Expected bound"
@@ -31,8 +31,9 @@ class EventCounts(_OfSets):
 
     Attributes:
         event: Events of all runs, stacked along leading axes [...].
-        counts: int64 [..., 2], number of draws in the event, from the database and its neighbor.
-        trials: Number of confirmation draws from the database and from its neighbor.
+        counts: int64 [..., 2], numbers of draws in the event, from the database and from its
+            neighbor.
+        trials: Numbers of confirmation draws, first from the database, then from its neighbor.
     """
 
     event: Event
@@ -41,7 +42,7 @@ class EventCounts(_OfSets):
     kind: ClassVar[str] = "event"
 
     def sided(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return counts on the side where the event should be more likely, and on the other."""
+        """Return both sides' counts, first for the side where the event should be more likely."""
         side = np.asarray(self.event.larger)[..., None]
         larger = np.take_along_axis(self.counts, side, axis=-1)[..., 0]
         smaller = np.take_along_axis(self.counts, 1 - side, axis=-1)[..., 0]
@@ -112,8 +113,9 @@ class ChainCounts(_OfSets):
     The counts in a chain imply bounds on the levels of all notions.
 
     Attributes:
-        counts: int64 [2, sets], number of draws in each set, from the database and its neighbor.
-        trials: Number of confirmation draws from the database and from its neighbor.
+        counts: int64 [2, sets], numbers of draws in each set, from the database and from its
+            neighbor.
+        trials: Numbers of confirmation draws, first from the database, then from its neighbor.
         usable: Pair (end, start). Sets with an index below `end`, and complements of sets with an
             index of at least `start`, may be used as events.
     """
@@ -168,7 +170,7 @@ class ChainCounts(_OfSets):
 @register
 @dataclass(frozen=True, eq=False)
 class EventAndChain(_OfSets):
-    """Counts in an event and in a chain; each of the two uses half of the error probability.
+    """Counts in an event and in a chain, each with half of the error probability.
 
     Attributes:
         event: Counts in the event, from which the level of the audit's notion is bounded.
@@ -181,7 +183,7 @@ class EventAndChain(_OfSets):
 
     @staticmethod
     def half(confidence: float) -> float:
-        """Return the confidence of each of two statements such that both hold with `confidence`."""
+        """Return the confidence of each of two statements that jointly have `confidence`."""
         return (1 + confidence) / 2
 
     def answer(

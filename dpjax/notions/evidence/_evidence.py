@@ -1,6 +1,6 @@
 """The base class of evidence, such as counts of confirmation draws in an event.
 
-Each evidence class computes levels from its counts, and converts its counts to rows of text and to
+Each class of evidence computes levels from counts, and converts the counts to rows of text and to
 JSON values.
 """
 
@@ -43,10 +43,10 @@ class History(NamedTuple):
     """The history of a sequential audit.
 
     Attributes:
-        path: One tuple per block of draws, with three numbers: the number of draws per side so far,
+        path: One tuple of three numbers per block of draws: the number of draws per side so far,
             summed over all pairs; the bound; and the log wealth at the claim.
         claim: Claimed level, or None.
-        refuted_from: Smallest log wealth at which the claim is refuted.
+        refuted_from: Smallest log wealth that refutes the claim.
     """
 
     path: list[tuple[int, float, float]]
@@ -57,7 +57,7 @@ class History(NamedTuple):
 class Evidence:
     """The base class of all kinds of evidence from confirmation draws.
 
-    Each kind of evidence is a frozen dataclass that defines `answer` and is registered by
+    Each kind of evidence is a frozen dataclass that defines `answer` and is registered with
     `register`. The fields are plain values or arrays, so that `from_plain` can restore them.
 
     Attributes:
@@ -66,8 +66,8 @@ class Evidence:
         scored: Name of the pairs' scores on an HTML page.
         chosen: Sentence that explains how the displayed event was chosen.
         more: Advice on how to obtain a larger or more precise bound.
-        planned: Whether the number of outputs was fixed before any output was seen. If `planned` is
-            False, binomial bounds do not hold for the counts of the displayed event.
+        planned: Whether the number of outputs was fixed in advance. If `planned` is False, binomial
+            bounds do not hold for the counts of the displayed event.
     """
 
     kind: ClassVar[str]
@@ -80,7 +80,7 @@ class Evidence:
     def answer(
         self, notion: Notion, confidence: float, distance: int, named: Notion | None
     ) -> Statement:
-        """Return the statement about a notion's level without a claim.
+        """Return the statement about a notion's level, without comparing the level with a claim.
 
         See `state` for the arguments.
         """
@@ -173,7 +173,7 @@ class Evidence:
         return None if error is None else min(error * num_claims, 1.0)
 
     def quantile(self, error: float, draws: int) -> float:
-        """Return the approximate excess over a claim, in standard errors, that refutes the claim.
+        """Return the approximate excess, in standard errors, at which a claim is refuted.
 
         The excess is the estimate minus the claim.
 
@@ -195,16 +195,17 @@ class Evidence:
         Args:
             event: An event that was chosen without using the confirmation set, or the complement of
                 such an event.
-            inside: int64 [2], number of draws in the event, from the database and its neighbor.
+            inside: int64 [2], numbers of draws in the event, from the database and from its
+                neighbor.
         """
         return self
 
     def rows(self, found: Statement, sure: str) -> Rows:
-        """Return the rows of a printed result for the bound, the estimate and their basis.
+        """Return the rows with the bound, the estimate and the basis for a printed result.
 
         Args:
             found: Statement made from this evidence.
-            sure: Description, in words, of the confidence of the bound.
+            sure: Text that describes the confidence of the bound.
         """
         estimate = "infinite" if found.estimate is None else f"{found.estimate:.4f}"
         if found.standard_error is not None:
@@ -213,7 +214,7 @@ class Evidence:
         return [("lower bound", bound), ("estimate", estimate)]
 
     def table(self, found: Statement, sure: str) -> Rows:
-        """Return rows of an HTML page with values in the unit of the level.
+        """Return rows of an HTML page. The values are in the unit of the level.
 
         See `rows` for the arguments.
         """

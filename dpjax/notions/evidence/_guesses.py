@@ -30,7 +30,7 @@ from dpjax.notions._statement import Crossing, Statement
 from dpjax.notions.evidence._evidence import Evidence, Part, Rows, register
 
 _HALVINGS, _LEAST = 40, math.log(1e-14)
-"""Number of bisection steps, and the smallest result, in the search for a log p-value."""
+"""Number of bisection steps, and smallest possible result, in the search for a log p-value."""
 
 _Points = tuple[tuple[float, float], ...]
 
@@ -38,7 +38,7 @@ _Points = tuple[tuple[float, float], ...]
 @register
 @dataclass(frozen=True)
 class GuessCounts(Evidence):
-    """Numbers of canaries, of guesses and of correct guesses in one run.
+    """The numbers of canaries, guesses and correct guesses in one run.
 
     Each canary has a coin that decides whether the canary is included. If the number of guesses was
     fixed in advance, bounds on multiple notions hold jointly because all bounds increase with the
@@ -46,14 +46,14 @@ class GuessCounts(Evidence):
     on multiple notions do not hold jointly.
 
     Attributes:
-        canaries: Number n of canaries whose coins were hidden until the guesses were fixed.
+        canaries: n, the number of canaries whose coins were hidden until the guesses were fixed.
         guessed_in: Number of guesses "included", made for the highest scores.
         guessed_out: Number of guesses "left out", made for the lowest scores.
         right: Number of correct guesses.
-        revealed: Number of other canaries, whose coins were revealed in order to choose the numbers
-            of guesses.
-        share: Fraction of the error probability that is used for this set of guesses. The rest is
-            used for another set of guesses.
+        revealed: Number of canaries whose coins were revealed in order to choose the numbers of
+            guesses.
+        share: Fraction of the error probability that is used for this set of guesses. The rest of
+            the error probability is used for another set of guesses.
     """
 
     canaries: int
@@ -85,7 +85,7 @@ class GuessCounts(Evidence):
     ) -> tuple[float, Crossing | None]:
         """See `Evidence`.
 
-        A claimed curve can be refuted by one of its points or by the curve as a whole.
+        A claimed curve is refuted if one of its points or the whole curve is refuted.
         """
         if not isinstance(claim, tuple):
             return super().compare(notion, confidence, claim, distance)
@@ -185,11 +185,11 @@ def level_of(guessed: Guessed, notion: Notion, error: float, chosen: bool = Fals
 
 
 def _at_one_point(guessed: Guessed, claim: _Points, error: float) -> tuple[float, Crossing | None]:
-    """Compare the bound on delta with a claimed profile at one of the profile's points.
+    """Compare the bound on delta with a claimed profile, at one point of the profile.
 
     The bound and the profile are compared at the first point whose delta is at most the result of
-    `delta_of_curves`. If there is no such point, they are compared at the first of the points with
-    the smallest delta.
+    `delta_of_curves`. If there is no such point, the bound and the profile are compared at the
+    first point with the smallest delta.
     """
     most = max(delta_of_curves(guessed.canaries, error), min(delta for _, delta in claim))
     epsilon, claimed = min(point for point in claim if point[1] <= most)
@@ -199,7 +199,7 @@ def _at_one_point(guessed: Guessed, claim: _Points, error: float) -> tuple[float
 
 @lru_cache(maxsize=64)
 def _of_points(guessed: Guessed, claim: _Points) -> tuple[int, float]:
-    """Return the index and the value of the smallest p-value over the points of a claimed profile.
+    """Return the index of the profile's point with the smallest p-value, and this p-value.
 
     The smallest p-value needs no correction for the number of points because, if the claim is true,
     the p-value at each point is an upper bound on the probability that the number of correct

@@ -1,4 +1,4 @@
-"""Evidence from histograms, which implies an interval for the level under an assumption."""
+"""Evidence from histograms. Under an assumption, the evidence implies an interval for the level."""
 
 from dataclasses import dataclass
 from typing import ClassVar, Self
@@ -13,7 +13,7 @@ from dpjax.notions.evidence._evidence import Evidence, Part, Rows, register
 from dpjax.notions.evidence._local import no_events
 
 _REFUTED = 0.05
-"""Largest p-value at which an assumption is reported as contradicted."""
+"""If the p-value is at most this number, the counts are reported to contradict the assumption."""
 
 
 @register
@@ -24,8 +24,8 @@ class HistogramLevel(Evidence):
     Attributes:
         estimate: Estimated level, or None if no pair has sufficient counts for an estimate.
         assumed: Assumption in words.
-        p_value: P-value of the test of the assumption (Theorem 3), computed from the run's counts;
-            or None if the assumption cannot be tested.
+        p_value: P-value of the test of the assumption (Theorem 3) with the run's counts, or None if
+            the assumption cannot be tested.
         status: Name of the run's `Status`.
         plan: Fields of the plan, as `Plan.to_dict` returns them.
         num_pairs: Number of compared pairs of inputs.
@@ -67,7 +67,7 @@ class HistogramLevel(Evidence):
         return self.interval()
 
     def interval(self) -> Statement:
-        """Return the statement whose interval is the estimate plus or minus the planned precision.
+        """Return the statement. Its interval is the estimate plus or minus the planned precision.
 
         If there is no estimate, the lower bound is 0.
         """

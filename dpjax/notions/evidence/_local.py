@@ -29,14 +29,14 @@ class LocalSums(Evidence):
     outputs around the witness.
 
     Attributes:
-        search_densities: float64 [..., 2], density at the witness under each of the two databases,
+        search_densities: float64 [..., 2], densities at the witness under the two databases,
             estimated from the search set. Densities below the floor are not raised to the floor.
         floor: float64 [...], the floor tau. Densities below the floor are raised to the floor
             before an estimate is computed.
-        events: int64 [..., 2], number of confirmation draws from each database in the witness's
-            event.
+        events: int64 [..., 2], number of confirmation draws in the witness's event, for each of the
+            two databases.
         kernel: Kernel sums for real outputs, or None for outputs that are categories.
-        num_confirm: Number N of confirmation draws per side.
+        num_confirm: N, the number of confirmation draws per side.
     """
 
     search_densities: NDArray[np.float64]

@@ -1,4 +1,4 @@
-"""Evidence from a sequential audit: the wealth of bets, and one planned exact bound."""
+"""Evidence from a sequential audit: the wealth of its bets, and one planned exact bound."""
 
 import math
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from dpjax.notions._statement import Statement
 from dpjax.notions.evidence._evidence import Evidence, History, Part, register
 
 _PSEUDO_DRAWS = 64.0
-"""Number of pseudo-draws in the mixture boundary of `BetWealth.quantile`."""
+"""Number of pseudo-draws that determines the mixture boundary in `BetWealth.quantile`."""
 
 _NEARLY = 1e-9
 """Largest relative difference at which two error probabilities are treated as equal."""
@@ -36,17 +36,17 @@ class BetWealth(Evidence):
             number of draws from its neighbor in this event, and the number of draws per side.
         larger: Side on which the displayed event is more probable: 0 for the database, 1 for the
             neighbor.
-        path: One tuple per block of draws, with three numbers: the number of draws per side so far,
+        path: One tuple of three numbers per block of draws: the number of draws per side so far,
             summed over all pairs; the bound; and the log wealth at the claim.
-        laid: Digest of the draws from which the cells were constructed. A later audit that
-            continues this audit checks the digest.
+        laid: Digest of the draws from which the cells were constructed. If a later audit continues
+            this audit, the later audit checks the digest.
         laid_by: int64 [pairs], number of draws per side from which each pair's cells were
             constructed.
         before: State before the last block if the limit on the number of draws cut this block
-            short, or None if the block is complete. A later audit that continues this audit draws
-            the whole block again.
-        held: First outputs of each side. The outputs are stored only if drawing them again would
-            take too long. Otherwise None.
+            short, or None if the block is complete. If a later audit continues this audit, the
+            later audit draws the whole block again.
+        held: The first outputs on each side. The outputs are stored only if drawing them again
+            would take too long. Otherwise None.
     """
 
     wealth: Wealth
