@@ -1,9 +1,9 @@
 """Assignment of drawn outputs to cells on a device, with the same result as on the host.
 
 Drawn outputs are numeric arrays. Each output has a code, which says whether the output is a finite
-number, NaN, or an infinity. For each code, a table contains the first cell for outputs with this
-code. If outputs may be labels with or without a number, the code also determines the label and
-whether there is a number.
+number, NaN, or an infinity. Outputs with the same code may lie in several consecutive cells; a
+table contains the lowest-numbered of these cells for each code. If outputs may be labels with or
+without a number, the code also determines the label and whether there is a number.
 """
 
 from collections.abc import Sequence

@@ -254,7 +254,7 @@ class _Logistic:
                 break
 
     def without(self, left_out: np.ndarray) -> np.ndarray:
-        """Return the weights of fits, each without some of the outputs, [fits, features + 1].
+        """Fit without some of the outputs, and return each fit's weights, [fits, features + 1].
 
         The Newton steps use the Hessian of the fit to all outputs.
 

@@ -122,8 +122,9 @@ def assert_not_private(
 ) -> AuditResult:
     """Fail unless outputs show that a mechanism violates its claim.
 
-    A mechanism that satisfies its claim passes with probability at most 1 - confidence. A mechanism
-    that violates its claim may fail the assertion if the audit has too few draws.
+    If a mechanism satisfies its claim, the assertion passes with probability at most
+    1 - confidence. If a mechanism violates its claim, the assertion may still fail because the
+    audit has too few draws.
 
     Args:
         subject: Anything that `dpjax.audit` accepts.

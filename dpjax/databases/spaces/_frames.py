@@ -36,9 +36,9 @@ def is_frame(value: object) -> bool:
 def frame_form(like: Frame) -> Form:
     """Return the form of data frames with the same columns, types and kind of index as an example.
 
-    A record is a row. If the index of the example is not 0, 1, ..., each row's label is part of the
-    record. If the labels of the example are distinct, the labels in every database are distinct,
-    because a row whose label is already in use gets a new label.
+    A record is a row. The row's index label is part of the record, unless the index of the example
+    counts 0, 1, 2 and so on. If the labels of the example are distinct, the labels in every
+    database are distinct, because a row whose label is already in use gets a new label.
     """
     pandas, dtypes, types = sys.modules["pandas"], list(like.dtypes), type(like)
     labelled = not like.index.equals(pandas.RangeIndex(len(like))) or like.index.nlevels > 1

@@ -60,7 +60,8 @@ class _Release:
 class _Synthesized:
     """Function that fits a copy of a synthesizer to a table and returns one synthetic row.
 
-    A single row has the same form for all databases, even if their categories differ.
+    A single synthetic row has the same columns for every database, even if the databases contain
+    different categories.
     """
 
     def __init__(self, synthesizer: Foreign, given: dict[str, object]):
