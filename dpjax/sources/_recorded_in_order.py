@@ -142,8 +142,8 @@ class OpenedInOrder:
             more = int(np.argmax([value.total for value in values]))
             self.notes.append(
                 f"{names[more]} has {abs(values[0].total - values[1].total):,} more outputs than "
-                f"{names[1 - more]}; these additional outputs are counted once both sides have "
-                "equally many outputs."
+                f"{names[1 - more]}; these outputs are not counted, unless the audit continues "
+                "with a longer recording of the other side."
             )
         for side in self._sides:
             # Test the order of many outputs now, since the audit may count only a few outputs.

@@ -80,7 +80,7 @@ def test_the_readme_names_all_that_can_be_made():
     names = {name for row in rows for name in re.findall(r"`([\w-]+)`", row)}
     # Modules without a command serve the others.
     measured = {path.stem for path in folder.glob("*.py") if "__main__" in path.read_text()}
-    assert names == {*PRESETS, *OTHERS, *measured, "loops", "speed"}
+    assert names == {*PRESETS, *OTHERS, *measured, "loops", "peers", "speed"}
     assert all((folder / link).is_file() for link in re.findall(r"\]\((.+?)\)", text))
 
 

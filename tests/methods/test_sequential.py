@@ -239,7 +239,7 @@ def test_a_block_that_would_outlast_the_time_is_cut_and_drawn_again(monkeypatch)
         (
             Laplace(1.0),
             {"method": Sequential(100)},
-            "num_draws must be above 160, because the first 16",
+            "num_draws must be above 160 because the first 16",
         ),
     ],
 )

@@ -74,7 +74,7 @@ def test_trials_of_two_sides_may_differ():
         assert 0.5 < found.bound(notion, SURE) < math.log(6)
         # The other way round nothing is larger.
         assert evidence(counts, 1 - larger, trials).bound(notion, SURE) == 0
-    with pytest.raises(ValueError, match="trials must be equal for multiple"):
+    with pytest.raises(ValueError, match="trials must be equal on both sides if"):
         evidence([sides[0]] * 2, 0, (40, 80)).bound(notion, SURE)
 
 
@@ -197,7 +197,7 @@ def terms(**options):
 def test_terms_share_the_error_among_claims():
     assert terms().own_confidence == 0.99 and not terms().notes()
     five = terms(num_claims=5)
-    assert five.own_confidence == pytest.approx(0.998) and "0.002. Together, 5" in five.notes()[0]
+    assert five.own_confidence == pytest.approx(0.998) and "0.002. Together, all 5" in five.notes()[0]
 
 
 def test_a_level_is_named():

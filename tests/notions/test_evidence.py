@@ -92,4 +92,4 @@ def test_the_number_of_guesses_is_fixed_unless_it_is_chosen():
 @pytest.mark.parametrize("share", [1.0, 0.4])
 def test_a_share_of_the_error_is_told_where_other_guesses_use_the_rest(share):
     (part,) = GuessCounts(1000, 50, 50, 95, share=share).parts()
-    assert ("may use 40% of the error" in part.text) == (share < 1)
+    assert ("40% of the error probability was used" in part.text) == (share < 1)

@@ -44,9 +44,9 @@ def test_a_caption_states_the_shares_of_the_shaded_event():
     sides = dpjax.Recorded(rng.normal(size=4000), rng.normal(size=4000) + 1)
     result = dpjax.audit(sides)
     shares = zip(result.witness.event_counts, result.evidence.trials, strict=True)
-    first, second = (f"{100 * count / number:.3g} %" for count, number in shares)
+    first, second = (f"{100 * count / number:.3g}%" for count, number in shares)
     said = f"contains {first} of the fresh outputs at the database and {second} at its neighbor."
-    assert said in outputs_caption(result)
+    assert said in outputs_caption(result, banded=True)
 
 
 @pytest.mark.parametrize("upper", [None, 3.0])
@@ -54,7 +54,7 @@ def test_a_caption_without_a_curve_states_both_ends(result, upper):
     found = replace(result, witness=None, statement=replace(result.statement, upper_bound=upper))
     middle = "" if upper is None else " and, under the assumption, at most 3"
     said = f"{result.level} is at least {result.lower_bound:.4g}{middle}, with confidence 0.999."
-    assert outputs_caption(found) == said
+    assert outputs_caption(found, banded=False) == said
 
 
 def test_the_dot_of_a_trade_off_curve_is_explained_where_there_is_one(result):

@@ -231,10 +231,10 @@ def test_refused_places(tmp_path):
 
 def test_refused_arrays(tmp_path):
     np.savez(tmp_path / "two.npz", x=np.arange(3), y=np.arange(3))
-    with pytest.raises(ValueError, match=r"two\.npz cannot be read: .*one array.*'x', 'y'"):
+    with pytest.raises(ValueError, match=r"two\.npz cannot be read: it holds the arrays \['x', 'y'\]: choose one"):
         read_samples(tmp_path / "two.npz")
     np.savez(tmp_path / "none.npz")
-    with pytest.raises(ValueError, match=r"none\.npz cannot be read: .*one array.*\[\]"):
+    with pytest.raises(ValueError, match=r"none\.npz cannot be read: it holds the arrays \[\]"):
         read_samples(tmp_path / "none.npz")
     np.save(tmp_path / "empty.npy", np.zeros((0, 2)))
     with pytest.raises(ValueError, match=r"empty\.npy holds no outputs"):
