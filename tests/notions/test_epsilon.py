@@ -197,7 +197,9 @@ def terms(**options):
 def test_terms_share_the_error_among_claims():
     assert terms().own_confidence == 0.99 and not terms().notes()
     five = terms(num_claims=5)
-    assert five.own_confidence == pytest.approx(0.998) and "0.002. Together, all 5" in five.notes()[0]
+    assert (
+        five.own_confidence == pytest.approx(0.998) and "0.002. Together, all 5" in five.notes()[0]
+    )
 
 
 def test_a_level_is_named():

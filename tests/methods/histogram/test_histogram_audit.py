@@ -52,7 +52,9 @@ def test_confidence_is_of_the_plan():
         TruncatedLaplace(2.0), lipschitz=LAW.lipschitz, precision=0.5, num_samples=10_000
     )
     assert 0.8 < both.evidence.counted.plan["confidence"] < 1
-    with pytest.raises(ValueError, match=r"the precision 0\.5 only with confidence .*, which is below"):
+    with pytest.raises(
+        ValueError, match=r"the precision 0\.5 only with confidence .*, which is below"
+    ):
         audited(
             TruncatedLaplace(2.0), lipschitz=LAW.lipschitz, precision=0.5, num_samples=10_000,
             confidence=1 - 1e-9,

@@ -231,7 +231,9 @@ def test_refused_places(tmp_path):
 
 def test_refused_arrays(tmp_path):
     np.savez(tmp_path / "two.npz", x=np.arange(3), y=np.arange(3))
-    with pytest.raises(ValueError, match=r"two\.npz cannot be read: it holds the arrays \['x', 'y'\]: choose one"):
+    with pytest.raises(
+        ValueError, match=r"two\.npz cannot be read: it holds the arrays \['x', 'y'\]: choose one"
+    ):
         read_samples(tmp_path / "two.npz")
     np.savez(tmp_path / "none.npz")
     with pytest.raises(ValueError, match=r"none\.npz cannot be read: it holds the arrays \[\]"):
