@@ -93,7 +93,7 @@ def test_functions(run, tmp_path, monkeypatch):
         ((*LAPLACE, "--input-width", -1), "--input-width must be a number > 0"),
         ((*LAPLACE, "--bound", "both"), "--bound 'both' is not known"),
         ((*LAPLACE, "--claim", -1), "--claim must be a number >= 0"),
-        ((*LAPLACE, "--least-probability", 0.1), "--least-probability applies only to"),
+        ((*LAPLACE, "--least-probability", 0.1), "--least-probability is for finitely many"),
         ((*LAPLACE, "--report", "x.pdf"), "report file must end in"),
         (RESPONSE, "--least-probability must be given"),
         (

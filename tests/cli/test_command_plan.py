@@ -74,7 +74,7 @@ def test_text_is_for_people(run):
             "--least-probability must be",
         ),
         ([*WORKED, "--num-outputs", "4"], "combined with --lipschitz"),
-        ([*WORKED, "--least-probability", "0.1"], "also pass --num-outputs"),
+        ([*WORKED, "--least-probability", "0.1"], "also pass their number as --num-outputs"),
         ([*WORKED, "--order", "1"], "--order must be"),
         ([*WORKED, "--input-lipschitz", "1"], "--input-lipschitz and --input-width must be given"),
         ([*WORKED, "--num-inputs", "1"], "--num-inputs must be an integer >= 2"),

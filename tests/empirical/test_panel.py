@@ -129,5 +129,5 @@ def test_what_is_no_data_is_named():
 def test_a_half_missing_record_is_refused():
     dense = np.ones((2, 3, 2))
     dense[1, 2, 0] = np.nan
-    with pytest.raises(ValueError, match="database 1, individual 2"):
+    with pytest.raises(ValueError, match="individual 2 in database 1"):
         as_panel(dense)
