@@ -7,6 +7,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from every_pair import every_pair
 
 import dpjax
 from dpjax import Domain, neighbors
@@ -71,18 +72,6 @@ def labelled(frame):
 def multiset_distance(one, other):
     counts = [Counter(rows_of(side)) for side in (one, other)]
     return sum(((counts[0] - counts[1]) + (counts[1] - counts[0])).values())
-
-
-def every_pair(space):
-    """Return the first proposal, and variations of variations."""
-    found = space.proposed()
-    for number, pair in enumerate(found[:40]):
-        varied = space.varied(pair, (1, number))
-        if varied is not None:
-            found.append(varied)
-            again = space.varied(varied, (2, number))
-            found += [] if again is None else [again]
-    return found
 
 
 def values_of(pairs, column):

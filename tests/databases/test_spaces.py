@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from every_pair import every_pair
 
 import dpjax
 from dpjax import Domain, neighbors
@@ -57,18 +58,6 @@ EXAMPLES = [
     "text",
     b"\x01\x02",
 ]
-
-
-def every_pair(space):
-    """Return the first proposal, and variations of variations."""
-    found = space.proposed()
-    for number, pair in enumerate(found[:40]):
-        varied = space.varied(pair, (1, number))
-        if varied is not None:
-            found.append(varied)
-            again = space.varied(varied, (2, number))
-            found += [] if again is None else [again]
-    return found
 
 
 @pytest.mark.parametrize("like", EXAMPLES, ids=lambda like: type(like).__name__)

@@ -1,6 +1,6 @@
 """Pairs of neighboring databases that are drawn from a Hypothesis strategy."""
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -71,9 +71,6 @@ class DrawnPairs(Space):
     def smallest(self, pairs: Sequence[Proposed]) -> list[Proposed]:
         """Return [], because pairs from a strategy are not compared by size."""
         return []
-
-    def __iter__(self) -> Iterator[tuple[object, object]]:
-        return iter([(pair.database, pair.neighbor) for pair in self.proposed()])
 
     @cached_property
     def _more(self) -> list[Proposed]:

@@ -1,6 +1,6 @@
 """Spaces of neighboring databases, which propose pairs for an audit and vary the best pairs."""
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import zip_longest
@@ -113,9 +113,6 @@ class Neighbors(Space):
     def allows(self, database: object, neighbor: object) -> bool:
         """Return whether two databases are neighbors and lie in the domain."""
         return self._maker_of(database).allows(database, neighbor)
-
-    def __iter__(self) -> Iterator[tuple[object, object]]:
-        return iter([(pair.database, pair.neighbor) for pair in self.proposed()])
 
     def smallest(self, pairs: Sequence[Proposed]) -> list[Proposed]:
         """See `Space`."""

@@ -1,6 +1,6 @@
 """Interfaces of spaces of pairs, and of the makers that create the pairs in a space."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -113,3 +113,6 @@ class Space:
     def smallest(self, pairs: Sequence[Proposed]) -> list[Proposed]:
         """Return a few pairs with the fewest records; return [] if databases have no records."""
         raise NotImplementedError
+
+    def __iter__(self) -> Iterator[tuple[object, object]]:
+        return iter([(pair.database, pair.neighbor) for pair in self.proposed()])
