@@ -77,14 +77,16 @@ def audit(
         claim: Claimed level, in the notion's unit. If the notion is a curve, or epsilon at a given
             delta, the claim may be a curve. A curve is given by pairs of numbers, a function, a
             dp_accounting privacy loss distribution, or an OpenDP privacy curve. If neither a claim
-            nor a notion is passed, the audit uses the claim that a library object states.
+            nor a notion is passed and the subject is a library object, the audit uses the claim
+            that the object states.
         confidence: Confidence level at which the bounds from `num_claims` audits hold jointly. If
             `confidence` is 0.999 and `num_claims` is 1, a correct claim is refuted with probability
             at most 0.001 over the choice of `key`.
         num_claims: Number of audits whose bounds hold jointly at confidence level `confidence`. The
             bound from each audit fails with probability at most (1 - confidence) / num_claims.
         distance: Number k of records in which the databases of each pair differ. The notion's group
-            privacy property is used to convert the bounds to databases that differ in one record.
+            privacy property is used to convert the bounds into bounds for databases that differ in
+            one record.
         key: Integer seed or typed key that determines all of the audit's random choices.
         execution: Options that change the speed and memory of the audit, but never its result.
 
@@ -169,9 +171,9 @@ def rerun(
         allow_command: Whether the program that the recipe names may be run.
 
     Returns:
-        The new result. If the computers and package versions of both audits compute bitwise equal
-        numbers, the new result differs from the given result only in `seconds`, `device` and
-        `versions`.
+        The new result. If the same computations give bitwise equal numbers in both audits, for
+        example on one computer with unchanged package versions, the new result differs from the
+        given result only in `seconds`, `device` and `versions`.
 
     Raises:
         ValueError: If no subject is passed and the recipe names no subject; if the recipe names a
@@ -196,7 +198,7 @@ def resume(
     allow_import: Collection[str] = (),
     allow_command: bool = False,
 ) -> AuditResult:
-    """Continue a sequential audit so that the bounds from both parts hold jointly.
+    """Continue a sequential audit so that the bounds from old and new draws hold jointly.
 
     If there is a claim, an audit that was interrupted and resumed has the same blocks of draws and
     the same bounds as an uninterrupted audit. If there is no claim, a sequential audit plans one
@@ -307,9 +309,9 @@ def _pairs_of(recipe: JsonObject, source: Source) -> object:
         return None
     if pairs is None:
         raise ValueError(
-            "the audit cannot be repeated because its recipe does not contain the pairs: they "
-            "were too many, or could not be written as JSON. Call dpjax.audit with the same "
-            "pairs."
+            "the audit cannot be repeated because its recipe does not contain the pairs: "
+            "there were too many, or they could not be written as JSON. Call dpjax.audit with the "
+            "same pairs."
         )
     databases, neighbors = pairs["database"], pairs["neighbor"]
     labels = tuple(pairs["labels"])

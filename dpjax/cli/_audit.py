@@ -79,6 +79,6 @@ def _announced(source: str, subject: Value, total: int, seconds: str) -> str:
         # The audit stops at the time limit, so the time for all outputs would be misleading.
         return (
             f"{subject.name} is called until it has drawn {total:,} outputs or the time limit "
-            f"(--time-limit {subject.time_limit:g}, in seconds) is over."
+            f"(--time-limit {subject.time_limit:g}, in seconds) has passed."
         )
     return f"{said}; with --time-limit 60, dpjax draws as many outputs as fit into one minute."

@@ -38,7 +38,7 @@ DECLARED_NOTIONS = {notion.name: notion for notion in registered("dpjax.notions"
 _NAMED = ("function", *DECLARED_SOURCES)
 SOURCES = {"mechanism": "NAME", **{name: option_of(name) for name in _NAMED}}
 _GIVEN = [source.name for source in DECLARED_SOURCES.values() if not source.takes_pairs]
-"""Names of sources for which the user passes no pairs of databases, such as recordings."""
+"""Names of sources, such as recordings, for which the user passes no pairs of databases."""
 
 _USUAL = [
     f"{source.usual_method} for {option_of(source.name)}"
@@ -193,7 +193,7 @@ _ROWS: Table = {
     "distance": option(
         int,
         "Number of records in which the databases of each pair differ; dpjax converts the bounds "
-        "to databases that differ in one record. Default: 1.",
+        "into bounds for databases that differ in one record. Default: 1.",
     ),
     "confidence": option(
         float,
@@ -223,7 +223,7 @@ _ROWS: Table = {
     ),
     "pairs": option(
         str,
-        "Neighboring databases: JSON such as '[[0, 1]]', or a file with such JSON, or npz.",
+        "Neighboring databases: JSON such as '[[0, 1]]', a file with such JSON, or an npz file.",
         metavar="JSON|FILE",
         owners=tuple(name for name in SOURCES if name not in _GIVEN),
     ),

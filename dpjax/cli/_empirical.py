@@ -68,7 +68,7 @@ TABLE: Table = {
     "sensitivity": option(
         float,
         "With --noise: global sensitivity of the query, to compare with the classical Laplace "
-        "mechanism. Default: the largest change seen.",
+        "mechanism. Default: the largest change of an answer observed in the databases.",
     ),
     "as_json": AS_JSON,
     "report": option(Path, "Write a report with its figures (html or md)."),

@@ -141,7 +141,7 @@ def _bisected(case: "Case", wanted: str, refuted: "Callable[[str], bool | None]"
 
 
 def _named(case: "Case", packages: list[str]) -> list[str]:
-    """Return the releases in which to audit a case; the user's choice has precedence."""
+    """Return the releases in which to audit a case; the user's choice takes precedence."""
     if packages:
         return [spec for spec in packages if _is_of(spec, case)]
     return [f"{case.package}=={version}" for version in case.releases]

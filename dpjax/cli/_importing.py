@@ -11,7 +11,8 @@ from dpjax.core.errors import signals_wait
 _LATER = ("numpy.ctypeslib", "numpy.f2py", "numpy.polynomial", "numpy.testing")
 """Modules that are loaded when they are first used.
 
-SciPy imports these modules together with all public names of NumPy, but audits do not use them.
+SciPy imports these modules because it imports all public names of NumPy, but audits do not use the
+modules.
 """
 
 

@@ -111,7 +111,7 @@ def sarif(result: "AuditResult", place: Place | None) -> str:
         "id": _RULE,
         "shortDescription": {"text": "A mechanism satisfies its claimed level of privacy."},
         "fullDescription": {
-            "text": "Outputs on two neighboring databases give a lower confidence bound on the "
+            "text": "Outputs from two neighboring databases give a lower confidence bound on the "
             "privacy level. A claim below the bound is violated."
         },
         "properties": {"tags": ["privacy", "security"]},

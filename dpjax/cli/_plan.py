@@ -14,14 +14,14 @@ _INPUTS = ("input_lipschitz", "input_width")
 _COMMON = ("precision", "confidence", "num_samples", "order", "bound")
 
 TABLE: Table = {
-    "lipschitz": option(float, "C: Lipschitz constant of densities in the output."),
+    "lipschitz": option(float, "C: Lipschitz constant of densities, as functions of the output."),
     "width": option(float, "W: length of the output interval. Default: 1."),
     "precision": option(float, "Maximum error of the estimate."),
     "confidence": option(float, "Minimum probability that the error is at most the precision."),
     "num_samples": option(int, "Number of draws per input, instead of precision or confidence."),
     "order": option(float, "Order of Renyi privacy. Without an order, the plan is for LDP."),
     "input_lipschitz": option(
-        float, "D: Lipschitz constant of densities in the input, to plan for all inputs."
+        float, "D: Lipschitz constant of densities, as functions of the input, to cover all inputs."
     ),
     "input_width": option(float, "Length of the input interval, with --input-lipschitz."),
     "num_inputs": option(int, "Number of inputs to compare, if there are finitely many."),
@@ -31,8 +31,8 @@ TABLE: Table = {
     ),
     "bound": option(
         str,
-        "Counts that the union bound covers: all-intervals, or published (only those in the "
-        "paper).",
+        "Counts that the union bound covers: all-intervals, or published (only the counts "
+        "in the paper).",
         default="all-intervals",
         choices=("all-intervals", "published"),
     ),

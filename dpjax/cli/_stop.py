@@ -136,7 +136,7 @@ def handled(handler: Callable[[int, object], None]) -> Iterator[dict[int, Handle
     """Within the context, pass termination signals to `handler`, and count them in `ARRIVED`.
 
     A signal that the process already ignores, for example because of nohup, stays ignored. The
-    context's value is a dict from signal numbers to the earlier handlers.
+    context manager yields a dict from signal numbers to the earlier handlers.
     """
 
     def counted(number: int, frame: object) -> None:
@@ -174,7 +174,7 @@ def leave(code: int) -> NoReturn:
 
 
 def finish(code: int) -> NoReturn:
-    """End a process that ran only a command, without freeing its objects.
+    """End a process that ran only one command; the objects of the process are not freed.
 
     As in a normal exit of the interpreter, other threads run to their end, and functions registered
     with `atexit` are called. Freeing jax's objects would take about 0.05 s.

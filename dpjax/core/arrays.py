@@ -26,5 +26,5 @@ def unpacked(plain: JsonObject, kinds: str = "biufUS") -> np.ndarray:
     """
     dtype = np.dtype(plain["dtype"])
     if dtype.kind not in kinds:
-        raise ValueError(f"it holds outputs of the dtype {dtype}, which is not accepted here")
+        raise ValueError(f"it holds outputs of dtype {dtype}, which is not accepted here")
     return np.frombuffer(base64.b64decode(plain["content"]), dtype).reshape(plain["shape"])

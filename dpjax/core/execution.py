@@ -29,8 +29,8 @@ class Execution:
             each run.
         layout: Way in which the event methods count outputs that JAX draws. "streamed" draws and
             counts in one compiled kernel. "gathered" compiles only the sampler, and counts in
-            NumPy. "auto" chooses one of these two layouts according to the number of draws. If
-            vectors are divided by a learned score, "gathered" is always used.
+            NumPy. "auto" chooses one of these two layouts according to the number of draws. If a
+            learned score divides vectors into cells, "gathered" is always used.
         progress: Callback (number of outputs so far, total number), which is called at the start
             and then repeatedly. The total number is 0 while it is unknown. `dpjax.cli.progress_bar`
             is an example.

@@ -62,5 +62,5 @@ def to_fixed_point(values: Array) -> Array:
 
 
 def finite_or_none(value: float) -> float | None:
-    """Return a number, or None if it is NaN or an infinity, which JSON cannot represent."""
+    """Return the given number, or None if it is NaN or infinite, which JSON cannot represent."""
     return float(value) if math.isfinite(value) else None

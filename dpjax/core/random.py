@@ -10,8 +10,8 @@ probability is far below 1e-12.
 
 Threefry is written in `jax.numpy` with its rounds unrolled, so that XLA can fuse it with the
 logarithm and with the code that uses the draw. On CPU, the unrolled Threefry is several times
-faster than the rolled loop of `jax.random`. The unrolled Threefry returns bitwise the same words as
-jax's generator.
+faster than the rolled loop of `jax.random`. The words that the unrolled Threefry returns are
+bitwise equal to the words of jax's generator.
 
 One Threefry call returns two words of 32 bits. An output consists of one noise term per query.
 The noise terms are called the rows of the output. Each row has its own leading word, which
@@ -113,7 +113,7 @@ def as_key(key: object) -> Array:
     """Create a typed Threefry key from an integer seed, or validate a given key.
 
     Args:
-        key: An integer seed (0 <= seed < 2^64) or a scalar typed key of `jax.random.key`.
+        key: An integer seed (0 <= seed < 2^64) or a scalar typed key from `jax.random.key`.
 
     Raises:
         TypeError: If `key` is neither an integer nor a typed key.

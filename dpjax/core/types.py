@@ -32,8 +32,8 @@ class FiniteSpace:
     Attributes:
         size: Number of outputs.
         ordered: Whether adjacent outputs have similar probabilities, as counts do. Outputs that are
-            names or codes are not ordered. Their privacy loss may be large at a few outputs and
-            zero at all others.
+            names or codes are not ordered. The privacy loss may be large at a few names or codes
+            and zero at all others.
     """
 
     size: int

@@ -188,10 +188,10 @@ def calibrate_noise(
     achieved = _achieved(chosen, first, without, gaps) if largest else 0.0
     if achieved > epsilon + tolerance:
         raise BadValue(
-            f"{term('noise', '--noise-kind')} {noise!r} by the rule {rule!r} achieves a log ratio "
-            f"of {achieved:.4g}, which exceeds epsilon = {epsilon:g} by more than the tolerance, "
-            f"{tolerance:g}: use {LAPLACE} with {_BY_DISTANCE}, whose log ratio never exceeds "
-            "epsilon."
+            f"{term('noise', '--noise-kind')} {noise!r} with the rule {rule!r} achieves a "
+            f"log ratio of {achieved:.4g}, which exceeds epsilon = {epsilon:g} by more than the "
+            f"tolerance, {tolerance:g}: use {LAPLACE} with {_BY_DISTANCE}, whose log ratio "
+            "never exceeds epsilon."
         )
     seen = float(np.nanmax(np.abs(without - first), initial=0.0))
     used = seen if sensitivity is None else float(sensitivity)

@@ -52,7 +52,8 @@ class IndependenceCheck:
             )
         verdict = (
             "the databases look dependent, but the privacy levels assume independence "
-            f"(independent databases look dependent at most once in {1 / FALSE_ALARMS:.0f} times)"
+            "(independent databases look dependent in at most one of "
+            f"{1 / FALSE_ALARMS:.0f} analyses)"
             if self.dependent
             else f"no sign of dependence (threshold {FALSE_ALARMS:g})"
         )
@@ -66,7 +67,7 @@ class IndependenceCheck:
 def check_independence(
     results: np.ndarray, queries: Sequence[str] = ("query",), key: int = 0
 ) -> tuple[IndependenceCheck, ...]:
-    """Test whether results are independent, by their number of runs and lag-1 autocorrelation.
+    """Test whether results are independent, based on the number of runs and the autocorrelation.
 
     If the databases are independent, all orders of the results are equally likely. The observed
     order is compared with 9,999 random orders. For every order, the smallest p-value over all tests

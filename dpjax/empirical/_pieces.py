@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 MAX_EPSILON = 500.0
-"""Largest accepted epsilon: far above all levels of interest, but small enough for e^epsilon."""
+"""Largest accepted epsilon, far above all levels of interest; e^epsilon does not overflow."""
 
 
 @dataclass(frozen=True, eq=False)

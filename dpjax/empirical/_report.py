@@ -35,7 +35,7 @@ CAPTIONS = {
 """Dictionary from figure names to captions."""
 
 _NOT_TESTED = (
-    "Databases other than the given ones, and individuals who are in none of them.",
+    "Databases that were not given, and individuals who are in none of the given databases.",
     "Other queries, and what multiple answers reveal together.",
 )
 

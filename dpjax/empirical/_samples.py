@@ -39,7 +39,7 @@ class Query(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class QuerySamples:
-    """Samples of a query's results, which consist of d numbers each.
+    """Samples of a query's results; each result consists of d numbers.
 
     For n databases, the number of samples is S = n * num_draws.
 

@@ -68,7 +68,7 @@ def test_what_is_announced():
     limited = dpjax.CommandMechanism("prog {database}", time_limit=90.0)
     assert _announced("command", limited, 200, "246:00:00") == (
         "prog {database} is called until it has drawn 200 outputs or the time limit "
-        "(--time-limit 90, in seconds) is over."
+        "(--time-limit 90, in seconds) has passed."
     )
     assert _announced("mechanism", None, 10**9, "0:01:30") == (
         "drawing 1,000,000,000 outputs takes about 0:01:30 in total."

@@ -214,7 +214,11 @@ def test_pairs_of_numbers_are_pairs_of_arrays():
             "relation 'hamming' is not known; did you mean",
         ),
         (lambda: neighbors([1], 3), TypeError, "relation must be 'add-remove', 'change-one'"),
-        (lambda: neighbors([1], domain=(0, 1)), TypeError, "domain must be dpjax.databases.Domain"),
+        (
+            lambda: neighbors([1], domain=(0, 1)),
+            TypeError,
+            "domain must be a dpjax.databases.Domain",
+        ),
         (lambda: neighbors([1], num_pairs=0), ValueError, "num_pairs must be an integer >= 1"),
         (lambda: Domain(bounds=(1, 0)), ValueError, "bounds must have low < high"),
         (lambda: Domain(categories=[]), ValueError, "categories must hold at least one value"),

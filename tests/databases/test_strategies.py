@@ -158,7 +158,7 @@ def test_hypothesis_is_not_imported(monkeypatch):
             ValueError,
             "must draw a value",
         ),
-        (lambda: drawn_pairs([(1, 2)]), TypeError, "strategy must be a strategy of Hypothesis"),
+        (lambda: drawn_pairs([(1, 2)]), TypeError, "strategy must be a Hypothesis strategy"),
         (lambda: drawn_pairs(SEEN, domain=Domain()), ValueError, "unless relation is given"),
         (lambda: drawn_pairs(SEEN, "add-remove").proposed(), TypeError, "pairs must be"),
         (

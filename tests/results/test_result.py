@@ -243,7 +243,9 @@ def test_pairs_that_a_recipe_cannot_hold_are_asked_for():
     subject = dpjax.HostMechanism(lambda records, n, rng: rng.laplace(records.count, 1.0, n))
     result = dpjax.audit(subject, [(Records(0), Records(1))], method=EVENTS)
     assert result.recipe["pairs"] is None
-    with pytest.raises(ValueError, match="they were too many, or could not be written as JSON"):
+    with pytest.raises(
+        ValueError, match="there were too many, or they could not be written as JSON"
+    ):
         dpjax.rerun(result, subject)
 
 

@@ -65,7 +65,7 @@ def records_worth_trying(
 
 
 def _one_changed(record: Record, options: Sequence[Sequence[object]]) -> list[Record]:
-    """Return copies of a record with one changed field, starting with each field's first option."""
+    """Return copies of a record with one changed field; each field's first option comes first."""
     found, fields = [], fields_of(record)
     for place in range(max(map(len, options), default=0)):
         for field, values in enumerate(options):
@@ -82,7 +82,7 @@ def bases_of(
     num_records: int | None,
     fixed: bool,
 ) -> list[Base]:
-    """Return the base databases, from which neighbors are made, beginning with the example.
+    """Return the base databases from which neighbors are made; the example comes first.
 
     Args:
         seen: Records of the example database.

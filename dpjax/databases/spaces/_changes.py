@@ -7,7 +7,7 @@ from dpjax.databases.spaces._bases import Base, short
 from dpjax.databases.spaces._records import Record
 
 _FIRST = 2
-"""A change is tried early if its index plus the index of its base database is at most this sum."""
+"""A change is tried early if its index plus its base database's index is at most this number."""
 
 
 @dataclass(frozen=True)
@@ -18,8 +18,8 @@ class Change:
         base: Base database that is changed.
         kind: "added", "becomes", "removed" or "reordered".
         count: Number of records that are added, replaced or removed.
-        records: The record that is added or that replaces other records; for "reordered", the
-            records that are appended. Empty if there are no new records.
+        records: The new records: the record that is added or that replaces other records; for
+            "reordered", the records that are appended; or () if there are no new records.
     """
 
     base: Base

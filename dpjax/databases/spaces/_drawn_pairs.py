@@ -47,7 +47,7 @@ class DrawnPairs(Space):
         validate.positive_int(at_least=0, seed=self.seed)
         if not is_strategy(self.strategy):
             raise BadType(
-                "strategy must be a strategy of Hypothesis that draws (database, neighbor), but "
+                "strategy must be a Hypothesis strategy that draws (database, neighbor), but "
                 f"was {self.strategy!r}."
             )
         if self.domain is not None and self.relation is None:

@@ -163,8 +163,8 @@ def fields_of_columns(
     Args:
         columns: Columns of the database's form, or [] if the form has no information on columns.
         domain: Domain of all fields, or a map from the names of columns to their domains, or None.
-            A column without a domain may hold any finite value. It may also hold missing or
-            infinite values if the example does.
+            A column without a domain may hold any finite value. If the column in the example has
+            missing or infinite values, it may hold these values too.
         seen: Fields of each record in the example.
 
     Raises:

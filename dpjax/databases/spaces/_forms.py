@@ -52,7 +52,7 @@ def form_of(like: object) -> Form:
         return Form(f"a {type(like).__name__}", list, type(like), columns=columns, exact=True)
     raise BadType(
         "like must be a list or tuple of records, an array of one or two axes, a data frame, a "
-        "tuple or dict of columns, a text, or bytes, but was of the type "
+        "tuple or dict of columns, a string, or bytes, but was of type "
         f"{type(like).__name__}: for a number or a vector, pass relation=Within(...)."
     )
 

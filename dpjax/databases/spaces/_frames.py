@@ -164,4 +164,4 @@ def _new_labels(index: Series) -> Iterator[Value]:
     elif index.inferred_type in ("string", "empty"):
         yield from (f"new {number}" for number in count())
     else:
-        raise ValueError(f"labels of the type {index.inferred_type} have no new ones.")
+        raise ValueError(f"no new label can be made for an index of type {index.inferred_type}.")

@@ -21,7 +21,7 @@ _MOST_HELD = 4_000_000
 """Maximum total number of records in all proposed databases."""
 
 _SMALLEST = 3
-"""Number of pairs with the fewest records that a search always keeps."""
+"""Number of pairs that a search always keeps because they have the fewest records."""
 
 _DRAWN = 40
 """Maximum number of example databases that are drawn from a strategy."""
@@ -46,8 +46,8 @@ class Neighbors(Space):
             number or a vector.
         relation: Relation that defines which databases are neighbors.
         domain: Domain of the records, or a map from the names of columns to their domains. A column
-            without a domain may hold any finite value of its type. It may also hold missing or
-            infinite values if the example does.
+            without a domain may hold any finite value of its type. If the column in the example has
+            missing or infinite values, it may hold these values too.
         num_pairs: Maximum number of pairs in the first proposal.
         seed: Seed for the choice among all candidate pairs.
     """
@@ -65,8 +65,8 @@ class Neighbors(Space):
             check_columns(self.domain, "domain")
         elif self.domain is not None and not isinstance(self.domain, Domain):
             raise BadType(
-                "domain must be dpjax.databases.Domain, a dict of them, or None, but was "
-                f"{self.domain!r}."
+                "domain must be a dpjax.databases.Domain, a dict of Domain objects, or None, but "
+                f"was {self.domain!r}."
             )
         _ = self._makers
 
@@ -121,7 +121,7 @@ class Neighbors(Space):
         return sorted(pairs, key=lambda pair: self._maker_of(pair.database).size(pair))[:_SMALLEST]
 
     def _maker_of(self, database: object) -> Maker:
-        """Return the maker of pairs whose databases have the same form as `database`."""
+        """Return the maker that makes pairs of databases in the form of `database`."""
         makers = self._makers
         if len(makers) == 1:
             return makers[0]
@@ -176,8 +176,8 @@ def neighbors(
             `AnyTwo` from `dpjax.databases`.
         domain: Domain of the records (bounds, categories, NaN, size, and a membership test), or a
             map from the names of columns to their domains. A column without a domain may hold any
-            finite value of its type. It may also hold missing or infinite values if the example
-            does.
+            finite value of its type. If the column in the example has missing or infinite values,
+            it may hold these values too.
         num_pairs: Maximum number of pairs in the first proposal.
         seed: Seed for the choice among all candidate pairs.
 

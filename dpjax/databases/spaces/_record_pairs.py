@@ -26,7 +26,7 @@ class RecordPairs:
             None for all finite values.
         rng: Random generator that chooses candidate records.
         closed: Whether every record must occur in an example, and the number of records must lie
-            between the smallest and the largest number of records in an example.
+            between the numbers of records in the smallest and the largest example.
     """
 
     def __init__(

@@ -42,8 +42,8 @@ class Form(NamedTuple):
         alphabet: All possible records, or None if there are too many to list.
         columns: Columns of the records, or () if they must be inferred from the example's records.
         size: Function that returns the number of records in a database.
-        settled: Function that gives a list of records the row labels that they would have in a
-            database, and changes nothing else.
+        settled: Function that replaces the row labels of a list of records by the labels that the
+            records would have in a database; all fields stay unchanged.
         exact: Whether a database stores a record unchanged, provided that each column can store the
             record's value in this column.
         blank: Record without fields, for forms whose records have multiple fields; otherwise None.

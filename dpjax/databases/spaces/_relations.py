@@ -146,7 +146,7 @@ def relation_of(relation: Relation | str) -> Relation:
     if not isinstance(relation, str):
         raise BadType(
             f"relation must be {', '.join(map(repr, _NAMED))}, or AddRemove, ChangeOne, Within or "
-            f"AnyTwo of dpjax.databases, but was {relation!r}."
+            f"AnyTwo from dpjax.databases, but was {relation!r}."
         )
     validate.one_of(tuple(_NAMED), relation=relation)
     return _NAMED[relation]

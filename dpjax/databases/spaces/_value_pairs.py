@@ -16,7 +16,7 @@ from dpjax.databases.spaces._relations import Relation, Within
 from dpjax.databases.spaces._space import Database, Made, Proposed
 
 _FEWEST_BITS = 255
-"""Integer whose bits are the minimum set of bits that are flipped if the domain has no bounds."""
+"""If the domain has no bounds, at least the bits of this integer (the lowest eight) are flipped."""
 
 _VECTORS = (list, tuple, np.ndarray)
 
