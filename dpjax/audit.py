@@ -219,9 +219,9 @@ def resume(
         allow_command: As in `rerun`.
 
     Raises:
-        ValueError: If the result is not from a sequential audit, if it was computed with other
-            package versions, if the mechanism does not reproduce its first outputs, or if `rerun`
-            would raise a ValueError.
+        ValueError: If the result is not from a sequential audit, if the result was computed with
+            other package versions, if the mechanism does not reproduce the first outputs of the
+            earlier audit, or if `rerun` would raise a ValueError.
     """
     start = time.perf_counter()
     if not isinstance(result, AuditResult):

@@ -262,7 +262,7 @@ TABLE: Table = {name: _in_panel(row) for name, row in _ROWS.items()}
 
 
 def source_of(written: dict[str, Value]) -> str:
-    """Return the source named on the command line; if no method is given, set its default method.
+    """Return the source named on the command line; if no method is named, set the source's default.
 
     Raises:
         ValueError: If the command line names no source or multiple sources, if a method or notion

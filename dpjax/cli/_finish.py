@@ -60,7 +60,7 @@ class Files(NamedTuple):
 
 
 def finish(result: "AuditResult", as_json: bool, files: Files, place: Place | None = None) -> int:
-    """Print the result, write its files, and return the exit code of the verdict.
+    """Print the result, write the requested files, and return the exit code of the verdict.
 
     A failure to write a file is reported, but does not change the exit code.
     """
@@ -116,7 +116,7 @@ def _print(result: "AuditResult") -> None:
 
 
 def _for_people(result: "AuditResult") -> "AuditResult":
-    """Replace the names of Python arguments in a result's sentences by command-line options.
+    """Replace the names of Python arguments in a result's sentences with command-line options.
 
     For example, `num_samples` becomes `--num-samples`.
     """

@@ -43,7 +43,7 @@ def importing() -> Iterator[None]:
 
 
 def _postpone() -> None:
-    """Replace the modules in `_LATER` by modules that load themselves when they are first used."""
+    """Replace the modules in `_LATER` with modules that load themselves when first used."""
     import numpy
 
     for name in _LATER:

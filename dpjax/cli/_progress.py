@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 _LINE_SECONDS = 30.0
 
 _KNOWN_SECONDS = 1.0, 20.0
-"""Earliest and latest times, in seconds after the first report, at which work is announced.
+"""Start and end, in seconds after the first report, of the period in which work may be announced.
 
-Between these times, work is announced if its estimated total time exceeds `_LONG_SECONDS`.
+Within this period, work is announced if its estimated total time exceeds `_LONG_SECONDS`.
 """
 
 _LONG_SECONDS = 60.0

@@ -46,8 +46,8 @@ EXAMPLES = ("dpjax rerun audit.json", "dpjax rerun audit.html --allow-import rel
 def command(**given: Value) -> int:
     """Repeat an audit from its file, and report whether the bound is the same.
 
-    dpjax imports or runs code that the file names only if an option permits it. The exit codes are
-    the same as for `dpjax audit`.
+    If the file names code to import or run, dpjax does so only if an option permits it. The exit
+    codes are the same as for `dpjax audit`.
     """
     files = Files.of(given)
     with importing():

@@ -3,8 +3,8 @@
 Audited code can end its process at any time and with any exit code. The caller therefore waits for
 another process, the supervisor, which runs no audited code. The supervisor starts a working process
 that runs the command and sends the command's exit code through a private pipe. The supervisor exits
-with code 2 if it receives no exit code, or if the working process ends with an exit code other than
-the one it sent.
+with code 2 if it receives no exit code, or if the working process ends with an exit code that
+differs from the exit code that it sent.
 
 The protection is limited, because code can read all memory of its own process. A valid message
 contains a secret nonce, so audited code cannot forge a message by accident. However, audited code

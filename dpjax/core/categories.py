@@ -11,7 +11,7 @@ _COMPARED = 64
 """Maximum number of counters for which an accelerator counts by comparisons, not by a scatter.
 
 If a scatter has few counters, many atomic additions go to the same address and wait for each other.
-Comparing each sample with every category takes more operations, but all of them run in parallel.
+Comparing each sample with every category takes more operations, but they all run in parallel.
 """
 
 

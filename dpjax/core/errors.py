@@ -44,8 +44,8 @@ def neutral(text: str) -> str:
     """Escape the control characters and lone surrogates of untrusted text.
 
     Control characters can move a terminal's cursor, change the terminal's colors, or start lines
-    that a CI service would interpret as commands. Lone surrogates represent bytes in file names
-    that cannot be decoded, and UTF-8 cannot encode them.
+    that a CI service would interpret as commands. Lone surrogates stand for undecodable bytes in
+    file names and cannot be encoded in UTF-8.
     """
     return re.sub(
         r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]",
@@ -55,7 +55,7 @@ def neutral(text: str) -> str:
 
 
 class Stopped(KeyboardInterrupt):
-    """Raised when an audit is interrupted; the message states its progress and result so far."""
+    """Raised when an audit is interrupted; the message states the progress and result so far."""
 
 
 @contextmanager

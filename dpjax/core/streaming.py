@@ -1,7 +1,7 @@
 """The loop over blocks of samples. Each block is drawn, reduced and then discarded.
 
 Samples are drawn inside the loop body. Therefore memory holds only one block at a time, whatever
-the number of samples. A block's key depends only on the number of the block. Therefore a block's
+the number of samples. A block's key depends only on the index of the block. Therefore a block's
 samples do not depend on how blocks are grouped, batched or divided among devices. A long stream can
 be divided into multiple compiled calls, so that signals are handled between two calls. The sum of
 the counts from all calls is the count of the whole stream.

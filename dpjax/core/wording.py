@@ -2,7 +2,7 @@
 
 Errors and notes use Python's names, such as `num_samples` and `method=Events()`; the command line
 uses the options `--num-samples` and `--method events`. Messages mark Python names with `term`, so
-that the command line can replace each name by an option.
+that the command line can replace each name with an option.
 """
 
 import re
@@ -98,7 +98,7 @@ class Doubt(Sentence):
 
 
 class Unvaried(Sentence):
-    """A note that all outputs were the same on each side of a pair.
+    """A note that, on each side of a pair, all outputs were equal.
 
     Args:
         counts: Numbers of outputs from the database and from its neighbor; or the note's complete

@@ -56,7 +56,7 @@ def stack(trees: Sequence[Database], side: str) -> Database:
     """
     if not jax.tree.leaves(trees[0]):
         raise BadValue(
-            f"pairs must have databases of numbers, but one on the side {side} was "
+            f"pairs must have databases of numbers, but a database on the side {side} was "
             f"{trees[0]!r}: write a database without records as []."
         )
     if len({_structure(tree) for tree in trees}) > 1:

@@ -1,4 +1,4 @@
-"""delta of a joint query that returns two or three numbers, computed on a grid of cells.
+"""Computation of delta, on a grid of cells, for a joint query that returns two or three numbers.
 
 With product kernels, the mass of a mixture in a box is a sum of products of one-dimensional masses,
 so one matrix product yields the masses of all cells. delta is the integral of the positive part of

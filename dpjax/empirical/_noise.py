@@ -1,4 +1,4 @@
-"""Noise that makes the densities of query results with and without an individual similar.
+"""Noise that gives query results similar densities with and without an individual.
 
 Each noise class provides a density, a sampler and the expected absolute value. Draws are NumPy
 float64 numbers, without protection against attacks on the low-order bits of released numbers.

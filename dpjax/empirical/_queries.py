@@ -35,7 +35,7 @@ def leave_one_out(own: np.ndarray, reduce: np.ufunc = np.add) -> np.ndarray:
 
 
 def _where_enough(result: np.ndarray, count: np.ndarray, at_least: int = 1) -> np.ndarray:
-    """Replace results by NaN where `count`, the number of records left, is below `at_least`."""
+    """Replace results with NaN where `count`, the number of records left, is below `at_least`."""
     return np.where(count >= at_least, result, np.nan)
 
 

@@ -67,7 +67,7 @@ class Maker(Protocol):
         ...
 
     def made(self, database: Database, neighbor: Database, label: str, /) -> Made | None:
-        """Make a pair from two lists of records or two values; return None if it is not allowed."""
+        """Make a pair from two lists of records or two values; return None for a forbidden pair."""
         ...
 
     def allows(self, database: object, neighbor: object) -> bool:
