@@ -76,7 +76,7 @@ def _version(asked: bool) -> None:
 
 
 def _cache_of_user() -> str:
-    """Return the default cache folder, or "" if the user has no home, as in some containers."""
+    """Return the default cache folder, or "" if there is no home folder, as in some containers."""
     try:
         return str(Path.home() / ".cache" / "dpjax" / "xla")
     except RuntimeError:

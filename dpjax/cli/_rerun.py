@@ -13,7 +13,7 @@ from dpjax.cli._stop import say
 from dpjax.cli._table import Table, Value, argument, option
 
 _CLOSE = 1e-9
-"""Bounds that differ by at most this number count as equal, because machines round differently."""
+"""Bounds that differ by at most this number count as equal; rounding depends on the machine."""
 
 TABLE: Table = {
     "file": argument(

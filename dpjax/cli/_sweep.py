@@ -29,7 +29,7 @@ TABLE: Table = {
     ),
     "more": option(
         int,
-        "Number of additional draws per side for each run of a sequential entry.",
+        "Number of additional draws per side for each run of an entry with sequential audits.",
         metavar="N",
     ),
     "shard": option(

@@ -8,7 +8,7 @@ from dpjax.core.numerics import WideCount
 from dpjax.core.streaming import Reducer
 
 _COMPARED = 64
-"""Maximum number of counters for which an accelerator counts by comparisons, not by a scatter.
+"""Maximum number of counters for which an accelerator uses comparisons instead of a scatter.
 
 If a scatter has few counters, many atomic additions go to the same address and wait for each other.
 Comparing each sample with every category takes more operations, but they all run in parallel.

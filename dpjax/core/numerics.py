@@ -1,9 +1,9 @@
 """Exact sums: wide integer counters and fixed-point kernel sums.
 
 A float32 counter stops increasing at 2^24, and a sum of floats depends on the order of its terms.
-Therefore, every statistic that is accumulated over a stream is an integer. Such a statistic is
-either a count, or a fixed-point sum of kernel values in [0, 1]. An integer sum does not depend on
-batches, on the number of devices or on the order of samples, and it is exact even for 1e10 samples.
+Therefore, every statistic that is accumulated over a stream is an integer. Each statistic is either
+a count or a fixed-point sum of kernel values in [0, 1]. An integer sum does not depend on batches,
+on the number of devices or on the order of samples, and it is exact even for 1e10 samples.
 """
 
 import math

@@ -90,7 +90,7 @@ def words_of(key: Array) -> np.ndarray:
 
 
 def fold_words(words: np.ndarray, data: int | np.ndarray) -> np.ndarray:
-    """Apply `fold_in` to the words of keys in NumPy, without compilation.
+    """Compute `fold_in` from the words of keys; NumPy is used, so nothing is compiled.
 
     It is best to fold many keys in one call: a thousand keys take about as long as one key.
 

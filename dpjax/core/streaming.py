@@ -60,7 +60,7 @@ def block_size_for(num_samples: int) -> int:
     """Return the size of the equal blocks into which samples are divided, at most MAX_BLOCK.
 
     The block size is a multiple of 128, because XLA's CPU loops are six times slower at other
-    lengths. The block size determines with which key each sample is drawn. To keep samples
+    lengths. The block size determines the key with which each sample is drawn. To keep samples
     reproducible, the block size depends only on `num_samples`, and not on the machine.
     """
     num_blocks = -(-num_samples // MAX_BLOCK)

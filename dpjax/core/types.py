@@ -31,9 +31,9 @@ class FiniteSpace:
 
     Attributes:
         size: Number of outputs.
-        ordered: Whether adjacent outputs have similar probabilities, as counts do. Outputs that are
-            names or codes are not ordered. The privacy loss may be large at a few names or codes
-            and zero at all others.
+        ordered: Whether adjacent outputs have similar probabilities, as is usual for counts.
+            Outputs that are names or codes are not ordered. The privacy loss may be large at a few
+            names or codes and zero at all others.
     """
 
     size: int

@@ -63,8 +63,8 @@ class Sentence(str):
         """Return the message with marked words replaced by the options of a command.
 
         Args:
-            options: Map from each Python argument to its command-line option. A marked word is kept
-                if the command has no such option.
+            options: Map from each Python argument to its command-line option. A marked word keeps
+                its Python form if the command has no option for it.
         """
         known = {*options.values()}
 

@@ -1,7 +1,7 @@
 """A function that raises an error if a density estimate is differentiated.
 
 Density estimates are computed from integers: counts of samples, or sums of rounded kernel values.
-JAX treats the derivative of an integer as 0. Without an error, the chain rule would return a
+JAX treats the derivative of an integer as 0. If no error were raised, the chain rule would give a
 meaningless number.
 """
 

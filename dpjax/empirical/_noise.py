@@ -239,9 +239,9 @@ def released_log_ratio(noise: TaperedDeconvolution, first: np.ndarray, second: n
         second: Results without the individual, [m].
 
     Returns:
-        The maximum over a lattice that covers all results and has a spacing of a twentieth of the
-        bandwidth. Outside the lattice, both densities have Laplace tails, and the ratio of two such
-        tails has no extremum.
+        The maximum over a lattice that covers all results; the distance between lattice points is a
+        twentieth of the bandwidth. Outside the lattice, both densities have Laplace tails, and the
+        ratio of two such tails has no extremum.
     """
     offsets = noise.bandwidth * np.linspace(-_REACH, _REACH, round(2 * _REACH * 20) + 1)
     both = np.concatenate([first, second])

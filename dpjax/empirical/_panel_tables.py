@@ -26,7 +26,7 @@ def as_panel(data: object) -> Panel:
     """Convert a table or an array to a panel; return a panel unchanged.
 
     Raises:
-        TypeError: If the data is neither a panel, a table nor an array.
+        TypeError: If the data are neither a panel, nor a table, nor an array.
         ValueError: If `panel_from_table` or `panel_from_array` rejects the data.
     """
     if isinstance(data, Panel):

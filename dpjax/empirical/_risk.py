@@ -51,8 +51,7 @@ def individual_risk(
 
     Args:
         samples: Results of the query.
-        density: Kernel and bandwidth with which densities with and without an individual are
-            estimated.
+        density: Kernel and bandwidth of the density estimates with and without an individual.
         epsilons: Privacy levels [E], from 0 to 500.
         tolerance: Largest delta that counts as 0 in `epsilon_at_zero`, or None to set
             `epsilon_at_zero` to NaN.

@@ -155,7 +155,7 @@ def _new_labels(index: Series) -> Iterator[Value]:
     if index.nlevels > 1:
         front = index[0][:-1] if len(index) else None
         if front is None:
-            raise ValueError("an empty index of several levels has no labels to vary.")
+            raise ValueError("an empty index with multiple levels has no labels to vary.")
         yield from ((*front, label) for label in _new_labels(index.levels[-1]))
     elif index.inferred_type in _STEPS:
         first, step = _STEPS[index.inferred_type]
