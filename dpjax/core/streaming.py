@@ -57,7 +57,7 @@ class Reducer(NamedTuple, Generic[Carry]):
 
 
 def block_size_for(num_samples: int) -> int:
-    """Return the size of the equal blocks into which samples are divided, at most MAX_BLOCK.
+    """Return the block size, at most MAX_BLOCK; samples are divided into blocks of equal size.
 
     The block size is a multiple of 128, because XLA's CPU loops are six times slower at other
     lengths. The block size determines the key with which each sample is drawn. To keep samples

@@ -18,7 +18,7 @@ If the second group is empty, the option is the Python name with dashes in place
 
 
 def term(python: str, option: str = "") -> str:
-    """Mark a word that a `Sentence` can replace by a command-line option.
+    """Mark a word that a `Sentence` can replace with a command-line option.
 
     Args:
         python: Name of an argument, or a piece of code such as "method=Events()".
@@ -148,7 +148,7 @@ class BadType(TypeError):
 
 
 def in_options(text: object, options: Mapping[str, str]) -> str:
-    """Return the text of a message or error, with marked words replaced by a command's options.
+    """Return the text of a message or error, with a command's options in place of marked words.
 
     Args:
         text: An error, a `Sentence` or plain text.

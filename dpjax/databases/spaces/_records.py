@@ -42,7 +42,7 @@ class Form(NamedTuple):
         alphabet: All possible records, or None if there are too many to list.
         columns: Columns of the records, or () if they must be inferred from the example's records.
         size: Function that returns the number of records in a database.
-        settled: Function that replaces the row labels of a list of records by the labels that the
+        settled: Function that replaces the row labels of a list of records with the labels that the
             records would have in a database; all fields stay unchanged.
         exact: Whether a database stores a record unchanged, provided that each column can store the
             record's value in this column.
