@@ -36,7 +36,7 @@ TABLE: Table = {
     "bisect": option(
         str,
         "Find two versions between which the verdict changes, in the list of all versions or in a "
-        "given list that begins with the oldest version.",
+        "given list (oldest version first).",
         metavar="all|VERSION,...",
     ),
     "folder": option(Path, "Folder for recorded draws and installed releases. Default: hunt."),

@@ -21,7 +21,9 @@ TABLE: Table = {
     "num_samples": option(int, "Number of draws per input, instead of precision or confidence."),
     "order": option(float, "Order of Renyi privacy. Without an order, the plan is for LDP."),
     "input_lipschitz": option(
-        float, "D: Lipschitz constant of densities, as functions of the input, to cover all inputs."
+        float,
+        "D: Lipschitz constant of densities, as functions of the input. The plan then covers all "
+        "inputs.",
     ),
     "input_width": option(float, "Length of the input interval, with --input-lipschitz."),
     "num_inputs": option(int, "Number of inputs to compare, if there are finitely many."),

@@ -121,7 +121,7 @@ def _answer(heard: bytes, nonce: bytes, ended: int, came: Sequence[int]) -> int:
         nonce: Secret bytes that precede the exit code in a valid message.
         ended: Exit code of the working process, or minus the number of the signal that ended the
             process.
-        came: Signal numbers of the signals that the supervisor received.
+        came: Signals that the supervisor received, as signal numbers.
     """
     said = heard[-1] if heard[-1 - _NONCE_BYTES : -1] == nonce else None
     if said == ended:
