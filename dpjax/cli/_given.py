@@ -11,7 +11,7 @@ _BEGINNINGS = {b"\x93NUMPY": ".npy", b"PK\x03\x04": ".npz", b"PAR1": ".parquet"}
 """Map from the first bytes of a file to the suffix of the file's format."""
 
 _PART = 2**20
-"""Maximum number of bytes in one read of standard input."""
+"""Maximum number of bytes that are read from standard input at a time."""
 
 
 def function_of(path: str, option: str) -> Value:

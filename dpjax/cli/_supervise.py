@@ -61,8 +61,8 @@ def supervise() -> Report | None:
         runs without supervision.
 
     Raises:
-        SystemExit: In the supervisor, after the working process has ended, with the exit code of
-            the command.
+        SystemExit: In the supervisor, once the working process has ended. The exit code is the exit
+            code of the command.
     """
     handed = os.environ.pop(_HANDED, None)
     if handed is not None:

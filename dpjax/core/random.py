@@ -227,7 +227,7 @@ def normal(key: Array, num_samples: int, row: int = 0, dtype: DTypeLike | None =
 
 
 def gumbel(key: Array, num_samples: int, row: int = 0, dtype: DTypeLike | None = None) -> Array:
-    """Return standard Gumbel samples, -ln of exponential samples; see `uniform`.
+    """Return standard Gumbel samples, computed as -ln of exponential samples; see `uniform`.
 
     Large exponential samples become the lower tail of the Gumbel distribution, and small
     exponential samples become the upper tail. Because both tails need full relative precision, one

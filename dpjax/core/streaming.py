@@ -130,8 +130,8 @@ def reduce_samples(
             ...].
         reducer: The statistic to compute.
         num_samples: Number of samples to reduce, or the blocks into which the samples are divided.
-        first: Block 0 if the caller has already drawn this block to set up the reducer, or None. If
-            block 0 is passed, the loop starts at block 1.
+        first: Block 0, if the caller has already drawn this block to set up the reducer; otherwise
+            None. If block 0 is passed, the loop starts at block 1.
 
     Returns:
         The final carry.

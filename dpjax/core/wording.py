@@ -113,8 +113,8 @@ class Unvaried(Sentence):
         if not isinstance(counts, str):
             counts = (
                 f"All {counts[0]} outputs from the database were the same, and all {counts[1]} "
-                "outputs from its neighbor were the same. The mechanism may draw no random "
-                "numbers, or the same random numbers on every call."
+                "outputs from its neighbor were the same. Perhaps the mechanism draws "
+                "no random numbers, or draws the same random numbers on every call."
             )
         note = super().__new__(cls, counts)
         note.pair = pair

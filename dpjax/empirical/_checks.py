@@ -16,7 +16,7 @@ FALSE_ALARMS = 0.01
 
 @dataclass(frozen=True)
 class IndependenceCheck:
-    """Results of two tests for the independence of a sequence of query results.
+    """Results of two tests of whether the query results in a sequence are independent.
 
     Attributes:
         query: Description of the query.

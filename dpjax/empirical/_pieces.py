@@ -3,9 +3,9 @@
 In the notation of this module, p and q are the densities, l = ln p - ln q, and delta(eps) is the
 larger of the integrals of (p - e^eps q)_+ and (q - e^eps p)_+ over all results.
 
-The real line is divided into pieces on which l is monotone. Within a piece, l > eps holds nowhere,
-everywhere, or on one side of the crossing, the point where l equals eps. delta depends only on the
-masses of p and q in each piece and to the left of each crossing.
+The real line is divided into pieces on which l is monotone. The point where l equals eps is called
+the crossing. Within a piece, l > eps holds nowhere, everywhere, or on one side of the crossing.
+delta depends only on the masses of p and q in each piece and to the left of each crossing.
 """
 
 from collections.abc import Callable

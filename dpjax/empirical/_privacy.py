@@ -64,9 +64,9 @@ def empirical_privacy(
         key: Seed for random queries, and for random groups of databases if `uncertainty` is True.
         tolerance: Largest delta that counts as 0 in the result's `epsilon_at_zero`.
         uncertainty: Whether to estimate the standard error of delta by a jackknife that leaves out
-            one database at a time. More than 50 databases are divided into 50 groups, and one group
-            is left out at a time. The estimated standard error tends to be too large, for example
-            by 20 to 28% for 30 databases with the bandwidth 'likelihood'.
+            one database at a time. If there are more than 50 databases, they are divided into 50
+            groups, and one group is left out at a time. The estimated standard error tends to be
+            too large, for example by 20 to 28% for 30 databases with the bandwidth 'likelihood'.
         progress: Callback `(done, total)`, called in loops over databases or individuals, or None
             to report no progress.
 

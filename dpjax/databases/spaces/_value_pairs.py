@@ -22,7 +22,7 @@ _VECTORS = (list, tuple, np.ndarray)
 
 
 class ValuePair(NamedTuple):
-    """Two values that may be neighbors."""
+    """Two values that are candidates for a pair of neighbors."""
 
     database: Database
     neighbor: Database
