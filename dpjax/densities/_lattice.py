@@ -212,8 +212,8 @@ def _transform(kernel: Kernel, bandwidth: Array, spacing: Array, num_nodes: int)
     """Return the discrete Fourier transform of the kernel on the lattice, [num_nodes // 2 + 1].
 
     The kernel K(x / h) / h is continued periodically. The last bits of the result must not depend
-    on the layout of runs. XLA replaces a division by a multiplication with the reciprocal in some
-    layouts only, so the code contains such multiplications instead of divisions.
+    on the layout of runs. In some layouts only, XLA replaces a division with a multiplication by
+    the reciprocal. Therefore, the code contains such multiplications instead of divisions.
     """
     if kernel.spectrum is not None:
         # The closed form saves one FFT.

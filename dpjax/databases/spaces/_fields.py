@@ -198,7 +198,7 @@ def fields_of_columns(
 
 
 def domain_like(values: Sequence[Value], column: Column = ANY_COLUMN) -> Domain:
-    """Return the domain of all finite values, with missing or infinite values if `values` has any."""
+    """Return a domain of finite values, and of missing or infinite values if `values` has any."""
     floats = [value for value in values if isinstance(value, float)]
     missing = map(_is_missing, values if column.missing else floats)
     return Domain(nan=any(missing), infinite=any(map(math.isinf, floats)))
