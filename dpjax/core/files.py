@@ -47,6 +47,27 @@ def refuse_endless(what: str, path: Path) -> None:
         )
 
 
+def path_to_write(what: str, path: str | Path, endings: tuple[str, ...]) -> Path:
+    """Return the path of a file to write, after checks of its ending and of its folder.
+
+    Args:
+        what: Role of the file, such as "report file". Error messages begin with this role.
+        path: Path of the file to write.
+        endings: Accepted endings of the file name, in lower case, such as (".html", ".md").
+
+    Raises:
+        ValueError: If the file name has another ending.
+        OSError: If `refuse_unwritable` rejects the path.
+    """
+    path = Path(path)
+    if path.suffix.lower() not in endings:
+        few = len(endings) <= 2
+        accepted = " or ".join(endings) if few else f"one of {', '.join(endings)}"
+        raise ValueError(f"{what} must end in {accepted}, but was {path}.")
+    refuse_unwritable(what, path)
+    return path
+
+
 def refuse_unwritable(what: str, path: Path) -> None:
     """Check that a file can be written, before its content is computed.
 

@@ -27,6 +27,7 @@ from dpjax.inference._chain import Chain as Chain
 from dpjax.inference._chain import Way as Way
 from dpjax.inference._chain import chain_of as chain_of
 from dpjax.inference._chain import expected_bands as expected_bands
+from dpjax.inference._choice import ChoiceOptions as ChoiceOptions
 from dpjax.inference._choice import choose_event as choose_event
 from dpjax.inference._choice import largest_bound as largest_bound
 from dpjax.inference._chosen_curves import mu_of_chosen as mu_of_chosen

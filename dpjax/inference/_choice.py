@@ -9,7 +9,7 @@ counts predict a much larger bound.
 
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -79,18 +79,45 @@ would be half as large.
 """
 
 
+class ChoiceOptions(TypedDict, total=False):
+    """Keyword arguments of `choose_event` and `largest_bound`.
+
+    Attributes:
+        allowed: bool [cells], the cells that are allowed in an event. By default, or if `allowed`
+            is None, all cells are allowed.
+        hypothesis: Hypothesis whose level is bounded, as in `event_lower_bound`. The default is
+            `Ratio()`.
+        judge: Counts of the second half of the search draws, with the same shape as `counts`. If
+            `judge` is passed, `counts` contains only the counts of the first half. By default, or
+            if `judge` is None, the draws in `counts` are divided into two halves at random, with a
+            fixed seed.
+        coarser: Integer arrays [cells]; each array contains the group of each cell. For each array,
+            cells are also ordered by the ratios of their groups, which have smaller errors than the
+            ratios of single cells. The default is ().
+        positions: Float arrays [cells]; each array contains the position of each cell along a line,
+            or NaN for a cell without a position. Half-lines of cells from both ends of each line
+            are candidates. The default is ().
+        ordered: Whether adjacent cells on a line have similar ratios, for example because the cells
+            are bins of numbers. The default is True.
+        rivals: Number of searched pairs and number of compared partitions. Only the event of the
+            pair and partition with the largest expected bound will be confirmed. The default is
+            `Rivals()`.
+    """
+
+    allowed: ArrayLike | None
+    hypothesis: Hypothesis
+    judge: ArrayLike | None
+    coarser: Sequence[ArrayLike]
+    positions: Sequence[ArrayLike]
+    ordered: bool
+    rivals: Rivals
+
+
 def choose_event(
     counts: ArrayLike,
     num_confirm: int | Shared,
     confidence: float,
-    *,
-    allowed: ArrayLike | None = None,
-    hypothesis: Hypothesis = Ratio(),  # noqa: B008 (frozen)
-    judge: ArrayLike | None = None,
-    coarser: Sequence[ArrayLike] = (),
-    positions: Sequence[ArrayLike] = (),
-    ordered: bool = True,
-    rivals: Rivals = Rivals(),  # noqa: B008 (frozen)
+    **options: Unpack[ChoiceOptions],
 ) -> Event:
     """Choose the set of cells with the largest expected bound on fresh draws.
 
@@ -106,22 +133,7 @@ def choose_event(
             a `Shared`, the draws are divided between both sides in the way that gives the largest
             expected bound.
         confidence: Confidence of the bound.
-        allowed: bool [cells], the cells that are allowed in an event. If `allowed` is None, all
-            cells are allowed.
-        hypothesis: Hypothesis whose level is bounded, as in `event_lower_bound`.
-        judge: Counts of the second half of the search draws, with the same shape as `counts`. If
-            `judge` is passed, `counts` contains only the counts of the first half. If `judge` is
-            None, the draws in `counts` are divided into two halves at random, with a fixed seed.
-        coarser: Integer arrays [cells]; each array contains the group of each cell. For each array,
-            cells are also ordered by the ratios of their groups, which have smaller errors than the
-            ratios of single cells.
-        positions: Float arrays [cells]; each array contains the position of each cell along a line,
-            or NaN for a cell without a position. Half-lines of cells from both ends of each line
-            are candidates.
-        ordered: Whether adjacent cells on a line have similar ratios, for example because the cells
-            are bins of numbers.
-        rivals: Number of searched pairs and number of compared partitions. Only the event of the
-            pair and partition with the largest expected bound will be confirmed.
+        options: Keyword arguments, described in `ChoiceOptions`.
 
     Returns:
         One event for each index of the leading axes of `counts`. No event contains all cells.
@@ -134,18 +146,7 @@ def choose_event(
     References:
         Neyman, Pearson (1933), for the optimality of sets with large likelihood ratios.
     """
-    found = _judged(
-        counts,
-        num_confirm,
-        confidence,
-        allowed=allowed,
-        hypothesis=hypothesis,
-        judge=judge,
-        coarser=coarser,
-        positions=positions,
-        ordered=ordered,
-        rivals=rivals,
-    )
+    found = _judged(counts, num_confirm, confidence, **options)
     sets, candidates = found.sets, found.candidates
     best = sets.best(found.bound)
     candidate = sets.candidate[best]
@@ -155,7 +156,7 @@ def choose_event(
     ratio = np.ones(best.size)
     if isinstance(num_confirm, Shared):
         p, q = (share[best] for share in found.shares)
-        of_best = best_ratio(p, q, num_confirm, confidence, hypothesis)
+        of_best = best_ratio(p, q, num_confirm, confidence, found.hypothesis)
         ratio = np.where(some, of_best, 1.0)
     batch = found.batch
     return Event(
@@ -166,13 +167,19 @@ def choose_event(
     )
 
 
-def largest_bound(counts: ArrayLike, *arguments: Any, **options: Any) -> NDArray[np.float64]:
+def largest_bound(
+    counts: ArrayLike,
+    num_confirm: int | Shared,
+    confidence: float,
+    **options: Unpack[ChoiceOptions],
+) -> NDArray[np.float64]:
     """Return the expected bound of the event that `choose_event` would choose.
 
     Args:
         counts: Whole numbers [..., 2, cells], as in `choose_event`.
-        arguments: Positional arguments of `choose_event`.
-        options: Keyword arguments of `choose_event`.
+        num_confirm: Number of fresh draws per side, as in `choose_event`.
+        confidence: Confidence of the bound.
+        options: Keyword arguments, described in `ChoiceOptions`.
 
     Returns:
         One bound for each entry of the leading axes.
@@ -180,7 +187,7 @@ def largest_bound(counts: ArrayLike, *arguments: Any, **options: Any) -> NDArray
     Raises:
         TypeError, ValueError: As in `choose_event`.
     """
-    found = _judged(counts, *arguments, **options)
+    found = _judged(counts, num_confirm, confidence, **options)
     return found.sets.largest(found.bound).reshape(found.batch)
 
 
@@ -189,6 +196,7 @@ class _Judged(NamedTuple):
 
     Attributes:
         batch: Shape of the counts' leading axes. These axes are flattened into one axis of runs.
+        hypothesis: Hypothesis whose level is bounded.
         total: Counts of all draws, [runs, 2, cells].
         ways: Ways to order cells.
         candidates: Orders of the sets.
@@ -199,6 +207,7 @@ class _Judged(NamedTuple):
     """
 
     batch: tuple[int, ...]
+    hypothesis: Hypothesis
     total: NDArray[np.int64]
     ways: list[ByRatio | ByPosition]
     candidates: Candidates
@@ -220,7 +229,10 @@ def _judged(
     ordered: bool = True,
     rivals: Rivals = Rivals(),  # noqa: B008 (frozen)
 ) -> _Judged:
-    """Evaluate all candidate sets. See `choose_event` for the arguments."""
+    """Evaluate all candidate sets.
+
+    The arguments are described in `choose_event` and `ChoiceOptions`.
+    """
     validate.open_unit(confidence=confidence)
     mean = num_confirm.mean if isinstance(num_confirm, Shared) else num_confirm
     validate.positive_int(num_confirm=mean, pairs=rivals.pairs, partitions=rivals.partitions)
@@ -279,7 +291,7 @@ def _judged(
         bound[line] = np.where(is_better, by_fit, bound[line])
         for share, smoothed in zip(shares, (p, q), strict=True):
             share[line] = np.where(is_better, smoothed, share[line])
-    return _Judged(batch, total, ways, candidates, sets, shares, bound)
+    return _Judged(batch, hypothesis, total, ways, candidates, sets, shares, bound)
 
 
 def _halves(counts: ArrayLike, judge: ArrayLike | None) -> NDArray[np.int64]:

@@ -10,7 +10,6 @@ import numpy as np
 from dpjax.core import random
 from dpjax.core.errors import text_of
 from dpjax.core.wording import BadType, BadValue
-from dpjax.databases import DrawnPairs, Neighbors
 from dpjax.databases.spaces import Proposed, Space, as_space
 from dpjax.methods._pairs import TIME_SHARE
 from dpjax.methods._pairs_counted import Ladder, search_counted
@@ -167,6 +166,7 @@ class _Members(Space):
     """
 
     def __init__(self, family: Family, pairs: object, asked: tuple[Notion | None, object]):
+        super().__init__(num_pairs=_PAIRS)
         self._family, self._pairs, self._asked = family, pairs, asked
         self.made: list[Member] = []
         self.failed, self.last = 0, ""
@@ -211,7 +211,7 @@ class _Members(Space):
 
     def proposed(self) -> list[Proposed]:
         """See `Space`. The function takes pairs from all members in turn."""
-        each = max(_PAIRS // len(self.made), _FEWEST_PAIRS)
+        each = max(self.num_pairs // len(self.made), _FEWEST_PAIRS)
         rows = [self._proposed_of(number, each) for number in range(len(self.made))]
         longest = max(map(len, rows))
         return [row[place] for place in range(longest) for row in rows if place < len(row)]
@@ -269,10 +269,8 @@ class _Members(Space):
 
     def _proposed_of(self, number: int, count: int) -> list[Proposed]:
         space = self._space_of(number)
-        if isinstance(space, Neighbors | DrawnPairs):
+        if isinstance(space, Space):
             pairs = replace(space, num_pairs=min(count, space.num_pairs)).proposed()
-        elif isinstance(space, Space):
-            pairs = space.proposed()
         else:
             pairs = [Proposed(*row) for row in zip(*space.sides, space.labels, strict=True)]
         return [self._placed(number, pair) for pair in pairs]
@@ -280,7 +278,7 @@ class _Members(Space):
     def _allows(self, number: int, pair: Proposed) -> bool:
         space = self._space_of(number)
         inner = self._inner(pair)
-        return not isinstance(space, Neighbors) or space.allows(inner.database, inner.neighbor)
+        return not isinstance(space, Space) or space.allows(inner.database, inner.neighbor)
 
     def _placed(self, number: int, pair: Proposed) -> Proposed:
         label = f"{self._prefix(number)}{pair.label}"

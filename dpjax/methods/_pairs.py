@@ -19,10 +19,10 @@ from dpjax.core.execution import Execution, default_execution
 from dpjax.core.notebook import html_titled
 from dpjax.core.types import MixedSpace
 from dpjax.core.wording import COLUMNS, BadValue
-from dpjax.databases import DrawnPairs, Neighbors, Pairs
-from dpjax.databases.spaces import as_space
+from dpjax.databases import Pairs
+from dpjax.databases.spaces import Space, as_space
 from dpjax.databases.trees import nth
-from dpjax.methods._pairs_counted import Ladder, search_counted
+from dpjax.methods._pairs_counted import CountedPairs, Ladder, search_counted
 from dpjax.methods.local import Local, dpl_runs
 from dpjax.notions import Epsilon, Terms
 from dpjax.partitions import RegionLike, as_region
@@ -149,7 +149,7 @@ def search_pairs(
     if source.sampler is None:
         terms = Terms(Epsilon(), None, _CONFIDENCE, 1, key, execution)
         ladder = Ladder(budget, None, keep, factor)
-        return _counted(source, pairs, ladder, terms, region, root)
+        return _found(search_counted(source, pairs, ladder, terms, region, root))
     budget = _BUDGET if budget is None else budget
     pairs = pairs_of(source.sampler, pairs)
     mechanism = mechanism_at(source.sampler, pairs)
@@ -214,7 +214,7 @@ def pairs_to_audit(source: Source, pairs: object, terms: Terms) -> tuple[object,
         ValueError: If no pair of the space is allowed.
     """
     pairs = source.usual_pairs if pairs is None else as_space(pairs)
-    if not isinstance(pairs, Neighbors | DrawnPairs):
+    if not isinstance(pairs, Space):
         return pairs, []
     root = random.fold_in(terms.root, random.stable_hash(_BEFORE))
     limit = getattr(source, "time_limit", None)
@@ -222,25 +222,18 @@ def pairs_to_audit(source: Source, pairs: object, terms: Terms) -> tuple[object,
     if source.sampler is not None:
         found = search_pairs(source, [*pairs], key=root, execution=terms.layout)
     else:
-        found = _counted(source, pairs, ladder, terms, None, root)
+        found = _found(search_counted(source, pairs, ladder, terms, None, root))
     return found.pairs, [
         f"The audit used the best {len(found.pairs)} of {found.rungs[0][0]} proposed pairs and "
         f"their variations; the search for these pairs used {found.num_draws} separate draws."
     ]
 
 
-def _counted(
-    source: Source,
-    pairs: object,
-    ladder: Ladder,
-    terms: Terms,
-    region: RegionLike | None,
-    root: Array,
-) -> FoundPairs:
-    best, estimates, rungs = search_counted(source, pairs, ladder, terms, region, root)
+def _found(counted: CountedPairs) -> FoundPairs:
+    best = counted.pairs
     sides = [pair.database for pair in best], [pair.neighbor for pair in best]
     labels = tuple(pair.label for pair in best)
-    return FoundPairs(AnyPairs(sides, labels), tuple(estimates), tuple(rungs))
+    return FoundPairs(AnyPairs(sides, labels), tuple(counted.estimates), tuple(counted.rungs))
 
 
 def _rung_sizes(num_pairs: int, keep: int, factor: int) -> list[int]:

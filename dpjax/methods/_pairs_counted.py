@@ -124,6 +124,20 @@ class _Ranked(NamedTuple):
         return [place for place in order if self.scores[place] > -np.inf] or [0]
 
 
+class CountedPairs(NamedTuple):
+    """The best pairs of a search, sorted from best to worst.
+
+    Attributes:
+        pairs: The best pairs.
+        estimates: Expected bound of each pair, minus the level that the bound should exceed.
+        rungs: For each rung, the number of pairs and the number of draws per side of each pair.
+    """
+
+    pairs: list[Proposed]
+    estimates: list[float]
+    rungs: list[tuple[int, int]]
+
+
 Asked = Callable[[Proposed], tuple[Notion, float]]
 """Type of functions that return a pair's notion and the claim that the bound should exceed."""
 
@@ -136,7 +150,7 @@ def search_counted(
     region: RegionLike | None,
     root: Array,
     asked: Asked | None = None,
-) -> tuple[list[Proposed], list[float], list[tuple[int, int]]]:
+) -> CountedPairs:
     """Search for the pairs with the largest expected bounds.
 
     Args:
@@ -150,9 +164,7 @@ def search_counted(
             exceed. If `asked` is None, all pairs have the notion of `terms` and the level 0.
 
     Returns:
-        Three values: the best pairs, sorted from best to worst; the expected bound of each pair
-        minus its level; and, for each rung, the number of pairs and the number of draws per side of
-        each pair.
+        The best pairs, at most `ladder.keep`.
     """
     space = pairs if isinstance(pairs, Space) else None
     alive = _proposed(pairs)
@@ -185,7 +197,8 @@ def search_counted(
     best = [place for place in best if ranked.paces[place] <= _SLOWER * pace]
     if ladder.seconds is not None:
         best = best[: max(int(ladder.seconds / (2 * pace * _WORTH)), 1)]
-    return [alive[place] for place in best], [float(ranked.scores[p]) for p in best], done
+    estimates = [float(ranked.scores[place]) for place in best]
+    return CountedPairs([alive[place] for place in best], estimates, done)
 
 
 def _proposed(pairs: object) -> list[Proposed]:

@@ -6,7 +6,7 @@ from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 from dpjax.core.errors import needs, neutral
-from dpjax.core.files import refuse_unwritable, write_whole
+from dpjax.core.files import path_to_write, write_whole
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
@@ -219,9 +219,5 @@ def save_figure(figure: "Figure", path: str | Path) -> Path:
 
 def check_figure_path(path: str | Path) -> Path:
     """Validate and return the path of a figure file; raise the same errors as `save_figure`."""
-    path = Path(path)
-    if path.suffix.lower() not in _FORMATS:
-        raise ValueError(f"plot file must end in one of {', '.join(_FORMATS)}, but was {path}.")
     needs("figures", "plot", "matplotlib")
-    refuse_unwritable("plot file", path)
-    return path
+    return path_to_write("plot file", path, _FORMATS)

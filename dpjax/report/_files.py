@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 from dpjax.core.errors import needs, neutral
-from dpjax.core.files import refuse_unwritable
+from dpjax.core.files import path_to_write
 from dpjax.report._page import CLOSING, OPENING, Page, result_text
 
 KINDS = (".html", ".md")
@@ -19,12 +19,8 @@ def check_report_path(path: str | Path) -> Path:
             folder.
         ModuleNotFoundError: If jinja2 is not installed; the message says how to install it.
     """
-    path = Path(path)
-    if path.suffix.lower() not in KINDS:
-        raise ValueError(f"report file must end in .html or .md, but was {path}.")
     needs("reports", "report", "jinja2")
-    refuse_unwritable("report file", path)
-    return path
+    return path_to_write("report file", path, KINDS)
 
 
 def render(page: Page, kind: str) -> str:

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from dpjax.core import validate
 from dpjax.core.wording import BadType, BadValue
 from dpjax.databases._pairs import rows_of
 from dpjax.databases.spaces._domain import Domain
@@ -39,12 +38,9 @@ class DrawnPairs(Space):
     strategy: Any
     relation: Relation | None = None
     domain: Domain | Mapping[Hashable, Domain] | None = None
-    num_pairs: int = 200
-    seed: int = 0
 
     def __post_init__(self):
-        validate.positive_int(num_pairs=self.num_pairs)
-        validate.positive_int(at_least=0, seed=self.seed)
+        super().__post_init__()
         if not is_strategy(self.strategy):
             raise BadType(
                 "strategy must be a Hypothesis strategy that draws (database, neighbor), but "
@@ -68,6 +64,13 @@ class DrawnPairs(Space):
         more = self._more
         return more[np.random.default_rng([self.seed, *seed]).integers(len(more))] if more else None
 
+    def allows(self, database: object, neighbor: object) -> bool:
+        """Return whether two databases are neighbors and lie in the domain."""
+        if self.relation is None:
+            return True
+        domain = Domain(nan=True, infinite=True) if self.domain is None else self.domain
+        return Neighbors(database, self.relation, domain).allows(database, neighbor)
+
     def smallest(self, pairs: Sequence[Proposed]) -> list[Proposed]:
         """Return [], because pairs from a strategy are not compared by size."""
         return []
@@ -81,16 +84,10 @@ class DrawnPairs(Space):
         found: dict[str, Proposed] = {}
         rows = rows_of(drawn(self.strategy, self.num_pairs, seed))
         for number, (database, neighbor) in enumerate(rows):
-            if repr(database) != repr(neighbor) and self._allows(database, neighbor):
+            if repr(database) != repr(neighbor) and self.allows(database, neighbor):
                 pair = Proposed(database, neighbor, f"draw {number} of seed {seed}")
                 found.setdefault(repr((database, neighbor)), pair)
         return list(found.values())
-
-    def _allows(self, database: object, neighbor: object) -> bool:
-        if self.relation is None:
-            return True
-        domain = Domain(nan=True, infinite=True) if self.domain is None else self.domain
-        return Neighbors(database, self.relation, domain).allows(database, neighbor)
 
 
 def drawn_pairs(
@@ -117,7 +114,7 @@ def drawn_pairs(
         ValueError: If the relation is unknown, or if a number is out of range.
     """
     related = None if relation is None else relation_of(relation)
-    return DrawnPairs(strategy, related, domain, num_pairs, seed)
+    return DrawnPairs(strategy, related, domain, num_pairs=num_pairs, seed=seed)
 
 
 def as_space(pairs: object) -> object:

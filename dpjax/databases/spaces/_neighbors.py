@@ -7,7 +7,6 @@ from itertools import zip_longest
 
 import numpy as np
 
-from dpjax.core import validate
 from dpjax.core.wording import BadType, BadValue
 from dpjax.databases.spaces._bases import short
 from dpjax.databases.spaces._domain import Domain, check_columns
@@ -55,12 +54,9 @@ class Neighbors(Space):
     like: object
     relation: Relation
     domain: Domain | Mapping[Hashable, Domain] | None = None
-    num_pairs: int = 200
-    seed: int = 0
 
     def __post_init__(self):
-        validate.positive_int(num_pairs=self.num_pairs)
-        validate.positive_int(at_least=0, seed=self.seed)
+        super().__post_init__()
         if isinstance(self.domain, Mapping):
             check_columns(self.domain, "domain")
         elif self.domain is not None and not isinstance(self.domain, Domain):
@@ -188,4 +184,4 @@ def neighbors(
         TypeError: If `like` has an unknown form, or if an argument has the wrong type.
         ValueError: If the relation is unknown, or if a number is out of range.
     """
-    return Neighbors(like, relation_of(relation), domain, num_pairs, seed)
+    return Neighbors(like, relation_of(relation), domain, num_pairs=num_pairs, seed=seed)

@@ -1,9 +1,12 @@
 """Interfaces of spaces of pairs, and of the makers that create the pairs in a space."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+
+from dpjax.core import validate
 
 Database = Any
 """A database of any type: a list, an array, a data frame, a number, and so on."""
@@ -87,8 +90,21 @@ class Maker(Protocol):
         ...
 
 
+@dataclass(frozen=True, kw_only=True)
 class Space:
-    """A set of pairs that an audit can search: it proposes pairs, and varies the best pairs."""
+    """A set of pairs that an audit can search: it proposes pairs, and varies the best pairs.
+
+    Attributes:
+        num_pairs: Maximum number of pairs in the first proposal.
+        seed: Seed for the random choices of the first proposal.
+    """
+
+    num_pairs: int = 200
+    seed: int = 0
+
+    def __post_init__(self):
+        validate.positive_int(num_pairs=self.num_pairs)
+        validate.positive_int(at_least=0, seed=self.seed)
 
     def proposed(self) -> list[Proposed]:
         """Return the distinct pairs with which a search begins.
@@ -109,6 +125,10 @@ class Space:
             The varied pair, or None if no attempt produced a pair in the space.
         """
         raise NotImplementedError
+
+    def allows(self, database: object, neighbor: object) -> bool:
+        """Return whether the space may propose a pair; by default, every pair is allowed."""
+        return True
 
     def smallest(self, pairs: Sequence[Proposed]) -> list[Proposed]:
         """Return a few pairs with the fewest records; return [] if databases have no records."""

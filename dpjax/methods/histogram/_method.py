@@ -34,8 +34,21 @@ from dpjax.sources import ONE_RUN, Source
 from dpjax.sources._subject import mechanism_of
 
 
+class _OfHistograms:
+    """A method that chooses the inputs and the number of draws, and so needs a JAX mechanism."""
+
+    def accepts(self, source: Source) -> str | None:
+        """Return None if the method supports a source; otherwise, return a message."""
+        if source.sampler is not None:
+            return None
+        return Sentence(
+            f"{term('Histogram', '--method histogram')} audits only JAX mechanisms because it "
+            f"plans the number of draws, but {source.name} is not a JAX mechanism: use {EVENTS}."
+        )
+
+
 @dataclass(frozen=True)
-class Histogram:
+class Histogram(_OfHistograms):
     """Interval for the LDP epsilon or for a Renyi level. The interval is valid under an assumption.
 
     Attributes:
@@ -99,10 +112,6 @@ class Histogram:
     )
     name: ClassVar[str] = "histogram"
     bounded: ClassVar[bool] = True
-
-    def accepts(self, source: Source) -> str | None:
-        """See `accepts` in this module."""
-        return accepts(source)
 
     def run(
         self, source: Source, pairs: object, terms: Terms, runs: NDArray[np.int32] = ONE_RUN
@@ -253,7 +262,7 @@ class Histogram:
 
 
 @dataclass(frozen=True)
-class HistogramEstimate:
+class HistogramEstimate(_OfHistograms):
     """Histogram estimate without a plan and without a guaranteed precision.
 
     Attributes:
@@ -285,10 +294,6 @@ class HistogramEstimate:
         if self.order is not None and not self.order > 1:
             raise BadValue(f"order must be above 1, but was {self.order}.")
 
-    def accepts(self, source: Source) -> str | None:
-        """See `accepts` in this module."""
-        return accepts(source)
-
     def run(
         self, source: Source, pairs: object, terms: Terms, runs: NDArray[np.int32] = ONE_RUN
     ) -> Findings:
@@ -319,16 +324,6 @@ class HistogramEstimate:
             execution=terms.layout,
         )
         return Findings.of_rows(lambda: _rows(compared(inputs, counts, sizes, self.order)))
-
-
-def accepts(source: Source) -> str | None:
-    """Return None if a histogram audit supports a source; otherwise, return a message."""
-    if source.sampler is not None:
-        return None
-    return Sentence(
-        f"{term('Histogram', '--method histogram')} audits only JAX mechanisms because it plans "
-        f"the number of draws, but {source.name} is not a JAX mechanism: use {EVENTS}."
-    )
 
 
 def _rows(result: HistogramResult) -> list[Row]:
