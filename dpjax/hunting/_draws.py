@@ -43,7 +43,7 @@ class Draws(NamedTuple):
 
 
 class Server:
-    """A function that draws a case's outputs in a separate process of a release's environment."""
+    """A function that draws a case's outputs in a process that runs in a release's environment."""
 
     def __init__(self, process: "subprocess.Popen[str]"):
         self._process = process
@@ -138,7 +138,7 @@ def recording(
 
 @contextmanager
 def recorded(path: Path) -> Iterator[tuple[JsonObject, Draws]]:
-    """Open a record; the context's value is a pair: the record's head, and a replay of its draws.
+    """Open a record; the context's value is a pair of the record's head and a replay of its draws.
 
     Raises:
         ValueError: If the record is damaged, or if it has fewer draws than the audit needs, for

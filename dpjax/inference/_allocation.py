@@ -50,8 +50,8 @@ made, and _GROWTH_FAR afterwards.
 _GROWTH_SEVERAL, _SHARE_SEVERAL = 0.2, 1 / 8
 """Upper limit on the size of each later round in an audit with a claim and multiple pairs.
 
-Let n be the total number of earlier draws. The limit is the larger of _GROWTH_SEVERAL n and
-_SHARE_SEVERAL times the size that reaches the target defined by _NEAR, but the limit never exceeds
+Let n be the total number of earlier draws, and let s be the size that reaches the target defined by
+_NEAR. The limit is the larger of _GROWTH_SEVERAL n and _SHARE_SEVERAL s, but never more than
 _GROWTH_FAR n.
 """
 

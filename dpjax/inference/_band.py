@@ -56,8 +56,9 @@ class Band(NamedTuple):
             complements under the neighbor, a pair of float64 [sets, corners] arrays.
         level: Upper bounds on the probabilities of the sets under the neighbor and of the
             complements under the database, a pair of float64 [sets, corners] arrays.
-        roc: Lower bounds on probabilities under the database and upper bounds under the neighbor,
-            for all sets of the chain, including sets that must not be used as events.
+        roc: Lower bounds on probabilities under the database, and upper bounds on probabilities
+            under the neighbor, for all sets of the chain, including sets that must not be used as
+            events.
     """
 
     power: tuple[NDArray[np.float64], NDArray[np.float64]]

@@ -1,11 +1,11 @@
-"""An exact lower bound on a level from one event's counts, nearly as tight as a normal bound.
+"""An exact lower bound on a level, computed from one event's counts.
 
-Buehler's bound sorts all pairs of counts by how strongly they support a large level. Let q be the
-event's probability on the side where the event is less likely. A level is refuted if, for every q,
-the probability of counts at least as extreme as the observed counts is at most the allowed error
-probability. The bound is the smallest level that is not refuted. If separate bounds on the event's
-two probabilities were combined instead, the distance between the estimate and the bound would be
-about 20% larger.
+The bound is nearly as tight as a bound from a normal approximation. Buehler's method sorts all
+pairs of counts by how strongly they support a large level. Let q be the event's probability on the
+side where the event is less likely. A level is refuted if, for every q, the probability of counts
+at least as extreme as the observed counts is at most the allowed error probability. The bound is
+the smallest level that is not refuted. If separate bounds on the event's two probabilities were
+combined instead, the distance between the estimate and the bound would be about 20% larger.
 
 Notation: K1 ~ Bin(n1, p) is the count of the event on the side where the event is more likely, and
 K2 ~ Bin(n2, q) is the count on the other side. At level t, p is at most g(t, q), so p = g(t, q) is
@@ -269,7 +269,7 @@ class _Tail:
         return _Bounds(ends, lines, corners, max(float(np.max(ends)), float(tails[0])))
 
     def _curve(self, level: float, places: NDArray) -> tuple[NDArray, NDArray]:
-        """Return q and lifted p, so that straight lines between adjacent points lie above g."""
+        """Return points (q, lifted p) such that the lines between adjacent points lie above g."""
         reached = self.hypothesis.likelier(level, np.array(self.range))
         # Values of q beyond the first with p = 1 add nothing.
         first, last = self.range

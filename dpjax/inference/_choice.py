@@ -3,8 +3,8 @@
 Candidates are initial segments of the cells, which are sorted in several ways. If the best of many
 sets is chosen and evaluated on the same draws, the evaluation is biased in favor of the chosen set.
 Therefore, sets are constructed from each half of the draws and evaluated on the other half. If
-cells lie on a line, half-lines are evaluated by a smooth estimate of the privacy loss unless their
-counts predict a much larger bound.
+cells lie on a line, half-lines (all cells on one side of a point) are evaluated by a smooth
+estimate of the privacy loss unless their counts predict a much larger bound.
 """
 
 import math
@@ -191,7 +191,7 @@ class _Judged(NamedTuple):
         batch: Shape of the counts' leading axes. These axes are flattened into one axis of runs.
         total: Counts of all draws, [runs, 2, cells].
         ways: Ways to order cells.
-        candidates: Orders of the sets.
+        candidates: Orders of cells, each with the side where its sets should be more likely.
         sets: The candidate sets.
         shares: Estimated probabilities of each set, first on the side where the set is more likely,
             then on the other side.
@@ -300,7 +300,7 @@ def _halves(counts: ArrayLike, judge: ArrayLike | None) -> NDArray[np.int64]:
             f"judge must have the shape of counts, {counts.shape}, but had {second.shape}."
         )
     if np.any((counts + second).sum(axis=-1) <= 0):
-        raise ValueError("counts, with judge, must hold at least one draw on each side.")
+        raise ValueError("counts and judge must together hold at least one draw on each side.")
     # With few draws, one of the halves may be empty.
     if judge is None:
         first = np.random.default_rng(0).binomial(counts, 0.5)
@@ -326,7 +326,7 @@ def _smoothed(
         total: Counts of all draws, [runs, 2, cells].
         sets: Candidate sets.
         ways: Ways to order cells.
-        candidates: Orders of the sets.
+        candidates: Orders of cells, each with the side where its sets should be more likely.
         quantile: Number of standard errors by which ratios are shrunk, [runs].
     """
     draws, gain = total.sum(axis=-1), np.zeros(len(total))

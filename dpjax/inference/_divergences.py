@@ -1,4 +1,4 @@
-"""Renyi divergences from a privacy profile, as integrals of delta(epsilon) over all epsilon.
+"""Renyi divergences, computed as integrals of a privacy profile delta(epsilon) over epsilon.
 
 The Renyi divergences of order a > 1 and of order 1 are
 
@@ -44,8 +44,8 @@ def renyi(band: Band, orders: ArrayLike, nodes: ArrayLike | None = None) -> NDAr
     Args:
         band: Band of a chain.
         orders: Float [orders], orders a >= 1. Order 1 denotes the Kullback-Leibler divergence.
-        nodes: Float [nodes], epsilons at which chords begin and end, increasing from 0. If `nodes`
-            is None, the nodes extend to the largest epsilon of any set of the band.
+        nodes: Float [nodes], values of epsilon, increasing from 0, at which chords begin and end.
+            If `nodes` is None, the nodes extend to the largest epsilon of any set of the band.
 
     Returns:
         Lower bounds, float64 [orders], at least 0.

@@ -75,7 +75,7 @@ def _guessed(
     counts: tuple[int, int],
     most: int,
 ) -> NDArray[np.int64]:
-    """Approximate, by secant steps, the smallest K1 in [0, n1] with `excess` >= 0 for each K2."""
+    """For each K2, approximate the smallest K1 in [0, n1] with `excess` >= 0, by secant steps."""
     k, m = counts
     step, other = max(math.isqrt(k), 1), max(math.isqrt(m), 1)
     near = excess(np.array([k, k - step, k, k]), np.array([m, m, m, m + other]))

@@ -31,7 +31,7 @@ Floats = NDArray[np.float64]
 Trials = tuple[int, int]
 
 _HOPELESS = -1e6
-"""Counts that do not support any level are ranked last by adding this number to their scores."""
+"""Number that is added to the scores of counts that support no level, to rank them last."""
 
 NEARLY_ONE = 1 - 1e-13
 """Threshold above which a probability is treated as 1."""

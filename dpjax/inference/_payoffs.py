@@ -1,4 +1,4 @@
-"""Payoffs of the bets on one block of draws, if pairs with a common database share its draws.
+"""Payoffs of the bets on one block of draws. Pairs with a common database share its draws.
 
 Let D and E be the two databases of a pair. Let n_D and n_E be the numbers of the block's draws from
 D and E, including draws that were made for other pairs. Let w and w' be the weights that

@@ -204,8 +204,8 @@ def shown(
 ) -> tuple[Floats, Floats]:
     """Return estimates of a level and their standard errors, computed from counts of events.
 
-    Pseudo-draws are added to the counts: half a draw on the side with fewer draws, and a number
-    proportional to the draws on the other side.
+    Pseudo-draws are added to each count: half a draw on the side with fewer draws, and
+    proportionally more on the other side.
 
     Args:
         hypothesis: Hypothesis whose level is estimated.

@@ -137,14 +137,14 @@ def safety_check(
     Args:
         plan: Plan for outputs in an interval. The plan's Lipschitz constant is the claim.
         beta: Tolerated relative deviation of a count from its mean, strictly between 0 and 1. If
-            `beta` is None, the check uses the smallest beta for which a run passes with
-            `probability`.
+            `beta` is None, the check uses the smallest beta for which a run passes with at least
+            the required `probability`.
         probability: Required probability that one run passes the check if the claim is true. The
             argument is ignored if `beta` is not None.
 
     Returns:
-        The safety check. The paper's factor 4 m is valid for two inputs. For k inputs, this
-        function replaces the factor with 2 k m.
+        The safety check. The factor 4 m in the paper's union bound is valid for two inputs. For k
+        inputs, this function uses the factor 2 k m instead.
 
     Raises:
         TypeError: If the plan assumes finitely many outputs and therefore has no Lipschitz

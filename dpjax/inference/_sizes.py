@@ -25,10 +25,10 @@ sizes.
 """
 
 _PARTS = 0.5, 0.75
-"""Exponents, besides 0 and 1, of the powers of the asymptotically best ratio to be compared."""
+"""Exponents, in addition to 0 and 1, to which the best ratio is raised to obtain candidates."""
 
 _UNIT = 1e-12
-"""Factor by which variances are reduced to those of a very large number of draws."""
+"""Variance of an average of many draws, relative to the variance of one draw."""
 
 
 class Shared(NamedTuple):
@@ -91,7 +91,7 @@ def tried_ratios(ratio: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def divided(ratio: ArrayLike, mean: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return sample sizes N1 >= 1 and N2 >= 1 with the sum 2 N.
+    """Return sample sizes N1 >= 1 and N2 >= 1 that sum to 2 N.
 
     Args:
         ratio: Ratio N2 / N1 before rounding.

@@ -358,5 +358,5 @@ def _solved(factor: Floats, right: Floats) -> Floats:
 
 
 def _columns(size: int) -> list[tuple[int, int]]:
-    """Return the index of each column with entries below the diagonal, and their number."""
+    """Return the columns with entries below the diagonal, and the numbers of these entries."""
     return [(place, min(_BELOW, size - 1 - place)) for place in range(size - 1)]

@@ -41,8 +41,8 @@ def unseen_log_rarity(num_samples: int, chance: float = 0.95) -> float:
     """Return a log rarity for which all draws from a two-point mechanism are likely to be 0.
 
     The mechanism outputs 0 or 1. For one input, the probability of the output 1 is e^-log_rarity.
-    The mechanism outputs 1 with an even smaller probability for the other input. All draws for both
-    inputs are 0 with probability at least `chance`, no matter how large the privacy level is.
+    For the other input, the probability of the output 1 is even smaller. All draws for both inputs
+    are 0 with probability at least `chance`, no matter how large the privacy level is.
 
     Args:
         num_samples: n, the number of draws for each input.

@@ -72,7 +72,7 @@ class Wealth:
 
     @property
     def place(self) -> int:
-        """Number of levels in the grid that are below the smallest level that is not refuted."""
+        """Number of levels in the grid below the smallest level that has not been refuted."""
         return int(np.logical_and.accumulate(self.is_refuted).sum())
 
     @property

@@ -124,8 +124,8 @@ def canaries(
         return Canaries(rows[~taken], answers[~taken], rows[taken], 1 - answers[taken])
     if len(rows) == 0:
         raise BadValue(
-            "features must have at least one record, because canaries are drawn from the range "
-            "of the features, but had none."
+            "features must have at least one record, but had none: canaries are drawn from the "
+            "range of each feature."
         )
     own = rng.uniform(rows.min(axis=0), rows.max(axis=0), (number, rows.shape[1]))
     coins = rng.random(number) < 0.5

@@ -48,7 +48,7 @@ class DiscreteGaussian(OfInteger):
 
     @property
     def standard_region(self) -> tuple[float, float]:
-        """Interval [-3 sigma, 1 + 3 sigma], rounded outward to integers."""
+        """Region in which outputs are compared: [-3 sigma, 1 + 3 sigma], rounded outward."""
         reach = math.ceil(3 * float(self.sigma))
         return (-reach, 1 + reach)
 
