@@ -59,7 +59,7 @@ LAYING = 4096
 """Maximum number of draws per side that are used to construct the cells of a pair."""
 
 _OUTGROWN = 1.5
-"""A pair's cells are constructed again after its number of draws has grown by this factor."""
+"""Growth factor of a pair's number of draws after which the pair's cells are constructed again."""
 
 _GROUPS, _SAMPLES, _ANYWHERE, _VISITED = 8, 16, 0.05, 0.2
 """Parameters for dividing the draws among multiple pairs.
@@ -230,7 +230,7 @@ def _half_line_levels(state: Wealth) -> tuple[Floats, Floats]:
 
 
 def _claim_scores(state: Wealth, claim: float) -> tuple[Floats, Floats]:
-    """Return how far each pair's estimated level exceeds the claim, and the standard errors.
+    """Return the excess of each pair's estimated level over the claim, and the standard errors.
 
     Both arrays are float64 [pairs, 2 directions], in units of the standard error of one draw. Each
     excess is reduced by one standard error.

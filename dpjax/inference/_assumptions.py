@@ -115,8 +115,8 @@ class InputInterval:
 
     Attributes:
         width: W_X > 0, the length of the interval.
-        lipschitz: D > 0, a common Lipschitz constant for the density at every output as a function
-            of the input, in density per unit of input.
+        lipschitz: D > 0, a Lipschitz constant, in density per unit of input. As a function of the
+            input, the density at every output must be D-Lipschitz.
 
     Raises:
         TypeError, ValueError: If an argument is not a positive number.

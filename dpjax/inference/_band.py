@@ -52,10 +52,10 @@ class Band(NamedTuple):
     both valid.
 
     Attributes:
-        power: Lower bounds on the probabilities of the sets under the database and of the
-            complements under the neighbor, a pair of float64 [sets, corners] arrays.
-        level: Upper bounds on the probabilities of the sets under the neighbor and of the
-            complements under the database, a pair of float64 [sets, corners] arrays.
+        power: Pair of float64 [sets, corners] arrays with lower bounds on the probabilities of the
+            sets under the database, and of the complements under the neighbor.
+        level: Pair of float64 [sets, corners] arrays with upper bounds on the probabilities of the
+            sets under the neighbor, and of the complements under the database.
         roc: Lower bounds on probabilities under the database, and upper bounds on probabilities
             under the neighbor, for all sets of the chain, including sets that must not be used as
             events.

@@ -51,7 +51,7 @@ _SMOOTH_WORTH, _FEWEST_TO_SMOOTH = 0.9, 400
 
 First, the largest bound that the smooth loss predicts must be at least _SMOOTH_WORTH times the
 largest bound that the counts of the half-lines predict. Second, the search must have at least
-_FEWEST_TO_SMOOTH draws in total on both sides.
+_FEWEST_TO_SMOOTH draws, summed over both sides.
 
 If a smooth loss were used with only 100 draws per side, the mean bound would increase from 1.09 to
 1.17 for Gaussian noise, but it would decrease from 0.72 to 0.70 for Laplace noise.

@@ -22,7 +22,7 @@ from dpjax.inference._band import Band
 from dpjax.inference._band_levels import epsilon_of, margins, of_sets
 
 _INTERVALS, _BEND = 116, 1.5
-"""Number and spacing of the nodes of the integration.
+"""Number and spacing of the integration nodes.
 
 _INTERVALS is the number of intervals between nodes. Each node is proportional to x^_BEND, where the
 numbers x are equally spaced.
@@ -111,7 +111,7 @@ def _integral(values: NDArray, e: NDArray, rates: NDArray) -> NDArray[np.float64
 
     Args:
         values: float64 [sets, nodes], values of the sets at the nodes.
-        e: float64 [nodes], nodes of the integration.
+        e: float64 [nodes], values of epsilon at the nodes.
         rates: float64 [rates], rates of the exponential.
     """
     width = np.diff(e)

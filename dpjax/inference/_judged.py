@@ -15,7 +15,7 @@ _MOST_ENTRIES = 1 << 15
 """Maximum number of entries in a table of ordered cells, set by the size of the CPU cache."""
 
 _TOGETHER = 16
-"""Minimum number of runs in a batch. Cells without draws in all runs of a batch are left out."""
+"""Minimum number of runs in a batch. Cells are left out if no run of a batch has draws in them."""
 
 
 class Sets(NamedTuple):
@@ -139,7 +139,7 @@ def _rows(shape: tuple[int, ...], length: int) -> NDArray[np.int64]:
 
 
 def _sizes(mass: NDArray, most: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return, for each fraction of the draws, the number of cells in the smallest sufficient set.
+    """For each fraction of the draws, return the size of the smallest set that contains it.
 
     Args:
         mass: [..., cells], cumulative counts of the ordered cells.

@@ -1,9 +1,9 @@
 """The wealth of bets against privacy levels, and the lower bound that follows from the wealth.
 
-Each bet against a level multiplies its payoffs over all blocks and pairs. The wealth at a level is
-the mean of these products over all bets. If the level holds, the expected wealth is at most 1 at
-any stopping time. Therefore, with probability at least 1 - error, the wealth never reaches 1 /
-error (Ville). A level whose wealth reaches 1 / error is refuted.
+For each bet against a level, the payoffs are multiplied over all blocks and pairs. The wealth at a
+level is the mean of these products over all bets. If the level holds, the expected wealth is at
+most 1 at any stopping time. Therefore, with probability at least 1 - error, the wealth never
+reaches 1 / error (Ville). A level whose wealth reaches 1 / error is refuted.
 
 A grid of levels is fixed before the first draw. The bound is the largest level in the grid such
 that this level and all smaller levels in the grid are refuted. Let t be the smallest level in the
