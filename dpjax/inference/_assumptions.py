@@ -33,7 +33,7 @@ from dpjax.core.wording import BadType, BadValue, term
 from dpjax.inference._chernoff import UnionBound
 
 _LARGEST_LOG = 600.0
-"""Largest accepted ln((tau_1 / tau)^(2 alpha - 1)); its exponential is finite in float64."""
+"""Largest accepted ln((tau_1 / tau)^(2 alpha - 1)), to avoid overflow in float64."""
 
 
 def _given(**arguments: float | None) -> None:

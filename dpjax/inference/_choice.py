@@ -4,7 +4,7 @@ Candidates are initial segments of the cells, which are sorted in several ways. 
 sets is chosen and evaluated on the same draws, the evaluation is biased in favor of the chosen set.
 Therefore, sets are constructed from each half of the draws and evaluated on the other half. If
 cells lie on a line, half-lines (all cells on one side of a point) are evaluated by a smooth
-estimate of the privacy loss unless their counts predict a much larger bound.
+estimate of the privacy loss, unless the counts of the half-lines predict a much larger bound.
 """
 
 import math
@@ -315,7 +315,7 @@ def _smoothed(
     candidates: Candidates,
     quantile: NDArray[np.float64],
 ) -> tuple[tuple[NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]]:
-    """Estimate probabilities of half-lines by a smooth privacy loss, and shrink their ratios.
+    """Estimate probabilities of half-lines from a smooth privacy loss, and shrink the ratios.
 
     The function returns three arrays: the probabilities of the sets on the side where the set is
     more likely, [sets]; the probabilities on the other side, [sets]; and the largest

@@ -6,8 +6,8 @@ The Renyi divergences of order a > 1 and of order 1 are
     I = integral over e >= 0 of exp((a - 1) e) delta_PQ(e) + exp(-a e) delta_QP(e).
 
 For each set of a band, let g = exp(e), and minimize p - g q over the set's corners (p, q). The
-minimum is a lower bound on delta(e) and a concave function of g. Between two nodes of the
-integration, the minimum is therefore at least its chord, and the chord is integrated exactly.
+minimum is a lower bound on delta(e) and a concave function of g. Between two integration nodes, the
+minimum is therefore at least its chord, and the chord is integrated exactly.
 
 References:
     Sason, Verdu (2016), eq. (80) and Theorem 9, for f-divergences as integrals of E_gamma; Mironov

@@ -71,8 +71,8 @@ class Basis(NamedTuple):
             the parameters.
         pieces: Slices of the groups, one for each interval between two adjacent knots. The
             intervals before the first knot and after the last knot are also pieces.
-        sides: int64 [2, pieces], indices of the two parameters that belong to the left and the
-            right end of each piece.
+        sides: int64 [2, pieces], indices of the two parameters that belong to the left and right
+            ends of each piece.
         beside: int64 [2, groups], indices of the two parameters on which the log odds of each group
             depend.
         shares: float64 [2, groups, 1], derivatives of each group's log odds with respect to the two
@@ -188,7 +188,7 @@ def fitted(counts: Floats) -> Fit:
 def _newton(
     first: Floats, pooled: Floats, start: Floats, theta: Floats, precision: Floats
 ) -> tuple[Floats, Floats, Floats]:
-    """Maximize the penalized log likelihood for one standard deviation of the bends.
+    """Maximize the penalized log likelihood for a given prior standard deviation of the bends.
 
     Args:
         first: float64 [groups, runs], counts on the first side.

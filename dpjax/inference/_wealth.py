@@ -256,7 +256,7 @@ def step(state: Wealth, x: ArrayLike, y: ArrayLike) -> Wealth:
 def recounted(
     state: Wealth, first: ArrayLike, second: ArrayLike, shared: NDArray[np.int64] | None = None
 ) -> Wealth:
-    """Return the state for later bets, in which all earlier draws are counted in new cells.
+    """Return a state for later bets, with all earlier draws counted in new cells.
 
     Args:
         state: State whose draws are counted again.
