@@ -18,7 +18,7 @@ from dpjax.partitions.missing import Raised
 _SERVE = Path(__file__).with_name("_serve.py")
 
 _ONE_CALL, _FIRST_CALL = 30.0, 120.0
-"""Maximum waiting times in seconds for an output, and for the first output of a process.
+"""Maximum waiting times, in seconds, for an output and for the first output of a process.
 
 The first output takes longer, because the library must be imported and may compile functions.
 """

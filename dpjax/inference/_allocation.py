@@ -1,4 +1,4 @@
-"""Allocation of the next draws of a sequential audit to pairs of databases.
+"""Allocation of a sequential audit's next draws to pairs of databases.
 
 The audit's bound is valid if the allocation depends only on earlier blocks of draws and on random
 numbers that are independent of the draws. A good allocation assigns most draws to the pair whose
@@ -178,8 +178,8 @@ def phases(total: int, pairs: int) -> list[Phase]:
         pairs: Number of pairs.
 
     Returns:
-        The phases. The sum of the numbers of draws per side, over all phases and over the pairs
-        kept in each phase, equals `total`.
+        The phases. Summed over all phases and over the pairs kept in each phase, the numbers of
+        draws per side equal `total`.
     """
     if pairs == 1:
         search = round(0.28 * total)

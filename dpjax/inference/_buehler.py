@@ -12,12 +12,12 @@ K2 ~ Bin(n2, q) is the count on the other side. At level t, p is at most g(t, q)
 assumed. The score s orders the pairs of counts (see `_hypotheses`). The tail probability f(p, q) =
 P(s(K1, K2) >= observed) increases with p and decreases with q.
 
-At one level, the supremum of f over all q is bounded from values of f at only a few q. Let a = ln(p
-/ (1 - p)) and b = ln(q / (1 - q)) be the log odds of p and q, and let A(a) = ln(1 + e^a). As a
-function of a and b, f is a sum of positive multiples of exp(a k + b m - n1 A(a) - n2 A(b)), one for
-each extreme pair of counts (k, m). By Hölder's inequality, ln f + n1 A(a) + n2 A(b) is therefore a
-convex function of (a, b). Consequently, on a straight line between two points (a, b), ln f is at
-most the larger of its values at the two ends, plus
+At one level, an upper bound on the supremum of f over all q is computed from the values of f at
+only a few q. Let a = ln(p / (1 - p)) and b = ln(q / (1 - q)) be the log odds of p and q, and let
+A(a) = ln(1 + e^a). As a function of a and b, f is a sum of positive multiples of exp(a k + b m - n1
+A(a) - n2 A(b)), one for each extreme pair of counts (k, m). By Hölder's inequality, ln f + n1 A(a)
++ n2 A(b) is therefore a convex function of (a, b). Consequently, on a straight line between two
+points (a, b), ln f is at most the larger of its values at the two ends, plus
 
     (n1 v1 (change of a)^2 + n2 v2 (change of b)^2) / 8,
 
@@ -115,7 +115,7 @@ def buehler_bound(
 
 
 def _largest(tail: "_Tail", allowed: float, precision: float) -> float:
-    """Return almost the largest level at which f is known to be at most `allowed`, or 0."""
+    """Return nearly the largest level at which f is known to be at most `allowed`; 0 if none is."""
     # Normal quantiles of the tail are nearly linear in the level.
     goal = float(scipy.special.ndtri(allowed))
     slope = math.exp(-(goal**2) / 2) / math.sqrt(2 * math.pi) / allowed

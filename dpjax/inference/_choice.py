@@ -35,9 +35,9 @@ were tuned on experiments (a) to (e) of Askin, Kutta, Dette (2022) and on logist
 _TWO_SHRINKAGE = 0.5
 """Value that replaces _LINE_SHRINKAGE if there is one pair and only two of its cells contain draws.
 
-Consider an event with probabilities 0.01 and 0.00135 on the two sides. A search with 800 draws per
-side identifies the side where the event is more likely in 93% of all searches if the value is 2,
-and in 99.8% if the value is 0.5.
+Consider an event with probabilities 0.01 and 0.00135 on the two sides. With the value 2, 93% of all
+searches with 800 draws per side identify the side where the event is more likely. With the value
+0.5, 99.8% of these searches do.
 """
 
 _UNORDERED_SHRINKAGE = 0.4

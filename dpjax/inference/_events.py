@@ -3,8 +3,8 @@
 An event consists of a set of cells and a direction, both determined by counts of the search stage.
 An exact lower bound on a privacy level is then computed from fresh counts of the event.
 
-Notation: p and q are the event's probabilities on the side where the event is more likely and on
-the other side.
+Notation: p is the event's probability on the side where the event is more likely, and q is the
+event's probability on the other side.
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,8 @@
 """Hypotheses that relate a privacy level t to the probabilities of one event.
 
-Let p and q be the event's probabilities on the side where the event is more likely and on the other
-side. If the level is t, then p <= g(t, q), where g increases with t and with q.
+Let p be the event's probability on the side where the event is more likely, and let q be the
+event's probability on the other side. If the level is t, then p <= g(t, q), where g increases with
+t and with q.
 
 Each hypothesis also defines an order of pairs of counts. The order is a score s, which is larger
 for counts that are stronger evidence for a large t. The score increases with the count on the side
