@@ -12,7 +12,7 @@ MASSES = np.geomspace(1e-5, 0.99, 56)
 """Sizes of candidate sets, as fractions of the draws."""
 
 _MOST_ENTRIES = 1 << 15
-"""Maximum number of entries in a table of ordered cells, set by the size of the CPU cache."""
+"""Maximum number of entries in a table of ordered cells, so that it fits in a CPU cache."""
 
 _TOGETHER = 16
 """Minimum number of runs in a batch. Cells are left out if no run of a batch has draws in them."""
@@ -134,7 +134,7 @@ def _judged(halves: NDArray[np.int64], ways: list[ByRatio | ByPosition]) -> NDAr
 
 
 def _rows(shape: tuple[int, ...], length: int) -> NDArray[np.int64]:
-    """Return the flat index at which each row of a table begins, for rows of equal length."""
+    """Return the flat index at which each row begins in a table with rows of equal length."""
     return length * np.arange(math.prod(shape)).reshape(shape)
 
 

@@ -8,7 +8,8 @@ reaches 1 / error (Ville). A level whose wealth reaches 1 / error is refuted.
 A grid of levels is fixed before the first draw. The bound is the largest level in the grid such
 that this level and all smaller levels in the grid are refuted. Let t be the smallest level in the
 grid that is at least the true level. The bound can exceed the true level only if t has been
-refuted. Since the level t holds, t is refuted with a probability of at most the error.
+refuted. Since t is at least the true level, the level t holds and is refuted with a probability of
+at most the error.
 
 The weights of bets may depend on all earlier draws. Pairs with a common database therefore pool
 their counts of draws from the database (`Wealth.known`), and each draw from the database affects

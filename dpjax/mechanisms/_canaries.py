@@ -153,9 +153,10 @@ def canary_pair(
     label: float = 1.0,
     amplitude: float = 50.0,
 ) -> Pairs:
-    """Return a pair of databases that differ in a canary, which is the last row of each database.
+    """Return a pair of databases that differ only in whether a canary is present.
 
-    The canary is present in the first database and absent from the second database.
+    The canary is the last row of both databases. The flag in this row marks the canary as present
+    in the first database and as absent in the second database.
 
     Args:
         features: Features of all other records, [n, d].
