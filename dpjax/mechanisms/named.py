@@ -17,7 +17,7 @@ from dpjax.mechanisms import Mechanism, from_function
 from dpjax.mechanisms._catalogue import find_mechanism
 
 _MOST_NUMBERS = 20
-"""Maximum number of entries in an array that is listed entry by entry."""
+"""Maximum size of an array whose entries are listed individually."""
 
 
 def name_of(mechanism: object) -> str:

@@ -98,8 +98,8 @@ def likelihood_score(
     a canary.
 
     Args:
-        lengths: Component of each step's noisy sum of gradients along the canary's gradient, in
-            units of the clipping norm, [T]. If the canary has an additional coordinate and the
+        lengths: For each step, the component of the noisy gradient sum along the canary's gradient,
+            in units of the clipping norm, [T]. If the canary has an additional coordinate and the
             label 1, the component is minus the noisy sum's value in this coordinate, divided by the
             clipping norm.
         noise_multiplier: Standard deviation sigma of the noise, divided by the clipping norm.
@@ -195,7 +195,7 @@ class DpSgd:
                 validate.positive(**{name: value})
         if self.score == "final" and not isinstance(self.model, Logistic):
             raise BadValue(
-                "score must not be 'final' for a network, whose gradients change their direction: "
+                "score must not be 'final' for a network, whose gradients change direction: "
                 "use 'likelihood' or 'loss'."
             )
 
@@ -278,11 +278,11 @@ class DpSgd:
         return self.noise_multiplier * self.clip * normal
 
     def divisor(self, weights: Array) -> Array | float:
-        """Return the public expected batch size, by which the sum of gradients is divided."""
+        """Return the expected batch size (public), by which the sum of gradients is divided."""
         return self.sampling.expected_size(len(weights))
 
     def applied(self, move: Array, weights: Array) -> Array:
-        """Return the vector to subtract from the parameters; correct DP-SGD returns `move`."""
+        """Return the vector to subtract from the parameters, which is `move` without faults."""
         return move
 
     def _scored(self, steps: Step, ends: tuple[Array, Array], own: Array, size: float) -> Array:

@@ -22,7 +22,7 @@ from dpjax.sources._schedule import Draw, Raw, Span
 _STAGE = "search of a family"
 
 _PAIRS, _FEWEST_PAIRS = 300, 4
-"""Numbers that limit the first rung: _PAIRS pairs in all, but at least _FEWEST_PAIRS per member."""
+"""Limits on the first rung: _PAIRS pairs in all, but at least _FEWEST_PAIRS pairs per member."""
 
 _KEPT = 4
 """Number of pairs that the search keeps for the audit."""
@@ -206,11 +206,11 @@ class _Members(Space):
         return notion, claimed
 
     def label_of(self, pair: Proposed) -> str:
-        """Return the label of a pair without the member's parameters."""
+        """Return the label of a pair; the label omits the member's parameters."""
         return pair.label.removeprefix(self._prefix(pair.database.member))
 
     def proposed(self) -> list[Proposed]:
-        """See `Space`. The function takes pairs from all members in turn."""
+        """See `Space`. Pairs are taken from all members in turn."""
         each = max(_PAIRS // len(self.made), _FEWEST_PAIRS)
         rows = [self._proposed_of(number, each) for number in range(len(self.made))]
         longest = max(map(len, rows))

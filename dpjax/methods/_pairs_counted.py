@@ -37,7 +37,7 @@ _VARIED = 0.5
 """Number of variations that a later rung adds for each kept pair."""
 
 _PLANNED, _LEAST_PLANNED = 20_000, 50
-"""Limits on the assumed number of confirmation draws per side, used for expected bounds.
+"""Limits on the number of confirmation draws per side that is assumed for expected bounds.
 
 _PLANNED is the upper limit. If the time limit allows fewer than _LEAST_PLANNED draws for a pair,
 the pair is dropped.
@@ -230,7 +230,7 @@ def _left(num_pairs: int, rungs: list[tuple[int, int]], ladder: Ladder, *, varie
     """Return the total number of draws, on both sides of all pairs, planned for later rungs.
 
     Args:
-        num_pairs: Number of pairs in the rung.
+        num_pairs: Number of pairs in the current rung.
         rungs: For each later rung, the number of pairs, including variations, and the number of
             draws per side of each pair.
         ladder: Plan of the search.
@@ -245,7 +245,7 @@ def _left(num_pairs: int, rungs: list[tuple[int, int]], ladder: Ladder, *, varie
 
 
 def _places(some: list[Proposed], pairs: list[Proposed]) -> list[int]:
-    """Return the index in `pairs` of each object in `some`, which is found by identity."""
+    """Return the index in `pairs` of each object in `some`; objects are compared by identity."""
     wanted = set(map(id, some))
     return [place for place, pair in enumerate(pairs) if id(pair) in wanted]
 

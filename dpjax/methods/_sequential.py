@@ -1,4 +1,4 @@
-"""Sequential audits. They bet on all events of all pairs; their bounds are valid at any time."""
+"""Sequential audits, which bet on all events of all pairs; the bounds are valid at any time."""
 
 import time
 from dataclasses import dataclass, replace

@@ -69,7 +69,7 @@ class Walk:
 
     Args:
         opened: Source of the draws.
-        terms: Terms of the audit. They include the bets of the earlier audit, if there is one.
+        terms: Terms of the audit. The terms include the bets of the earlier audit, if there is one.
         total: Largest number of draws per side, summed over all pairs.
         few: Whether draws are few or expensive.
         run: Index of the run.
@@ -382,7 +382,7 @@ class Walk:
         )
 
     def _scores(self) -> tuple[tuple[str, float | None], ...]:
-        """Return the expected bounds of the pairs, in decreasing order, for equally many draws."""
+        """Return the pairs' expected bounds for equal numbers of draws, in decreasing order."""
         state, labels = self._state, self._opened.pairs.labels
         draws = max(int(state.draws.max()), 1)
         found = best_events(state, np.arange(len(labels)), draws, self._error).predicted

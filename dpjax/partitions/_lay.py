@@ -20,7 +20,7 @@ PILOT = 2**16
 """Largest number of outputs per side in a pilot."""
 
 _MAX_LABELS = 2 * PILOT
-"""Maximum number of labels in a partition. It equals the number of pilot outputs on both sides."""
+"""Maximum number of labels in a partition. A pilot has this many outputs, both sides together."""
 
 _MAX_CELLS = 2**18
 """Largest number of cells in a partition."""
@@ -175,7 +175,7 @@ def _places(size: int, levels: tuple[float, ...]) -> np.ndarray:
 
 
 def _ends(region: Region | None, column: int) -> np.ndarray:
-    """Return the edges for a region in one entry: lower ends, and successors of upper ends."""
+    """Return a region's edges in one entry: lower ends, and the successors of upper ends."""
     if region is None:
         return np.empty(0)
     if isinstance(region, Box):

@@ -11,7 +11,7 @@ _SHOWN, _BOXES_SHOWN = 4, 2
 """Maximum number of intervals (_SHOWN) or boxes (_BOXES_SHOWN) that a short description lists."""
 
 _LONGER = 10
-"""One description is simpler than another if it is more than this number of characters shorter."""
+"""A description is simpler than another if it is shorter by more than this number of characters."""
 
 
 def describe(cells: Cells, mask: np.ndarray, whole: bool) -> str:

@@ -308,7 +308,7 @@ def strip_loss_panel(axes: "Axes", strip: Strip) -> None:
 
 
 def shade_event(axes: "Axes", strip: Strip, label: str | None = None) -> None:
-    """Shade the counted event as bands in the background; label the first wide enough band."""
+    """Shade the counted event as bands in the background; label the first band of sufficient width."""
     band = {"color": EVENT, "alpha": 0.4, "linewidth": 0, "zorder": 0}
     left, right = visible_range(strip) or (float(strip.low[0]), float(strip.high[-1]))
     least = (right - left) / 300

@@ -44,7 +44,7 @@ A guide line whose epsilon is closer to the claim or to the bound is not drawn.
 _NAME, _GAP = (0.14, 0.05), 0.01
 """Assumed width and height of a guide line's label, and distance from the label to the corner.
 
-All are shares of the panel's width.
+All three lengths are shares of the panel's width.
 """
 
 _DIGITS = re.compile(r"-?\d+\.\d{7,}")

@@ -66,7 +66,7 @@ class _Code(str):
 
 
 def _code(text: str) -> _Code:
-    """Replace each `<` by the JSON escape for it, so that the text contains no HTML tag."""
+    """Replace each `<` by its JSON escape, so that the text contains no HTML tag."""
     return _Code(text.replace("<", r"\u003c"))
 
 

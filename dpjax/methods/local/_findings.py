@@ -190,7 +190,7 @@ def _plain(point: np.ndarray) -> object:
 
 
 def _curve(curves: Curves, floor: float, relabel: Callable[[object], object]) -> dict | None:
-    """Return densities and losses of the chosen pair to plot, or None if outputs are vectors."""
+    """Return the chosen pair's densities and losses for a plot, or None if outputs are vectors."""
     if curves.points.ndim == 2 and curves.points.shape[1] > 1:
         return None
     index = np.flatnonzero(curves.allowed)

@@ -62,7 +62,7 @@ def largest_loss(
 
 
 def _first_maximum(score: Array) -> Array:
-    """Return `jnp.argmax(score)`, also for NaN scores, by operations that are fast on CPUs."""
+    """Return `jnp.argmax(score)`, even for NaN scores, using operations that are fast on CPUs."""
     best = (score == jnp.max(score)) | jnp.isnan(score)
     places = jnp.arange(score.shape[0], dtype=jnp.int32)
     return jnp.min(jnp.where(best, places, score.shape[0] - 1))

@@ -173,8 +173,8 @@ class EventAndChain(_OfSets):
     """Counts in an event and in a chain, each with half of the error probability.
 
     Attributes:
-        event: Counts in the event, from which the level of the audit's notion is bounded.
-        chain: Counts in the chain, from which the level of every other notion is bounded.
+        event: Counts in the event; they imply the bound on the level of the audit's notion.
+        chain: Counts in the chain; they imply the bounds on the levels of all other notions.
     """
 
     event: EventCounts

@@ -58,7 +58,7 @@ class RepeatedRuns(Evidence):
         return [
             (f"Outputs that two {self.runs} have in common", f"{self.outputs:,}"),
             (
-                "Bound on the probability of so many equal outputs for independent draws",
+                "Bound on the probability that independent draws repeat so many outputs",
                 self.chance,
             ),
         ]
