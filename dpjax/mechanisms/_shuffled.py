@@ -47,7 +47,7 @@ class ShuffledBatches(OfNumber):
         return (0.0, 2 + 3 * float(self.sigma))
 
     def standard_pairs(self) -> Pairs:
-        """Return the pair (2, 1): the sums of the canary's batch with and without the canary."""
+        """Return the pair (2, 1), the sums s with and without the canary's gradient."""
         return Pairs([2.0], [1.0], ("with and without the canary",))
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:

@@ -83,7 +83,7 @@ def mechanism_from_plain(
     Args:
         name: Catalogue name, or MODULE:NAME of a class or function.
         parameters: Parameters of the mechanism, or arguments for `from_function`.
-        database: Database on which a function is validated; may be None if `name` refers to a
+        database: Database with which a function is validated; may be None if `name` refers to a
             class.
         allow_import: Modules that may be imported, including their submodules. If the collection is
             empty, only mechanisms in the catalogue are accepted.

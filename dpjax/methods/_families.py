@@ -137,7 +137,7 @@ class _Together(OnHost):
 
     @contextmanager
     def drawing(self) -> Iterator[Draw]:
-        """See `OnHost`. Each member is opened when its first output is requested."""
+        """See `OnHost`. A member is opened when the first output of this member is requested."""
         draws: dict[int, Draw] = {}
         with ExitStack() as stack:
 

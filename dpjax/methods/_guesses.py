@@ -50,7 +50,7 @@ see `benchmarks/one_run.py`.
 """
 
 _ORDER, _REVEALED = 1, 2
-"""Seeds of two random generators, which order equal scores and select revealed coins."""
+"""Seeds for two random generators: one orders equal scores, and one selects the revealed coins."""
 
 _SIZES, _LARGEST_SHARE, _LEAST_SHARE, _LEAST_GUESSES = 14, 0.45, 3e-4, 10
 """Candidate sizes of the chosen set.

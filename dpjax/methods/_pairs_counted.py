@@ -52,7 +52,7 @@ _PARTS = 4
 _WORTH = 300
 """Number of draws per side that an audit with a time limit should make for each kept pair.
 
-The search keeps only as many pairs as the audit can test with this number of draws in the time
+The search keeps only as many pairs as the audit can test with this number of draws within the time
 limit.
 """
 

@@ -391,7 +391,7 @@ class Walk:
 
 
 def _grid(levels: NDArray[np.float64], claim: float | None) -> NDArray[np.float64]:
-    """Return the levels, except for the claim, against which an audit bets."""
+    """Return all levels against which an audit bets, except the claim."""
     if claim is None:
         return levels
     low, high = (claim * part for part in _AROUND)

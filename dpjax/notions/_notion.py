@@ -36,7 +36,7 @@ from dpjax.notions._statement import Crossing
 from dpjax.partitions import Budget, Partition, Search
 
 _FEW_BINS = 32
-"""If an axis has more bins than this, cells are also ordered by groups and by positions."""
+"""Maximum number of bins per axis for which cells are ordered by ratio alone."""
 
 _HUGE = 1e300
 """Finite number that replaces infinite bounds before bounds are averaged."""

@@ -119,7 +119,7 @@ def _check_dimension(region: Region | None, dimension: int) -> None:
 
 
 def _thinned(cells: Partition) -> Partition:
-    """Drop every second edge that is not the edge of an atom, until there are few enough cells."""
+    """Drop every second edge that belongs to no atom, repeatedly, until few enough cells remain."""
     while cells.size > _MAX_CELLS:
         kept = tuple(
             np.union1d(e[::2], np.concatenate([a, after(a, cells.whole)]))

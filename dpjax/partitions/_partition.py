@@ -88,7 +88,9 @@ class Partition(Cells):
         return self.index(outputs)
 
     def groups(self, width: int) -> np.ndarray:
-        """Merge groups of `width` adjacent bins. Atoms and labels are not merged.
+        """Merge groups of `width` adjacent bins.
+
+        Labels are never merged. Atoms are merged only if all outputs are integers.
 
         Returns:
             For each cell, the number of the merged cell that contains it, int64 [size]. The merged

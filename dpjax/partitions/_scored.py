@@ -228,7 +228,7 @@ def _losses(cells: Scored, outputs: Outputs, side: np.ndarray, fold: np.ndarray)
 
 
 def _mean_in_errors(values: np.ndarray) -> float:
-    """Return the mean of values, divided by its standard error."""
+    """Return the mean of `values`, divided by the standard error of the mean."""
     return float(values.mean() * np.sqrt(len(values)) / max(values.std(), 1e-300))
 
 

@@ -47,7 +47,7 @@ class _Part(NamedTuple):
 
 
 class _Words:
-    """Writer of descriptions of cells. The descriptions are complete if `whole` is True."""
+    """Writer that describes cells in words. The descriptions are complete if `whole` is True."""
 
     def __init__(self, cells: Cells, whole: bool):
         self.cells, self.whole = cells, whole

@@ -222,7 +222,7 @@ def _window(seen: Seen | None) -> tuple[tuple[float, float], tuple[float, float]
 
 
 def _reached(shown: Errors) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return false-alarm rates, and an upper bound on the smallest miss rate at each of them.
+    """Return false-alarm rates, each with an upper bound on the smallest miss rate at this rate.
 
     An alarm means that the output is attributed to the side on which the witness's event is more
     likely.

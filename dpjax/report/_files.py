@@ -60,7 +60,7 @@ def render(page: Page, kind: str) -> str:
 
 
 class _Code(str):
-    """JSON text or a command; both may have multiple lines."""
+    """JSON text or a command, which may have multiple lines."""
 
     __slots__ = ()
 

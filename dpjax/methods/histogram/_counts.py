@@ -52,8 +52,8 @@ def count_outputs(
         execution: Execution options, which never change the counts.
 
     Returns:
-        Counts, WideCount [runs, k, m + 1]. Entry m is the number of draws outside the interval plus
-        the number of surplus draws in the last block.
+        Counts, WideCount [runs, k, m + 1]. Entry m is the sum of the number of draws outside the
+        interval and the number of surplus draws in the last block.
     """
     if interval is None:
         reducer = category_counts(num_intervals)

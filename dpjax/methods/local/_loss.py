@@ -25,7 +25,7 @@ def privacy_loss(density: Array, neighbor_density: Array, floor: Array | float =
         floor: tau >= 0, the floor of densities.
 
     Returns:
-        Losses >= 0, which are infinite where exactly one density is 0 and the floor is 0.
+        Losses >= 0. A loss is infinite if the floor is 0 and exactly one of the two densities is 0.
     """
     first, second = jnp.maximum(density, floor), jnp.maximum(neighbor_density, floor)
     both_zero = (first == 0) & (second == 0)
