@@ -88,7 +88,7 @@ class SparseVector(OfQueries):
 
     @property
     def level(self) -> float:
-        """True level: epsilon times the level for epsilon = 1."""
+        """True level, which is epsilon times the level for epsilon = 1."""
         return self.noise.level * float(self.epsilon)
 
     @property

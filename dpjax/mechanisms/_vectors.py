@@ -53,7 +53,7 @@ class _Composed(_Reals):
 
     @property
     def level(self) -> float:
-        """True level: the number of entries times epsilon."""
+        """True level, which is the number of entries times epsilon."""
         return self._dimension * float(self.epsilon)
 
 

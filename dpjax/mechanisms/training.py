@@ -93,9 +93,9 @@ def likelihood_score(
 ) -> Array:
     """Return the likelihood-ratio score for a saturating canary, given all noisy gradients.
 
-    A saturating canary has a gradient that is clipped in every step, always has the same direction,
-    and is orthogonal to all other gradients. No other score reveals more about the presence of such
-    a canary.
+    The gradient of a saturating canary is clipped in every step, always has the same direction, and
+    is orthogonal to all other gradients. No other score reveals more about the presence of a
+    saturating canary.
 
     Args:
         lengths: For each step, the component of the noisy gradient sum along the canary's gradient,
@@ -106,8 +106,9 @@ def likelihood_score(
         rate: Probability that a record is in a batch.
 
     Returns:
-        A scalar that increases with the likelihood ratio of the canary's presence: the log
-        likelihood ratio if the rate is below 1, and the sum of `lengths` if the rate is 1.
+        A scalar that increases with the likelihood ratio, canary present over canary absent. The
+        scalar is the log likelihood ratio if the rate is below 1, and the sum of `lengths` if the
+        rate is 1.
 
     References:
         Nasr et al. (2023), section 4; Abadi et al. (2016).
@@ -201,7 +202,7 @@ class DpSgd:
 
     @property
     def mu(self) -> float:
-        """Parameter mu of Gaussian differential privacy for full batches: sqrt(T) / sigma.
+        """Parameter mu of Gaussian differential privacy for full batches, sqrt(T) / sigma.
 
         Raises:
             ValueError: If `sampling` is not `FullBatch()`. For Poisson batches, use the function

@@ -28,7 +28,7 @@ class Candidate(NamedTuple):
         chain: Chain of sets that is counted to bound the level of every notion, or None if only an
             event is counted.
         predicted: Expected lower bound.
-        tie: Score that breaks ties between pairs with equal predicted bounds.
+        tie: Score that breaks ties between pairs with equal expected bounds.
     """
 
     event: Event | None

@@ -58,7 +58,7 @@ _PAIRS_AT_ONCE = 2**12
 """Maximum number of pairs for which events are chosen in one batch; the limit saves memory."""
 
 _FEWEST = 10
-"""Minimum number of outputs per side of each pair."""
+"""Minimum number of draws per side for each pair."""
 
 
 @dataclass(frozen=True)

@@ -260,7 +260,7 @@ class _Members(Space):
         return self._numbers[name]
 
     def _space_of(self, number: int) -> Space | AnyPairs:
-        """Return the space of a member's pairs; if the pairs are a list, return the list."""
+        """Return the space of a member's pairs, or an `AnyPairs` if the pairs are not a space."""
         if number not in self._own:
             given = self.made[number].usual_pairs if self._pairs is None else self._pairs
             given = as_space(given)

@@ -72,8 +72,8 @@ class Ladder:
             default.
         seconds: Time limit for all rungs in seconds, or None for no limit.
         keep: Number of pairs that the search returns.
-        factor: Number of pairs in a rung, divided by the number of these pairs that are kept for
-            the next rung.
+        factor: Number of pairs in a rung, divided by the number of pairs that are kept for the next
+            rung.
     """
 
     budget: int | None
@@ -321,7 +321,7 @@ class _Rung:
         return np.array(scores)
 
     def _searches(self, part: range, each: float | None) -> list[Search]:
-        """Return search sets of some pairs, drawn in at most about `each` seconds per side."""
+        """Return search sets of some pairs; drawing takes at most about `each` seconds per side."""
         pairs = [self.alive[place] for place in part]
         sides = [pair.database for pair in pairs], [pair.neighbor for pair in pairs]
         request = Request(

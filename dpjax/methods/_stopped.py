@@ -11,7 +11,7 @@ from dpjax.sources import Tally
 
 
 class SoFar:
-    """State of an audit, from which a message is made if the user interrupts the audit.
+    """State of an audit; if the user interrupts the audit, the error message reports this state.
 
     Attributes:
         tally: Counts of the source so far.

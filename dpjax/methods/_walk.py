@@ -264,7 +264,7 @@ class Walk:
         return True
 
     def _lay_outgrown(self) -> None:
-        """Construct new cells for pairs with many new draws, and recount all draws of these pairs.
+        """Construct new cells for each pair with many new draws, and recount all draws of the pair.
 
         Later bets remain valid because they still depend only on earlier blocks.
         """

@@ -20,7 +20,7 @@ PILOT = 2**16
 """Largest number of outputs per side in a pilot."""
 
 _MAX_LABELS = 2 * PILOT
-"""Maximum number of labels in a partition. A pilot has this many outputs, both sides together."""
+"""Maximum number of labels, which equals the maximum number of pilot outputs on both sides."""
 
 _MAX_CELLS = 2**18
 """Largest number of cells in a partition."""

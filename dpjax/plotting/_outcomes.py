@@ -237,8 +237,8 @@ def _heights(strip: Strip, numbers: np.ndarray, num_samples: int) -> np.ndarray:
 def known_losses(strip: Strip) -> np.ndarray:
     """Return the loss of each cell in a strip, [cells]; losses too noisy to draw are NaN.
 
-    A loss is too noisy if the difference between two losses with the same standard error would have
-    a standard deviation of more than `_STEP` times the upper end of the axis.
+    A loss is too noisy if the difference between two independent losses with this standard error
+    would have a standard deviation of more than `_STEP` times the upper end of the axis.
     """
     if strip.noise is None or strip.few:
         return strip.loss
@@ -322,7 +322,7 @@ def shade_event(axes: "Axes", strip: Strip, label: str | None = None) -> None:
 
 
 def visible_range(strip: Strip) -> tuple[float, float] | None:
-    """Return the visible range of a numeric axis, or None if there are multiple named cells.
+    """Return the visible range of a numeric axis, or None if the axis shows multiple named cells.
 
     The first and last cells contain the tails and may be very wide, so they may be cut off.
     """

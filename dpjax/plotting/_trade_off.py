@@ -95,8 +95,8 @@ class Errors(NamedTuple):
     Attributes:
         claim: The claim, converted to a claim about pairs that differ in as many records as the
             audited pair.
-        lower: The lower bound, converted like the claim. The bound is drawn only if there is no
-            band.
+        lower: The lower bound, converted to a bound for pairs that differ in as many records as the
+            audited pair. The bound is drawn only if there is no band.
         claimed: Description of the claim, in words.
         bound: Description of the lower bound, in words.
         seen: Counts of the witness's event, or None if no event was counted.

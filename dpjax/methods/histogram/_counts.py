@@ -38,7 +38,7 @@ def count_outputs(
     num_intervals: int,
     execution: Execution,
 ) -> WideCount:
-    """Count, for every run and every input, how many of n outputs fall in each interval.
+    """For every run and every input, count how many of n outputs fall in each interval.
 
     Args:
         mechanism: Pytree with a method `sample(key, database, num_samples)`.

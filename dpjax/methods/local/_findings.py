@@ -104,7 +104,7 @@ def finding_of(
         pairs: Searched pairs.
         terms: Notion, claim and confidence of the audit.
         options: Dictionary of those options of the source that affect the result.
-        notes: Sentences that are added to the finding as notes.
+        notes: Sentences to add to the finding as notes.
         relabel: Function that converts an outcome or a point to the output that is shown to the
             caller.
         region_text: Description of the region, or None for the default description.

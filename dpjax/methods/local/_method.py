@@ -267,5 +267,5 @@ def _searched(found: PairSearch) -> list[Row]:
 
 
 def _numbers(point: object) -> list[float]:
-    """Return a list that contains the coordinates of a point, or the number of an outcome."""
+    """Return the coordinates of a point, or the number of an outcome, as a list of floats."""
     return np.atleast_1d(np.asarray(point, float)).tolist()

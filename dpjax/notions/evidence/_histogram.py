@@ -1,4 +1,4 @@
-"""Evidence from histograms, which implies an interval for the level under an assumption."""
+"""Evidence from histograms. Under an assumption, the evidence implies an interval for the level."""
 
 from dataclasses import dataclass
 from typing import ClassVar, Self
