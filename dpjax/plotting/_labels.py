@@ -74,7 +74,7 @@ def name_sides(
 
 
 def name_levels(axes: "Axes", levels: list[tuple[float, str, str]]) -> None:
-    """Label horizontal lines at the right edge of a panel; overlapping labels are moved up."""
+    """Label horizontal lines at the right edge of a panel; move labels up if they would overlap."""
     low, high = axes.get_ylim()
     last = -np.inf
     for value, name, color in sorted(levels):

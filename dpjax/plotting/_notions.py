@@ -37,7 +37,7 @@ _TOP = 1.15
 
 
 def plot_notions(shown: Band, title: str, claim: Claimed) -> "Figure":
-    """Plot a row of panels: bounds on the privacy profile, trade-off curve and Renyi divergences.
+    """Plot bounds on the privacy profile, the trade-off curve and the Renyi divergences, in a row.
 
     All curves compare the two databases of the audited pair, even if these databases differ in more
     than one record. All bounds hold simultaneously.

@@ -44,7 +44,7 @@ A guide line whose epsilon is closer to the claim or to the bound is not drawn.
 _NAME, _GAP = (0.14, 0.05), 0.01
 """Assumed width and height of a guide line's label, and distance from the label to the corner.
 
-All are shares of the panel's width.
+All three lengths are shares of the panel's width.
 """
 
 _DIGITS = re.compile(r"-?\d+\.\d{7,}")
@@ -95,8 +95,8 @@ class Errors(NamedTuple):
     Attributes:
         claim: The claim, converted to a claim about pairs that differ in as many records as the
             audited pair.
-        lower: The lower bound, converted like the claim. The bound is drawn only if there is no
-            band.
+        lower: The lower bound, converted to a bound for pairs that differ in as many records as the
+            audited pair. The bound is drawn only if there is no band.
         claimed: Description of the claim, in words.
         bound: Description of the lower bound, in words.
         seen: Counts of the witness's event, or None if no event was counted.
@@ -222,7 +222,7 @@ def _window(seen: Seen | None) -> tuple[tuple[float, float], tuple[float, float]
 
 
 def _reached(shown: Errors) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return false-alarm rates, and an upper bound on the smallest miss rate at each of them.
+    """Return false-alarm rates, each with an upper bound on the smallest miss rate at this rate.
 
     An alarm means that the output is attributed to the side on which the witness's event is more
     likely.

@@ -1,4 +1,4 @@
-"""Kinds of evidence. Evidence contains the counts of a method and makes statements from them."""
+"""Kinds of evidence. Evidence contains a method's counts, from which statements are derived."""
 
 from dpjax.notions.evidence._counts import ChainCounts as ChainCounts
 from dpjax.notions.evidence._counts import EventAndChain as EventAndChain

@@ -64,7 +64,7 @@ class GuessCounts(Evidence):
     share: float = 1.0
     kind: ClassVar[str] = "guesses"
     more: ClassVar[str] = (
-        "Use more canaries in the next training: the bound grows with their number."
+        "Use more canaries in the next training run: the bound grows with their number."
     )
 
     @property

@@ -45,8 +45,8 @@ class BetWealth(Evidence):
         before: State before the last block if the limit on the number of draws cut this block
             short, or None if the block is complete. If a later audit continues this audit, the
             later audit draws the whole block again.
-        held: The first outputs on each side. The outputs are stored only if drawing them again
-            would take too long. Otherwise None.
+        held: The first outputs on each side, or None. The outputs are stored only if it would take
+            too long to draw them again.
     """
 
     wealth: Wealth
