@@ -99,6 +99,13 @@ class Strip:
         return not drawn.few and drawn.noise is not None
 
     @property
+    def has_losses(self) -> bool:
+        """Whether the loss of at least one cell is drawn."""
+        drawn = self.steps or self
+        losses = drawn.loss if drawn.few else known_losses(drawn)
+        return bool(np.isfinite(losses).any())
+
+    @property
     def few(self) -> bool:
         """Whether the cells are few and equally wide, so that they can be drawn as bars."""
         widths = self.high - self.low

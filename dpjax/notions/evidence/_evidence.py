@@ -31,12 +31,14 @@ class Part(NamedTuple):
         rows: Names and texts of the rows.
         text: Sentence above the rows.
         numbers: Whether the row texts are numbers.
+        head: Names of the columns, or () if the table has no head.
     """
 
     title: str
     rows: Rows
     text: str = ""
     numbers: bool = True
+    head: tuple[str, ...] = ()
 
 
 class History(NamedTuple):

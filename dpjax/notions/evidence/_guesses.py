@@ -160,6 +160,11 @@ class GuessCounts(Evidence):
         return found
 
 
+def guesses_of(evidence: Evidence) -> GuessCounts | None:
+    """Return the evidence if it comes from guesses in one run, and None otherwise."""
+    return evidence if isinstance(evidence, GuessCounts) else None
+
+
 def level_of(guessed: Guessed, notion: Notion, error: float, chosen: bool = False) -> float:
     """Return the lower bound on a level from guesses in one run.
 

@@ -136,7 +136,8 @@ class BetWealth(Evidence):
         places = np.unique(np.linspace(0, len(self.path) - 1, 12).astype(int)) if self.path else []
         rows = [(f"{self.path[i][0]:,}", f"{self.path[i][1]:.4f}") for i in places]
         text = "A bound was computed after each block of draws, and all bounds hold jointly."
-        return [Part("Bound after each number of draws per side", rows, text)]
+        head = ("Draws per side, summed over all pairs", "Lower bound")
+        return [Part("Bound after each number of draws per side", rows, text, head=head)]
 
     def to_plain(self) -> JsonObject:
         """See `Evidence`."""
