@@ -3,8 +3,8 @@
 The streamed layout draws and counts in one kernel. The kernel takes seconds to compile, but then
 runs faster than the gathered layout. The gathered layout compiles only the sampler, gathers the
 draws on the host, and counts the draws with NumPy. Both layouts draw the same blocks from the same
-keys, which are folded from (run, pair, side, stage, block). Therefore both layouts return the same
-counts.
+keys, each of which is derived from (run, pair, side, stage, block). Therefore both layouts return
+the same counts.
 """
 
 from collections.abc import Sequence

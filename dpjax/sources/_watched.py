@@ -35,7 +35,7 @@ class Watched:
         settings: Options of the source that affect the result.
 
     Attributes:
-        taken: Map from (pair, side) to the number of outputs drawn so far, and the duration of
+        taken: Map from (pair, side) to the number of outputs drawn so far, and to the duration of
             these draws in seconds.
     """
 
