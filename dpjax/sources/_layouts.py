@@ -266,7 +266,7 @@ def confirm_counts_runs(
     num_marks: int,
     execution: Execution,
 ) -> WideCount:
-    """For each run, count the confirmation draws of one pair by the marks of their cells.
+    """For each run, count one pair's confirmation draws, grouped by the mark of each draw's cell.
 
     Args:
         streams: Streams of all runs.

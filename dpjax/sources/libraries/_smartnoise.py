@@ -5,7 +5,7 @@ per person. A synthesizer states only its epsilon and delta, so the caller must 
 databases.
 
 References:
-    The SmartNoise library, additive mechanisms of `snsql.sql` and synthesizers of `snsynth`.
+    The SmartNoise library, additive mechanisms in `snsql.sql` and synthesizers in `snsynth`.
 """
 
 import copy
