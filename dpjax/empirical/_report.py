@@ -40,7 +40,7 @@ _NOT_TESTED = (
 )
 
 _MEANING = (
-    "delta is the probability that the answer reveals an individual's presence by more than a "
+    "Delta is the probability that the answer reveals an individual's presence by more than a "
     "factor e^epsilon. The total risk is the probability of such a revelation for at least one "
     "individual, if individuals are independent. Both probabilities assume that the databases "
     "are independent draws and that the density estimate is accurate."

@@ -58,8 +58,8 @@ def bisect(count: int, refuted: Callable[[int], bool | None]) -> Bisection:
     Args:
         count: Number of versions, at least 2.
         refuted: Function that audits a version, given its index, where 0 is the oldest version. The
-            function returns whether the claim is refuted, or None if the version cannot be audited,
-            and is called at most once for each version.
+            function returns whether the claim is refuted, or None if the version cannot be audited.
+            The function is called at most once for each version.
     """
     known: dict[int, bool | None] = {}
 

@@ -33,7 +33,7 @@ class Case:
         requires: Requirements to install in addition to the package.
         dependencies: Whether to install the package's declared dependencies, too.
         draws: Maximum number of draws per side, summed over all pairs.
-        bits: Option `bits` of `dpjax.HostMechanism`.
+        bits: Bits of each output to observe in addition to its value, as in `dpjax.HostMechanism`.
         reported: Reference to a report of the bug, or "" if the bug was not reported.
         documented: Whether the library documents the bug.
     """

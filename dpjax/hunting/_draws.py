@@ -18,7 +18,7 @@ from dpjax.partitions.missing import Raised
 _SERVE = Path(__file__).with_name("_serve.py")
 
 _ONE_CALL, _FIRST_CALL = 30.0, 120.0
-"""Maximum waiting times in seconds for an output, and for the first output of a process.
+"""Maximum waiting times, in seconds, for an output and for the first output of a process.
 
 The first output takes longer, because the library must be imported and may compile functions.
 """
@@ -43,7 +43,7 @@ class Draws(NamedTuple):
 
 
 class Server:
-    """A function that draws a case's outputs in a separate process of a release's environment."""
+    """A function that draws a case's outputs in a process that runs in a release's environment."""
 
     def __init__(self, process: "subprocess.Popen[str]"):
         self._process = process
@@ -138,7 +138,7 @@ def recording(
 
 @contextmanager
 def recorded(path: Path) -> Iterator[tuple[JsonObject, Draws]]:
-    """Open a record; the context's value is a pair: the record's head, and a replay of its draws.
+    """Open a record; the context's value is a pair of the record's head and a replay of its draws.
 
     Raises:
         ValueError: If the record is damaged, or if it has fewer draws than the audit needs, for

@@ -1,4 +1,4 @@
-"""Environments for releases; because releases may conflict, each has its own environment."""
+"""Separate environments for releases, because the dependencies of releases may conflict."""
 
 import json
 import os

@@ -20,7 +20,7 @@ from dpjax.sources import AnyPairs, HostMechanism
 from dpjax.sources._schedule import Restarted
 
 _PROBE, _MOST_PROBED = 0.02, 2000
-"""Limits on timing the draws: share of the drawing time, and number of draws per database."""
+"""When timing draws, stop after this share of the drawing time, or this many draws per database."""
 
 _RESTARTED, _MOST_RESTARTED = 5, 100
 """Limits on the draws per side in a new process. Draws in new processes reveal noise that repeats.
@@ -30,7 +30,8 @@ draws."""
 _RECORD = ".jsonl.gz"
 
 _AUDITED, _LEAST = 0.5, 60
-"""Limits for the audit: share of the time limit, and minimum number of draws per side and pair."""
+"""Limits on the draws of an audit. An audit makes as many draws as fit into the share `_AUDITED` of
+the time limit, but at least `_LEAST` draws per side and pair."""
 
 
 @dataclass(frozen=True)
@@ -155,7 +156,7 @@ def _drawn(
 
 
 def _pace(server: Server, database: object, seconds: float) -> float:
-    """Return the mean time, in seconds, that drawing one output for a database takes."""
+    """Return the mean time, in seconds, for drawing one output for a database."""
     began, count = time.perf_counter(), 0
     while count == 0 or (time.perf_counter() - began < seconds and count < _MOST_PROBED):
         server(database)

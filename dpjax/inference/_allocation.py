@@ -1,4 +1,4 @@
-"""Allocation of the next draws of a sequential audit to pairs of databases.
+"""Allocation of a sequential audit's next draws to pairs of databases.
 
 The audit's bound is valid if the allocation depends only on earlier blocks of draws and on random
 numbers that are independent of the draws. A good allocation assigns most draws to the pair whose
@@ -50,8 +50,8 @@ made, and _GROWTH_FAR afterwards.
 _GROWTH_SEVERAL, _SHARE_SEVERAL = 0.2, 1 / 8
 """Upper limit on the size of each later round in an audit with a claim and multiple pairs.
 
-Let n be the total number of earlier draws. The limit is the larger of _GROWTH_SEVERAL n and
-_SHARE_SEVERAL times the size that reaches the target defined by _NEAR, but the limit never exceeds
+Let n be the total number of earlier draws, and let s be the size that reaches the target defined by
+_NEAR. The limit is the larger of _GROWTH_SEVERAL n and _SHARE_SEVERAL s, but never more than
 _GROWTH_FAR n.
 """
 
@@ -59,7 +59,7 @@ LAYING = 4096
 """Maximum number of draws per side that are used to construct the cells of a pair."""
 
 _OUTGROWN = 1.5
-"""A pair's cells are constructed again after its number of draws has grown by this factor."""
+"""Growth factor of a pair's number of draws after which the pair's cells are constructed again."""
 
 _GROUPS, _SAMPLES, _ANYWHERE, _VISITED = 8, 16, 0.05, 0.2
 """Parameters for dividing the draws among multiple pairs.
@@ -178,8 +178,8 @@ def phases(total: int, pairs: int) -> list[Phase]:
         pairs: Number of pairs.
 
     Returns:
-        The phases. The sum of the numbers of draws per side, over all phases and over the pairs
-        kept in each phase, equals `total`.
+        The phases. Summed over all phases and over the pairs kept in each phase, the numbers of
+        draws per side equal `total`.
     """
     if pairs == 1:
         search = round(0.28 * total)
@@ -230,7 +230,7 @@ def _half_line_levels(state: Wealth) -> tuple[Floats, Floats]:
 
 
 def _claim_scores(state: Wealth, claim: float) -> tuple[Floats, Floats]:
-    """Return how far each pair's estimated level exceeds the claim, and the standard errors.
+    """Return the excess of each pair's estimated level over the claim, and the standard errors.
 
     Both arrays are float64 [pairs, 2 directions], in units of the standard error of one draw. Each
     excess is reduced by one standard error.

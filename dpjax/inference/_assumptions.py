@@ -33,7 +33,7 @@ from dpjax.core.wording import BadType, BadValue, term
 from dpjax.inference._chernoff import UnionBound
 
 _LARGEST_LOG = 600.0
-"""Largest accepted ln((tau_1 / tau)^(2 alpha - 1)); its exponential is finite in float64."""
+"""Largest accepted ln((tau_1 / tau)^(2 alpha - 1)), to avoid overflow in float64."""
 
 
 def _given(**arguments: float | None) -> None:
@@ -115,8 +115,8 @@ class InputInterval:
 
     Attributes:
         width: W_X > 0, the length of the interval.
-        lipschitz: D > 0, a common Lipschitz constant for the density at every output as a function
-            of the input, in density per unit of input.
+        lipschitz: D > 0, a Lipschitz constant, in density per unit of input. As a function of the
+            input, the density at every output must be D-Lipschitz.
 
     Raises:
         TypeError, ValueError: If an argument is not a positive number.
@@ -180,7 +180,7 @@ class LipschitzOutputs:
         return 1 / self.width + self.lipschitz * self.width / 2
 
     def layout(self, precision: float, order: float | None) -> Layout:
-        """Return the layout for a precision, for LDP if `order` is None, else for a Renyi level."""
+        """Return the layout for a precision of LDP (if `order` is None) or of a Renyi level."""
         # Algorithms 2 and 4 spend a third of the precision on the estimate for each pair, and the
         # rest on the replacement of inputs by midpoints.
         everywhere = isinstance(self.inputs, InputInterval)
@@ -268,7 +268,7 @@ class FiniteOutputs:
             )
 
     def layout(self, precision: float, order: float | None) -> Layout:
-        """Return the layout for a precision, for LDP if `order` is None, else for a Renyi level."""
+        """Return the layout for a precision of LDP (if `order` is None) or of a Renyi level."""
         share = 1 / 2 if order is None else (order - 1) / (2 * order - 1)
         return Layout(
             num_intervals=self.num_outputs,

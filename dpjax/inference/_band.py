@@ -17,10 +17,10 @@ The radius r follows from two facts. First, for one set, the inequality fails wi
 most Phi(-r) + exp(-r^2 / 2) / 4. If both tail probabilities in the definitions of Z1 and Z2 were
 uniformly distributed, the inequality would fail with exactly this probability. Tail probabilities
 of binomial counts are stochastically larger than uniform random variables, so the inequality fails
-at most as often. Second, the counts of the sets are associated random variables because each draw's
-indicator of membership in a set is a monotone function of the draw's rank along the chain.
-Therefore, the probability that the inequality holds for all sets is at least the product, over the
-sets, of the probability that the inequality holds for one set.
+with at most this probability. Second, the counts of the sets are associated random variables
+because each draw's indicator of membership in a set is a monotone function of the draw's rank along
+the chain. Therefore, the probability that the inequality holds for all sets is at least the
+product, over the sets, of the probability that the inequality holds for one set.
 
 The quarter circle Z1^2 + Z2^2 = r^2 is replaced by J points just outside the circle, called
 corners. For each set, each corner defines two bounds: a lower bound p on the set's probability on
@@ -52,12 +52,13 @@ class Band(NamedTuple):
     both valid.
 
     Attributes:
-        power: Lower bounds on the probabilities of the sets under the database and of the
-            complements under the neighbor, a pair of float64 [sets, corners] arrays.
-        level: Upper bounds on the probabilities of the sets under the neighbor and of the
-            complements under the database, a pair of float64 [sets, corners] arrays.
-        roc: Lower bounds on probabilities under the database and upper bounds under the neighbor,
-            for all sets of the chain, including sets that must not be used as events.
+        power: Pair of float64 [sets, corners] arrays with lower bounds on the probabilities of the
+            sets under the database, and of the complements under the neighbor.
+        level: Pair of float64 [sets, corners] arrays with upper bounds on the probabilities of the
+            sets under the neighbor, and of the complements under the database.
+        roc: Lower bounds on probabilities under the database, and upper bounds on probabilities
+            under the neighbor, for all sets of the chain, including sets that must not be used as
+            events.
     """
 
     power: tuple[NDArray[np.float64], NDArray[np.float64]]

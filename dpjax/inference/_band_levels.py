@@ -118,7 +118,7 @@ def trade_off(band: Band, points: ArrayLike | None = None) -> tuple[NDArray, NDA
 
 
 def _majorant(x: NDArray, y: NDArray) -> NDArray[np.float64]:
-    """Return the values at x of the smallest concave function that is at least y at all x."""
+    """Return, at the points x, the smallest concave function that is at least y at all points."""
     kept: list[int] = []
     for i in range(len(x)):
         while len(kept) > 1:

@@ -4,9 +4,10 @@ The level is a pair of constraints on the output distributions P and Q of a data
 neighbor: P(E) <= r Q(E) + d and Q(E) <= r P(E) + d for every event E.
 
 The outputs are divided into m groups. Let p and q be estimates of the groups' probabilities under P
-and Q, computed from earlier draws. The next block consists of a draws from the database, with
-counts x_j in the groups j, and of b draws from the neighbor, with counts y_j. A bet is defined by
-positive weights w_j and v_j for the groups and by a fraction c in [0, 1]. The bet pays
+and Q, computed from earlier draws. In the next block, let a be the number of draws from the
+database, and let x_j be the count of these draws in group j. Let b be the number of draws from the
+neighbor, and let y_j be their count in group j. A bet is defined by positive weights w_j and v_j
+for the groups and by a fraction c in [0, 1]. The bet pays
 
     prod_j (1 + c (w_j - 1))^x_j (1 + c (v_j - 1))^y_j.
 
@@ -15,9 +16,9 @@ holds and if
 
     a sum_j P_j w_j + b sum_j Q_j v_j <= a + b    for all P and Q that satisfy the level.     (*)
 
-Let (p0, q0) be the distributions that minimize a KL(p | p0) + b KL(q | q0) among all pairs of
-distributions that satisfy the level. The expected logarithm of the payoff is largest for w = p / p0
-and v = q / q0.
+Among all pairs of distributions that satisfy the level, let (p0, q0) be the pair for which the sum
+a KL(p | p0) + b KL(q | q0) is smallest. The expected logarithm of the payoff is largest for the
+weights w = p / p0 and v = q / q0.
 
 The minimizer is found only approximately, so the weights are computed from approximate Lagrange
 multipliers. The multipliers s and t belong to the constraints that P and Q sum to 1. The multiplier
@@ -58,7 +59,7 @@ _BOUNDARY, _LEAST = 0.95, 1e-6
 """Limits that keep probabilities and weights above 0.
 
 A Newton step covers at most the fraction _BOUNDARY of the distance to the boundary of the feasible
-set. _LEAST is the smallest allowed weight; it is also the smallest allowed total probability of the
+set. _LEAST is the smallest allowed weight, and also the smallest allowed total probability of the
 groups that are outside both events.
 """
 

@@ -1,8 +1,8 @@
 """Exact lower confidence bounds from the counts of one event under two databases.
 
 If a mechanism is epsilon-DP, then P(E) <= e^epsilon P'(E) for every event E. If the event is fixed
-before the draws are made, its counts give exact confidence bounds on both probabilities at any
-sample size (Clopper, Pearson).
+before the draws are made, the event's counts give exact confidence bounds on both probabilities at
+any sample size (Clopper, Pearson).
 """
 
 import numpy as np

@@ -56,7 +56,7 @@ class Blocks:
         return np.concatenate(parts)[start : start + num_blocks]
 
     def ends(self, p: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the first and last count of each window, int64 [p], by Bernstein's inequality."""
+        """Return the first and last count of each window, int64 [p] (Bernstein's inequality)."""
         mean, depth = self.trials * p, math.log(2 / self.negligible)
         spread = depth / 3 + np.sqrt(depth**2 / 9 + 2 * depth * mean * (1 - p))
         first = np.floor(np.maximum(mean - spread, 0))

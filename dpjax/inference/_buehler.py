@@ -1,23 +1,23 @@
-"""An exact lower bound on a level from one event's counts, nearly as tight as a normal bound.
+"""An exact lower bound on a level, computed from one event's counts.
 
-Buehler's bound sorts all pairs of counts by how strongly they support a large level. Let q be the
-event's probability on the side where the event is less likely. A level is refuted if, for every q,
-the probability of counts at least as extreme as the observed counts is at most the allowed error
-probability. The bound is the smallest level that is not refuted. If separate bounds on the event's
-two probabilities were combined instead, the distance between the estimate and the bound would be
-about 20% larger.
+The bound is nearly as tight as a bound from a normal approximation. Buehler's method sorts all
+pairs of counts by how strongly they support a large level. Let q be the event's probability on the
+side where the event is less likely. A level is refuted if, for every q, the probability of counts
+at least as extreme as the observed counts is at most the allowed error probability. The bound is
+the smallest level that is not refuted. If separate bounds on the event's two probabilities were
+combined instead, the distance between the estimate and the bound would be about 20% larger.
 
 Notation: K1 ~ Bin(n1, p) is the count of the event on the side where the event is more likely, and
 K2 ~ Bin(n2, q) is the count on the other side. At level t, p is at most g(t, q), so p = g(t, q) is
 assumed. The score s orders the pairs of counts (see `_hypotheses`). The tail probability f(p, q) =
 P(s(K1, K2) >= observed) increases with p and decreases with q.
 
-At one level, the supremum of f over all q is bounded from values of f at only a few q. Let a = ln(p
-/ (1 - p)) and b = ln(q / (1 - q)) be the log odds of p and q, and let A(a) = ln(1 + e^a). As a
-function of a and b, f is a sum of positive multiples of exp(a k + b m - n1 A(a) - n2 A(b)), one for
-each extreme pair of counts (k, m). By Hölder's inequality, ln f + n1 A(a) + n2 A(b) is therefore a
-convex function of (a, b). Consequently, on a straight line between two points (a, b), ln f is at
-most the larger of its values at the two ends, plus
+At one level, an upper bound on the supremum of f over all q is computed from the values of f at
+only a few q. Let a = ln(p / (1 - p)) and b = ln(q / (1 - q)) be the log odds of p and q, and let
+A(a) = ln(1 + e^a). As a function of a and b, f is a sum of positive multiples of exp(a k + b m - n1
+A(a) - n2 A(b)), one for each extreme pair of counts (k, m). By Hölder's inequality, ln f + n1 A(a)
++ n2 A(b) is therefore a convex function of (a, b). Consequently, on a straight line between two
+points (a, b), ln f is at most the larger of its values at the two ends, plus
 
     (n1 v1 (change of a)^2 + n2 v2 (change of b)^2) / 8,
 
@@ -115,7 +115,7 @@ def buehler_bound(
 
 
 def _largest(tail: "_Tail", allowed: float, precision: float) -> float:
-    """Return almost the largest level at which f is known to be at most `allowed`, or 0."""
+    """Return nearly the largest level at which f is known to be at most `allowed`; 0 if none is."""
     # Normal quantiles of the tail are nearly linear in the level.
     goal = float(scipy.special.ndtri(allowed))
     slope = math.exp(-(goal**2) / 2) / math.sqrt(2 * math.pi) / allowed
@@ -269,7 +269,7 @@ class _Tail:
         return _Bounds(ends, lines, corners, max(float(np.max(ends)), float(tails[0])))
 
     def _curve(self, level: float, places: NDArray) -> tuple[NDArray, NDArray]:
-        """Return q and lifted p, so that straight lines between adjacent points lie above g."""
+        """Return points (q, lifted p) such that the lines between adjacent points lie above g."""
         reached = self.hypothesis.likelier(level, np.array(self.range))
         # Values of q beyond the first with p = 1 add nothing.
         first, last = self.range

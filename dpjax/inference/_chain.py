@@ -163,8 +163,8 @@ def expected_bands(
 ) -> list[Band]:
     """Construct a chain from each half of the search set, and predict the bands of both chains.
 
-    The probabilities of a chain's sets are estimated from the half from which the chain was not
-    constructed. A half that has no draws on one side is skipped.
+    The probabilities of a chain's sets are estimated from the half that was not used to construct
+    the chain. A half that has no draws on one side is skipped.
 
     Args:
         halves: int64 [half, side, cells], counts of both halves of the search set on both sides.

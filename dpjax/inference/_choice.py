@@ -3,8 +3,8 @@
 Candidates are initial segments of the cells, which are sorted in several ways. If the best of many
 sets is chosen and evaluated on the same draws, the evaluation is biased in favor of the chosen set.
 Therefore, sets are constructed from each half of the draws and evaluated on the other half. If
-cells lie on a line, half-lines are evaluated by a smooth estimate of the privacy loss unless their
-counts predict a much larger bound.
+cells lie on a line, half-lines (all cells on one side of a point) are evaluated by a smooth
+estimate of the privacy loss, unless the counts of the half-lines predict a much larger bound.
 """
 
 import math
@@ -35,9 +35,9 @@ were tuned on experiments (a) to (e) of Askin, Kutta, Dette (2022) and on logist
 _TWO_SHRINKAGE = 0.5
 """Value that replaces _LINE_SHRINKAGE if there is one pair and only two of its cells contain draws.
 
-Consider an event with probabilities 0.01 and 0.00135 on the two sides. A search with 800 draws per
-side identifies the side where the event is more likely in 93% of all searches if the value is 2,
-and in 99.8% if the value is 0.5.
+Consider an event with probabilities 0.01 and 0.00135 on the two sides. With the value 2, 93% of all
+searches with 800 draws per side identify the side where the event is more likely. With the value
+0.5, 99.8% of these searches do.
 """
 
 _UNORDERED_SHRINKAGE = 0.4
@@ -51,7 +51,7 @@ _SMOOTH_WORTH, _FEWEST_TO_SMOOTH = 0.9, 400
 
 First, the largest bound that the smooth loss predicts must be at least _SMOOTH_WORTH times the
 largest bound that the counts of the half-lines predict. Second, the search must have at least
-_FEWEST_TO_SMOOTH draws in total on both sides.
+_FEWEST_TO_SMOOTH draws, summed over both sides.
 
 If a smooth loss were used with only 100 draws per side, the mean bound would increase from 1.09 to
 1.17 for Gaussian noise, but it would decrease from 0.72 to 0.70 for Laplace noise.
@@ -191,7 +191,7 @@ class _Judged(NamedTuple):
         batch: Shape of the counts' leading axes. These axes are flattened into one axis of runs.
         total: Counts of all draws, [runs, 2, cells].
         ways: Ways to order cells.
-        candidates: Orders of the sets.
+        candidates: Orders of cells, each with the side where its sets should be more likely.
         sets: The candidate sets.
         shares: Estimated probabilities of each set, first on the side where the set is more likely,
             then on the other side.
@@ -300,7 +300,7 @@ def _halves(counts: ArrayLike, judge: ArrayLike | None) -> NDArray[np.int64]:
             f"judge must have the shape of counts, {counts.shape}, but had {second.shape}."
         )
     if np.any((counts + second).sum(axis=-1) <= 0):
-        raise ValueError("counts, with judge, must hold at least one draw on each side.")
+        raise ValueError("counts and judge must together hold at least one draw on each side.")
     # With few draws, one of the halves may be empty.
     if judge is None:
         first = np.random.default_rng(0).binomial(counts, 0.5)
@@ -315,7 +315,7 @@ def _smoothed(
     candidates: Candidates,
     quantile: NDArray[np.float64],
 ) -> tuple[tuple[NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]]:
-    """Estimate probabilities of half-lines by a smooth privacy loss, and shrink their ratios.
+    """Estimate probabilities of half-lines from a smooth privacy loss, and shrink the ratios.
 
     The function returns three arrays: the probabilities of the sets on the side where the set is
     more likely, [sets]; the probabilities on the other side, [sets]; and the largest
@@ -326,7 +326,7 @@ def _smoothed(
         total: Counts of all draws, [runs, 2, cells].
         sets: Candidate sets.
         ways: Ways to order cells.
-        candidates: Orders of the sets.
+        candidates: Orders of cells, each with the side where its sets should be more likely.
         quantile: Number of standard errors by which ratios are shrunk, [runs].
     """
     draws, gain = total.sum(axis=-1), np.zeros(len(total))

@@ -53,7 +53,7 @@ _PER_FACTOR = 8
 """Number of intervals for each factor of e on a logarithmic scale of weights."""
 
 _PROFILE_SHARE = 0.75
-"""Upper limit on D / error, where D is the part of the error that is spent on the deltas."""
+"""Upper limit on D / error, where D is the part of the error probability that the deltas use."""
 
 _LARGEST_X, _STEPS = 600.0, 50
 """Parameters of the search for the points x_k.
@@ -70,7 +70,7 @@ At the starting point, V is replaced by an upper bound on V.
 
 
 class Weights(NamedTuple):
-    """Weights s_k of points x_k of a profile.
+    """Weights s_k for the points x_k of a profile.
 
     Attributes:
         ends: float64 [K + 1], ends of the consecutive intervals of lengths s_k, from 0 to S.
@@ -145,7 +145,7 @@ def refutes_chosen(guessed: Guessed, weights: Weights, error: float) -> bool:
 
     Args:
         guessed: Number of canaries, number of guesses, and number of correct guesses.
-        weights: Weights for the profile, which must not depend on the output.
+        weights: Weights for the profile. The weights must not depend on the output.
         error: Largest probability of refuting a true profile.
     """
     _, r, c = guessed

@@ -1,4 +1,4 @@
-"""Renyi divergences from a privacy profile, as integrals of delta(epsilon) over all epsilon.
+"""Renyi divergences, computed as integrals of a privacy profile delta(epsilon) over epsilon.
 
 The Renyi divergences of order a > 1 and of order 1 are
 
@@ -6,8 +6,8 @@ The Renyi divergences of order a > 1 and of order 1 are
     I = integral over e >= 0 of exp((a - 1) e) delta_PQ(e) + exp(-a e) delta_QP(e).
 
 For each set of a band, let g = exp(e), and minimize p - g q over the set's corners (p, q). The
-minimum is a lower bound on delta(e) and a concave function of g. Between two nodes of the
-integration, the minimum is therefore at least its chord, and the chord is integrated exactly.
+minimum is a lower bound on delta(e) and a concave function of g. Between two integration nodes, the
+minimum is therefore at least its chord, and the chord is integrated exactly.
 
 References:
     Sason, Verdu (2016), eq. (80) and Theorem 9, for f-divergences as integrals of E_gamma; Mironov
@@ -22,7 +22,7 @@ from dpjax.inference._band import Band
 from dpjax.inference._band_levels import epsilon_of, margins, of_sets
 
 _INTERVALS, _BEND = 116, 1.5
-"""Number and spacing of the nodes of the integration.
+"""Number and spacing of the integration nodes.
 
 _INTERVALS is the number of intervals between nodes. Each node is proportional to x^_BEND, where the
 numbers x are equally spaced.
@@ -44,8 +44,8 @@ def renyi(band: Band, orders: ArrayLike, nodes: ArrayLike | None = None) -> NDAr
     Args:
         band: Band of a chain.
         orders: Float [orders], orders a >= 1. Order 1 denotes the Kullback-Leibler divergence.
-        nodes: Float [nodes], epsilons at which chords begin and end, increasing from 0. If `nodes`
-            is None, the nodes extend to the largest epsilon of any set of the band.
+        nodes: Float [nodes], values of epsilon, increasing from 0, at which chords begin and end.
+            If `nodes` is None, the nodes extend to the largest epsilon of any set of the band.
 
     Returns:
         Lower bounds, float64 [orders], at least 0.
@@ -111,7 +111,7 @@ def _integral(values: NDArray, e: NDArray, rates: NDArray) -> NDArray[np.float64
 
     Args:
         values: float64 [sets, nodes], values of the sets at the nodes.
-        e: float64 [nodes], nodes of the integration.
+        e: float64 [nodes], values of epsilon at the nodes.
         rates: float64 [rates], rates of the exponential.
     """
     width = np.diff(e)

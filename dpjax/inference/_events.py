@@ -3,8 +3,8 @@
 An event consists of a set of cells and a direction, both determined by counts of the search stage.
 An exact lower bound on a privacy level is then computed from fresh counts of the event.
 
-Notation: p and q are the event's probabilities on the side where the event is more likely and on
-the other side.
+Notation: p is the event's probability on the side where the event is more likely, and q is the
+event's probability on the other side.
 """
 
 from collections.abc import Sequence
@@ -178,11 +178,11 @@ def event_lower_bound(
     counts = np.stack(np.broadcast_arrays(larger_count, smaller_count))
     trials = int(larger_trials), int(smaller_trials)
     # Runs with equal counts have equal bounds.
-    distinct, place = np.unique(counts.reshape(2, -1), axis=1, return_inverse=True)
-    bounds = [
-        buehler_bound(hypothesis, int(k), int(m), trials, 1 - confidence) for k, m in distinct.T
-    ]
-    return np.array(bounds, np.float64)[place].reshape(counts.shape[1:])
+    pairs = list(map(tuple, counts.reshape(2, -1).T.astype(np.int64).tolist()))
+    bounds = {
+        (k, m): buehler_bound(hypothesis, k, m, trials, 1 - confidence) for k, m in set(pairs)
+    }
+    return np.array([bounds[pair] for pair in pairs], np.float64).reshape(counts.shape[1:])
 
 
 def wilson(

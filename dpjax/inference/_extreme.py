@@ -1,8 +1,8 @@
 """The smallest count K1 for which (K1, K2) is at least as extreme as the observed counts.
 
-Notation: K1 and K2 are counts of an event on the side where the event is more likely and on the
-other side, and n1 and n2 are the numbers of draws on these sides. The score s ranks pairs of counts
-(see `_hypotheses`) and increases with K1.
+Notation: K1 is the count of an event on the side where the event is more likely, and K2 is the
+count on the other side. The numbers of draws on these sides are n1 and n2. The score s ranks
+pairs of counts (see `_hypotheses`) and increases with K1.
 """
 
 import math
@@ -75,7 +75,7 @@ def _guessed(
     counts: tuple[int, int],
     most: int,
 ) -> NDArray[np.int64]:
-    """Approximate, by secant steps, the smallest K1 in [0, n1] with `excess` >= 0 for each K2."""
+    """For each K2, approximate the smallest K1 in [0, n1] with `excess` >= 0, by secant steps."""
     k, m = counts
     step, other = max(math.isqrt(k), 1), max(math.isqrt(m), 1)
     near = excess(np.array([k, k - step, k, k]), np.array([m, m, m, m + other]))

@@ -103,7 +103,8 @@ def one_run_p_value(n: int, r: int, c: int, epsilon: float, delta: float) -> flo
         delta: Delta, in [0, 1).
 
     Returns:
-        The exact supremum over all mechanisms, which may process the canaries jointly.
+        The exact supremum of the probability over all mechanisms, which may process the canaries
+        jointly.
 
     Raises:
         TypeError: If an argument is not a number.

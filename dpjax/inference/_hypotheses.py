@@ -1,7 +1,8 @@
 """Hypotheses that relate a privacy level t to the probabilities of one event.
 
-Let p and q be the event's probabilities on the side where the event is more likely and on the other
-side. If the level is t, then p <= g(t, q), where g increases with t and with q.
+Let p be the event's probability on the side where the event is more likely, and let q be the
+event's probability on the other side. If the level is t, then p <= g(t, q), where g increases with
+t and with q.
 
 Each hypothesis also defines an order of pairs of counts. The order is a score s, which is larger
 for counts that are stronger evidence for a large t. The score increases with the count on the side
@@ -31,7 +32,7 @@ Floats = NDArray[np.float64]
 Trials = tuple[int, int]
 
 _HOPELESS = -1e6
-"""Counts that do not support any level are ranked last by adding this number to their scores."""
+"""Number that is added to the scores of counts that support no level, to rank them last."""
 
 NEARLY_ONE = 1 - 1e-13
 """Threshold above which a probability is treated as 1."""

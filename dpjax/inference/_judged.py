@@ -12,10 +12,10 @@ MASSES = np.geomspace(1e-5, 0.99, 56)
 """Sizes of candidate sets, as fractions of the draws."""
 
 _MOST_ENTRIES = 1 << 15
-"""Maximum number of entries in a table of ordered cells, set by the size of the CPU cache."""
+"""Maximum number of entries in a table of ordered cells, so that it fits in a CPU cache."""
 
 _TOGETHER = 16
-"""Minimum number of runs in a batch. Cells without draws in all runs of a batch are left out."""
+"""Minimum number of runs in a batch. Cells are left out if no run of a batch has draws in them."""
 
 
 class Sets(NamedTuple):
@@ -134,12 +134,12 @@ def _judged(halves: NDArray[np.int64], ways: list[ByRatio | ByPosition]) -> NDAr
 
 
 def _rows(shape: tuple[int, ...], length: int) -> NDArray[np.int64]:
-    """Return the flat index at which each row of a table begins, for rows of equal length."""
+    """Return the flat index at which each row begins in a table with rows of equal length."""
     return length * np.arange(math.prod(shape)).reshape(shape)
 
 
 def _sizes(mass: NDArray, most: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return, for each fraction of the draws, the number of cells in the smallest sufficient set.
+    """For each fraction of the draws, return the size of the smallest set that contains it.
 
     Args:
         mass: [..., cells], cumulative counts of the ordered cells.

@@ -12,7 +12,7 @@ _SHRINKAGE = 1.0
 """Number of standard errors by which a cell's ratio is shrunk."""
 
 _FIRST = 2.0**64
-"""Factor that places the cells that are more frequent on one side first in the order.
+"""Factor that moves the cells that are more frequent on one side to the front of the order.
 
 Cells are sorted by how strongly they favor one side. The score of a cell that is more frequent on
 this side is multiplied by this factor. Since scores without the factor are between 2^-64 and 1, the
@@ -167,7 +167,7 @@ class ByPosition(NamedTuple):
 
 
 class Candidates(NamedTuple):
-    """Candidates. Each is an order of cells and the side on which its sets should be more likely.
+    """Orders of cells, each with the side on which its sets should be more likely.
 
     Attributes:
         order: int64 [candidates], index of the order. The i-th way to order cells defines the

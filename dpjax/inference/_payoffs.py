@@ -1,4 +1,4 @@
-"""Payoffs of the bets on one block of draws, if pairs with a common database share its draws.
+"""Payoffs of the bets on one block of draws. Pairs with a common database share its draws.
 
 Let D and E be the two databases of a pair. Let n_D and n_E be the numbers of the block's draws from
 D and E, including draws that were made for other pairs. Let w and w' be the weights that
@@ -236,7 +236,7 @@ def _damped(bets: Floats, laws: Floats, common: list[_Common], placed: list[Floa
 
     Let C be the covariance matrix of the bets' payoffs. Bet i has the factor c_i = C_ii / sum_k
     max(C_ik, 0). If each bet is multiplied by its factor, the log wealth from the sum of all bets
-    grows at a rate of at least half of the sum of c_i C_ii.
+    grows at a rate of at least (sum_i c_i C_ii) / 2.
 
     Args:
         bets: float64 [2, pairs, levels, groups], bets u and v.
@@ -257,7 +257,7 @@ def _damped(bets: Floats, laws: Floats, common: list[_Common], placed: list[Floa
 
 
 def _room(bets: Floats, share: Floats, common: list[_Common]) -> Floats:
-    """Reduce the coefficients of bets until one draw can lose at most _MOST_LOST of the wealth.
+    """Reduce the coefficients so that one draw loses at most the fraction _MOST_LOST of the wealth.
 
     Args:
         bets: float64 [2, pairs, levels, groups], bets u and v.

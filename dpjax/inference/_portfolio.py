@@ -29,7 +29,7 @@ pooled draws from both sides.
 """
 
 _STAKES = (0.4, 0.1, 0.5)
-"""Fraction of the initial wealth that is assigned to the bets with each rho in PSEUDO_DRAWS."""
+"""For each rho in PSEUDO_DRAWS, the fraction of the initial wealth that the bets with rho get."""
 
 _LINE_GROUPS, _DEPTHS = 4, (3, 4)
 """Numbers of groups into which the cells along a line are divided.
@@ -157,10 +157,10 @@ def half_lines(x: Counts, y: Counts, hypothesis: Hypothesis) -> Counts:
     Group 0 is expected to be more likely under the database, group 1 is expected to be more likely
     under the neighbor, and group 2 contains all other cells. Groups 0 and 1 are half-lines: each
     contains all cells on one side of a cut of the line. The score of a half-line is its estimated
-    level minus three standard errors. One of the two groups is the half-line with the largest
-    score. The other of these two groups is the half-line with the largest score in the opposite
-    direction. The second half-line must start at the other end of the line, and it must not overlap
-    the first half-line.
+    level minus three standard errors. The half-line with the largest score is one of the groups 0
+    and 1. The other group is the half-line with the largest score in the opposite direction. The
+    second half-line must start at the other end of the line, and it must not overlap the first
+    half-line.
 
     Args:
         x: int64 [pairs, cells], counts of draws from the databases.
@@ -204,8 +204,8 @@ def shown(
 ) -> tuple[Floats, Floats]:
     """Return estimates of a level and their standard errors, computed from counts of events.
 
-    Pseudo-draws are added to the counts: half a draw on the side with fewer draws, and a number
-    proportional to the draws on the other side.
+    Pseudo-draws are added to each count: half a draw on the side with fewer draws, and
+    proportionally more on the other side.
 
     Args:
         hypothesis: Hypothesis whose level is estimated.

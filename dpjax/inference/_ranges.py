@@ -1,4 +1,4 @@
-"""Replacement of events that consist of many parts by simpler events: half-lines and ranges."""
+"""Replacement of events that have many parts with simpler events: half-lines and ranges."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ from dpjax.inference._sizes import Shared
 Shares = tuple[NDArray[np.float64], NDArray[np.float64]]
 
 WORTH = 0.98
-"""Smallest ratio of predicted bounds, simpler event to original event, that is accepted."""
+"""Smallest accepted ratio of the simpler event's predicted bound to the original event's bound."""
 
 _ENDS = 64
 """Maximum number of positions at which ranges may begin and end."""
@@ -132,7 +132,7 @@ class _Ranges:
 
 
 def _parts(cells: NDArray[np.bool_], line: NDArray[np.float64], seen: NDArray[np.bool_]) -> int:
-    """Return the number of parts of an event along a line after removing cells not in `seen`."""
+    """Count the parts of an event along a line, ignoring cells that are not in `seen`."""
     placed = np.flatnonzero(seen & np.isfinite(line))
     held = cells[placed[np.argsort(line[placed], kind="stable")]].astype(int)
     changes = int(np.count_nonzero(np.diff(held)))

@@ -4,8 +4,8 @@ Every guarantee of the histogram estimators assumes a Lipschitz constant. Output
 claimed constant, but they can refute it. If the claim is true, then with at least a known
 probability, the counts in adjacent intervals are almost equal. A `SafetyCheck` contains this
 probability and a limit on the gap between the counts in adjacent intervals. The run is repeated,
-and the runs in which all gaps are within the limit are counted. If there are too few such runs, a
-binomial test refutes the claim. Gaps within the limit do not confirm the claim because the
+and the test counts the runs in which all gaps are within the limit. If there are too few such runs,
+a binomial test refutes the claim. Gaps within the limit do not confirm the claim because the
 densities may vary arbitrarily inside an interval.
 
 Notation: C is `lipschitz`, m is `num_intervals`, w is width / m, n is `num_samples`, k is
@@ -112,7 +112,7 @@ class SafetyCheck:
         """Test the claim with the counts of repeated runs.
 
         Args:
-            counts: Integers [num_runs, k, m], or [k, m] for one run, counts as in `gaps`.
+            counts: Counts as in `gaps`, integers [num_runs, k, m], or [k, m] for one run.
 
         Raises:
             TypeError, ValueError: If `gaps` would raise this error for the counts.
@@ -137,14 +137,14 @@ def safety_check(
     Args:
         plan: Plan for outputs in an interval. The plan's Lipschitz constant is the claim.
         beta: Tolerated relative deviation of a count from its mean, strictly between 0 and 1. If
-            `beta` is None, the check uses the smallest beta for which a run passes with
-            `probability`.
+            `beta` is None, the check uses the smallest beta for which a run passes with at least
+            the required `probability`.
         probability: Required probability that one run passes the check if the claim is true. The
             argument is ignored if `beta` is not None.
 
     Returns:
-        The safety check. The paper's factor 4 m is valid for two inputs. For k inputs, this
-        function replaces the factor with 2 k m.
+        The safety check. The factor 4 m in the paper's union bound is valid for two inputs. For k
+        inputs, this function uses the factor 2 k m instead.
 
     Raises:
         TypeError: If the plan assumes finitely many outputs and therefore has no Lipschitz

@@ -61,7 +61,7 @@ class Shift:
         return np.geomspace(*RANGE, LEVELS)
 
     def lines(self, levels: Floats, p: Floats, q: Floats) -> Lines:
-        """Return tangents of g, near the event with the largest estimated level of each pair.
+        """For each pair, return tangents of g near the event with the largest estimated level.
 
         The slope of a tangent is exp(-s z), where s is the shift k t and z is the mean of the
         normal quantiles of the event's two probabilities. The tangent's intercept is the delta of

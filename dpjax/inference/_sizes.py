@@ -1,10 +1,10 @@
 """Division of an event's confirmation draws between the two sides.
 
-Let p and q be an event's probabilities on the side where the event is more likely and on the other
-side, and let N1 and N2 be the numbers of draws on these sides. An estimated level has a variance of
-the form s1^2 / N1 + s2^2 / N2. For a given sum N1 + N2, the variance is smallest at N2 / N1 = s2 /
-s1. For epsilon with delta = 0, s2 / s1 is sqrt((1 / q - 1) / (1 / p - 1)). Therefore, the side on
-which the event has a smaller probability needs more draws.
+Let p be an event's probability on the side where the event is more likely, and let q be the event's
+probability on the other side. Let N1 and N2 be the numbers of draws on these sides. An estimated
+level has a variance of the form s1^2 / N1 + s2^2 / N2. For a given sum N1 + N2, the variance is
+smallest at N2 / N1 = s2 / s1. For epsilon with delta = 0, the ratio s2 / s1 is sqrt((1 / q - 1) /
+(1 / p - 1)). Therefore, the side on which the event has a smaller probability needs more draws.
 
 References:
     Neyman (1934) for the optimal allocation.
@@ -25,10 +25,10 @@ sizes.
 """
 
 _PARTS = 0.5, 0.75
-"""Exponents, besides 0 and 1, of the powers of the asymptotically best ratio to be compared."""
+"""Exponents, in addition to 0 and 1, to which the best ratio is raised to obtain candidates."""
 
 _UNIT = 1e-12
-"""Factor by which variances are reduced to those of a very large number of draws."""
+"""Variance of an average of many draws, relative to the variance of one draw."""
 
 
 class Shared(NamedTuple):
@@ -91,7 +91,7 @@ def tried_ratios(ratio: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def divided(ratio: ArrayLike, mean: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return sample sizes N1 >= 1 and N2 >= 1 with the sum 2 N.
+    """Return sample sizes N1 >= 1 and N2 >= 1 that sum to 2 N.
 
     Args:
         ratio: Ratio N2 / N1 before rounding.

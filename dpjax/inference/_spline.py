@@ -8,8 +8,7 @@ Between two knots, the log odds are linear. Therefore, the fit uses the followin
 values of the log odds at the knots, and the slopes before the first knot and after the last knot.
 With these parameters, the log odds of each group of draws depend on two adjacent parameters, and
 each bend depends on three adjacent parameters. If parameters are taken alternately from both ends
-of the line, their precision matrix has only four nonzero diagonals below the main diagonal. The
-matrices of all runs are factorized together, column by column.
+of the line, their precision matrix has only four nonzero diagonals below the main diagonal.
 
 References:
     Ruppert, Wand, Carroll (2003), Semiparametric Regression, for penalized splines as mixed models.
@@ -23,6 +22,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy
 from numpy.typing import NDArray
+from scipy.linalg import lapack
 
 Floats = NDArray[np.float64]
 
@@ -56,7 +56,7 @@ _STEPS is the maximum number of steps, _LEAP is the largest change of the log od
 _EXTREME is the largest absolute value of the log odds.
 """
 
-_SETTLED = 1e-8
+_SETTLED = 1e-5
 """A fit ends if no log odds change by more than _SETTLED in a Newton step."""
 
 _BELOW = 4
@@ -71,8 +71,8 @@ class Basis(NamedTuple):
             the parameters.
         pieces: Slices of the groups, one for each interval between two adjacent knots. The
             intervals before the first knot and after the last knot are also pieces.
-        sides: int64 [2, pieces], indices of the two parameters that belong to the left and the
-            right end of each piece.
+        sides: int64 [2, pieces], indices of the two parameters that belong to the left and right
+            ends of each piece.
         beside: int64 [2, groups], indices of the two parameters on which the log odds of each group
             depend.
         shares: float64 [2, groups, 1], derivatives of each group's log odds with respect to the two
@@ -162,33 +162,43 @@ def fitted(counts: Floats) -> Fit:
         counts: float64 [runs, 2, groups], counts of groups on both sides.
     """
     if len(counts) == 1:
-        # Fit a single run twice because NumPy would sum its groups in another order.
-        return Fit(*(part[:1] for part in fitted(np.repeat(counts, 2, axis=0))))
+        return Fit(*(part[:1] for part in fitted(_at_least_two(counts))))
     # Make the axis of runs the last axis, so that every operation accesses contiguous memory.
     first = np.ascontiguousarray(counts[:, 0].T)
     pooled, start = first + counts[:, 1].T, constant(counts)[:, 0]
     at, num_runs = basis(), len(counts)
     best, theta = np.full(num_runs, -np.inf), np.zeros((at.of_group.shape[1], num_runs))
-    odds, factor = np.empty_like(pooled), np.empty((1 + _BELOW, *theta.shape))
+    odds, factors = np.empty_like(pooled), np.empty((num_runs, len(theta), 1 + _BELOW))
+    rows = np.arange(num_runs)
     # The fit for each scale starts from the fit for the previous scale.
     for precision, log_det in zip(at.precisions, at.log_dets, strict=True):
-        theta, of_scale, found = _newton(first, pooled, start, theta, precision)
-        likelihood = _of_groups(first, pooled, of_scale).sum(axis=0)
-        likelihood -= (theta * _times(precision, theta)).sum(axis=0) / 2
-        likelihood += (log_det - np.log(found[0]).sum(axis=0)) / 2
-        better = likelihood > best
-        best = np.where(better, likelihood, best)
-        np.copyto(odds, of_scale, where=better)
-        np.copyto(factor, found, where=better)
-    one = np.broadcast_to(np.eye(len(theta))[..., None], (len(theta), *theta.shape))
-    covariance = _solved(factor[:, :, None], one)
-    return Fit(odds.T, np.ascontiguousarray(covariance.transpose(2, 0, 1)))
+        of_rows = first[:, rows], pooled[:, rows]
+        fit, of_scale, found = _newton(*of_rows, start[rows], theta[:, rows], precision)
+        likelihood = _of_groups(*of_rows, of_scale).sum(axis=0)
+        likelihood -= (fit * _times(precision, fit)).sum(axis=0) / 2
+        likelihood += log_det / 2 - np.log(found[..., 0]).sum(axis=1)
+        # As the scale increases, the likelihood increases up to a maximum and then decreases.
+        better = likelihood > best[rows]
+        rows = rows[better]
+        best[rows], theta[:, rows], odds[:, rows] = (
+            part[..., better] for part in (likelihood, fit, of_scale)
+        )
+        factors[rows] = found[better]
+        if not rows.size:
+            break
+        rows = _at_least_two(rows)
+    return Fit(odds.T, np.stack([_inverse(factor) for factor in factors]))
+
+
+def _at_least_two(runs: NDArray) -> NDArray:
+    """Repeat a single run, because NumPy would sum the groups of one run in another order."""
+    return np.repeat(runs, 2, axis=0) if len(runs) == 1 else runs
 
 
 def _newton(
     first: Floats, pooled: Floats, start: Floats, theta: Floats, precision: Floats
 ) -> tuple[Floats, Floats, Floats]:
-    """Maximize the penalized log likelihood for one standard deviation of the bends.
+    """Maximize the penalized log likelihood for a given prior standard deviation of the bends.
 
     Args:
         first: float64 [groups, runs], counts on the first side.
@@ -204,15 +214,14 @@ def _newton(
         before the last step. If the fit converged, the last step changes the log odds by at most
         `_SETTLED`.
     """
-    fits, factors = np.empty_like(pooled), np.empty((*precision.shape, len(start)))
-    found, rows = np.empty_like(theta), np.arange(len(start))
+    fits, found, rows = np.empty_like(pooled), np.empty_like(theta), np.arange(len(start))
+    factors = np.empty((len(start), *precision.T.shape))
     odds = _log_odds(theta, start)
     for number in range(_STEPS):
         gradient, hessian = _derivatives(first, pooled, odds)
         hessian += precision[..., None]
         gradient -= _times(precision, theta)
-        factor = _factorized(hessian)
-        step = _solved(factor, gradient)
+        step, factor = _solved(hessian, gradient)
         leap = np.abs(_change(step)).max(axis=0)
         theta = theta + step * np.minimum(1, _LEAP / np.maximum(leap, 1e-300))
         odds = _log_odds(theta, start)
@@ -221,13 +230,13 @@ def _newton(
         if goes_on.all():
             continue
         ends = rows[~goes_on]
-        for whole, part in ((found, theta), (fits, odds), (factors, factor)):
-            whole[..., ends] = part[..., ~goes_on]
+        factors[ends] = factor[~goes_on]
+        for whole, part in ((found, theta), (fits, odds)):
+            whole[:, ends] = part[:, ~goes_on]
         (left,) = np.nonzero(goes_on)
         if not left.size:
             break
-        # Fit a single run twice, as in `fitted`.
-        left = np.repeat(left, 2) if left.size == 1 else left
+        left = _at_least_two(left)
         rows, start = rows[left], start[left]
         first, pooled, theta, odds = (x[:, left] for x in (first, pooled, theta, odds))
     return found, fits, factors
@@ -320,43 +329,31 @@ def _times(diagonals: Floats, theta: Floats) -> Floats:
     return found
 
 
-def _factorized(diagonals: Floats) -> Floats:
-    """Factorize positive definite matrices as L D L', in place.
+def _solved(precisions: Floats, right: Floats) -> tuple[Floats, Floats]:
+    """Solve one linear system per run, and return the solutions with Cholesky factors.
+
+    LAPACK solves the systems one by one. Therefore, a run's solution does not depend on the other
+    runs.
 
     Args:
-        diagonals: float64 [1 + _BELOW, parameters, runs], main and lower diagonals of the matrices.
-            The array is overwritten.
+        precisions: float64 [1 + _BELOW, parameters, runs], main and lower diagonals of positive
+            definite matrices.
+        right: float64 [parameters, runs], right-hand sides.
 
     Returns:
-        The overwritten array. Row 0 contains the diagonal of D, and the other rows contain the
-        diagonals of L below the main diagonal.
+        The solutions, float64 [parameters, runs], and the main and lower diagonals of the Cholesky
+        factors, float64 [runs, parameters, 1 + _BELOW].
+
+    References:
+        Anderson et al. (1999), LAPACK Users' Guide, for `pbsv`.
     """
-    for place, most in _columns(diagonals.shape[1]):
-        column = diagonals[1 : 1 + most, place]
-        scaled = column / diagonals[0, place]
-        for later in range(most):
-            diagonals[: most - later, place + 1 + later] -= scaled[later] * column[later:]
-        column[...] = scaled
-    return diagonals
+    # In each of these contiguous arrays, a run's transposed array has LAPACK's column-major order.
+    factors, found = np.ascontiguousarray(precisions.T), np.ascontiguousarray(right.T)
+    for diagonals, of_run in zip(factors, found, strict=True):
+        lapack.dpbsv(diagonals.T, of_run, lower=1, overwrite_ab=1, overwrite_b=1)
+    return np.ascontiguousarray(found.T), factors
 
 
-def _solved(factor: Floats, right: Floats) -> Floats:
-    """Solve linear systems, one per run, with factorized matrices.
-
-    Args:
-        factor: Factors of the matrices, as `_factorized` returns them.
-        right: float64 [parameters, ..., runs], right-hand sides.
-    """
-    found, columns = right.copy(), _columns(len(right))
-    for place, most in columns:
-        found[place + 1 : place + 1 + most] -= factor[1 : 1 + most, place] * found[place]
-    found /= factor[0]
-    for place, most in reversed(columns):
-        later = found[place + 1 : place + 1 + most]
-        found[place] -= (factor[1 : 1 + most, place] * later).sum(axis=0)
-    return found
-
-
-def _columns(size: int) -> list[tuple[int, int]]:
-    """Return the index of each column with entries below the diagonal, and their number."""
-    return [(place, min(_BELOW, size - 1 - place)) for place in range(size - 1)]
+def _inverse(factor: Floats) -> Floats:
+    """Return the inverse of a matrix whose Cholesky factor is given as in `_solved`."""
+    return lapack.dpbtrs(factor.T, np.eye(len(factor)), lower=1)[0]

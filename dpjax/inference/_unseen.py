@@ -41,8 +41,8 @@ def unseen_log_rarity(num_samples: int, chance: float = 0.95) -> float:
     """Return a log rarity for which all draws from a two-point mechanism are likely to be 0.
 
     The mechanism outputs 0 or 1. For one input, the probability of the output 1 is e^-log_rarity.
-    The mechanism outputs 1 with an even smaller probability for the other input. All draws for both
-    inputs are 0 with probability at least `chance`, no matter how large the privacy level is.
+    For the other input, the probability of the output 1 is even smaller. All draws for both inputs
+    are 0 with probability at least `chance`, no matter how large the privacy level is.
 
     Args:
         num_samples: n, the number of draws for each input.
@@ -79,19 +79,19 @@ def blind_spot(num_samples: int, seen: str = "draws") -> str:
     number = f"{num_samples:,}"
     if seen == "databases":
         return (
-            f"What this estimate cannot rule out: it knows only the {number} given databases. With "
-            f"a probability of at least 5%, a kind of database whose probability is {rare:.1e} or "
-            "less does not occur among them, and in such a database an individual may stand out "
-            "without limit. Between and beyond the given results, the kernel alone determines "
-            "which results are likely. Therefore, each delta is not a bound but an estimate, which "
-            "depends on the smoothness of the kernel."
+            f"This estimate cannot rule out every leak, because it knows only the {number} given "
+            "databases. With a probability of at least 5%, a kind of database whose probability is "
+            f"{rare:.1e} or less does not occur among them, and such a database may reveal an "
+            "individual without limit. Between and beyond the given results, the kernel alone "
+            "determines which results are likely. Therefore, each delta is not a bound but an "
+            "estimate, which depends on the smoothness of the kernel."
         )
     return (
-        "What this audit cannot rule out: it saw the mechanism only through its outputs. With a "
-        f"probability of at least 5%, {number} draws miss an event of probability {rare:.1e} or "
+        "This audit cannot rule out every leak, because it saw only outputs of the mechanism. With "
+        f"a probability of at least 5%, {number} draws miss an event of probability {rare:.1e} or "
         "less, and on such an event the mechanism may leak without limit. This holds for every "
-        "black-box method. The lower bound remains valid. A small estimate, however, shows that "
-        "the mechanism is private only if its densities satisfy an assumption: a Lipschitz "
-        "constant, or a lower bound on the probability of every output. Outputs can refute such an "
-        "assumption, but never confirm it."
+        "black-box method. The lower bound remains valid. However, a small estimate is evidence of "
+        "privacy only if the densities satisfy an assumption: a Lipschitz constant, or a lower "
+        "bound on the probability of every output. Outputs can refute such an assumption, but "
+        "never confirm it."
     )

@@ -1,14 +1,15 @@
 """The wealth of bets against privacy levels, and the lower bound that follows from the wealth.
 
-Each bet against a level multiplies its payoffs over all blocks and pairs. The wealth at a level is
-the mean of these products over all bets. If the level holds, the expected wealth is at most 1 at
-any stopping time. Therefore, with probability at least 1 - error, the wealth never reaches 1 /
-error (Ville). A level whose wealth reaches 1 / error is refuted.
+For each bet against a level, the payoffs are multiplied over all blocks and pairs. The wealth at a
+level is the mean of these products over all bets. If the level holds, the expected wealth is at
+most 1 at any stopping time. Therefore, with probability at least 1 - error, the wealth never
+reaches 1 / error (Ville). A level whose wealth reaches 1 / error is refuted.
 
 A grid of levels is fixed before the first draw. The bound is the largest level in the grid such
 that this level and all smaller levels in the grid are refuted. Let t be the smallest level in the
 grid that is at least the true level. The bound can exceed the true level only if t has been
-refuted. Since the level t holds, t is refuted with a probability of at most the error.
+refuted. Since t is at least the true level, the level t holds and is refuted with a probability of
+at most the error.
 
 The weights of bets may depend on all earlier draws. Pairs with a common database therefore pool
 their counts of draws from the database (`Wealth.known`), and each draw from the database affects
@@ -72,7 +73,7 @@ class Wealth:
 
     @property
     def place(self) -> int:
-        """Number of levels in the grid that are below the smallest level that is not refuted."""
+        """Number of levels in the grid below the smallest level that has not been refuted."""
         return int(np.logical_and.accumulate(self.is_refuted).sum())
 
     @property
@@ -256,7 +257,7 @@ def step(state: Wealth, x: ArrayLike, y: ArrayLike) -> Wealth:
 def recounted(
     state: Wealth, first: ArrayLike, second: ArrayLike, shared: NDArray[np.int64] | None = None
 ) -> Wealth:
-    """Return the state for later bets, in which all earlier draws are counted in new cells.
+    """Return a state for later bets, with all earlier draws counted in new cells.
 
     Args:
         state: State whose draws are counted again.

@@ -101,7 +101,7 @@ class Gaussian(OfNumber):
 
     @property
     def standard_region(self) -> tuple[float, float]:
-        """Interval [-3 sigma, 1 + 3 sigma]."""
+        """Region in which outputs are compared: the interval [-3 sigma, 1 + 3 sigma]."""
         return (-3 * float(self.sigma), 1 + 3 * float(self.sigma))
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:

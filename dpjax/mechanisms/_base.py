@@ -25,8 +25,8 @@ class Mechanism(Protocol):
     `jax.tree_util.register_dataclass`. `dpjax.audit` validates a custom class once, with
     `check_mechanism`. The draws must have the right type and shape, and must be determined by the
     key alone. A function that returns a single draw is simpler to write, and `from_function`
-    converts it to a mechanism. A class has two advantages: it draws a whole block of outputs at
-    once, and its parameters can change without recompilation.
+    converts the function to a mechanism. A class has two advantages: it draws a whole block of
+    outputs at once, and its parameters can change without recompilation.
     """
 
     @property

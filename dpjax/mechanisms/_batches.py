@@ -102,7 +102,7 @@ class Poisson:
     def batch(
         self, keys: Keys, carried: Array, step: Array, num_records: int
     ) -> tuple[Array | None, Array]:
-        """Draw a batch; one call of the random generator decides about two records."""
+        """Draw a batch, using one call of the random generator for every two records."""
         words = random.words(keys.step, -(-num_records // 2))
         taken = jnp.concatenate(words)[:num_records] < np.uint32(round(self.rate * 2**32))
         return taken, carried

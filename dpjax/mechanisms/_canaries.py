@@ -124,8 +124,8 @@ def canaries(
         return Canaries(rows[~taken], answers[~taken], rows[taken], 1 - answers[taken])
     if len(rows) == 0:
         raise BadValue(
-            "features must have at least one record, because canaries are drawn from the range "
-            "of the features, but had none."
+            "features must have at least one record, but had none: canaries are drawn from the "
+            "range of each feature."
         )
     own = rng.uniform(rows.min(axis=0), rows.max(axis=0), (number, rows.shape[1]))
     coins = rng.random(number) < 0.5
@@ -153,9 +153,10 @@ def canary_pair(
     label: float = 1.0,
     amplitude: float = 50.0,
 ) -> Pairs:
-    """Return a pair of databases that differ in a canary, which is the last row of each database.
+    """Return a pair of databases that differ only in whether a canary is present.
 
-    The canary is present in the first database and absent from the second database.
+    The canary is the last row of both databases. The flag in this row marks the canary as present
+    in the first database and as absent in the second database.
 
     Args:
         features: Features of all other records, [n, d].

@@ -47,15 +47,15 @@ class RandomizedResponse(OfCategory):
 
 @pytree
 class TwoPoint(OfInteger):
-    """Answer 1 with a tiny probability that depends on the database, and otherwise answer 0.
+    """A mechanism whose output is 1 with a tiny probability that depends on the database, else 0.
 
     The answer 1 has probability e^-log_rarity under database 0, and e^-(log_rarity + ratio) under
     database 1. No feasible number of draws reveals the difference between the two probabilities.
 
     Attributes:
         log_rarity: Negative natural logarithm of the probability of the answer 1 under database 0.
-        ratio: Logarithm of the ratio of the two probabilities of the answer 1. The ratio equals the
-            true level if the answer 1 is rare.
+        ratio: Logarithm of the ratio of the two probabilities of the answer 1. The value of `ratio`
+            equals the true level if the answer 1 is rare.
 
     References:
         Gorla et al., Theorems 1 and 5; Askin, Kutta, Dette (2022), Example 2.

@@ -48,7 +48,7 @@ class DiscreteGaussian(OfInteger):
 
     @property
     def standard_region(self) -> tuple[float, float]:
-        """Interval [-3 sigma, 1 + 3 sigma], rounded outward to integers."""
+        """Region in which outputs are compared: [-3 sigma, 1 + 3 sigma], rounded outward."""
         reach = math.ceil(3 * float(self.sigma))
         return (-reach, 1 + reach)
 
@@ -97,7 +97,7 @@ class TruncatedGeometric(BuiltIn):
         return math.log1p(2.0 ** -math.ceil(math.log2(2 / float(self.epsilon))))
 
     def standard_pairs(self) -> Pairs:
-        """Return the pairs of each count and the next larger count."""
+        """Return all pairs that consist of a count and the next larger count."""
         counts = range(self.largest_count)
         return Pairs(list(counts), [c + 1 for c in counts])
 

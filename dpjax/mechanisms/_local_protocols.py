@@ -29,7 +29,7 @@ def code_of(bits: Iterable[Array]) -> Array:
 
 
 class _Protocol(OfCategory):
-    """A local protocol with true level `epsilon`, over at most 20 categories."""
+    """A local protocol for at most 20 categories, with true level `epsilon`."""
 
     epsilon: float
 
@@ -158,7 +158,7 @@ class ThresholdedHistogramEncoding(_Protocol):
 
 @pytree
 class LocalHashing(_Protocol):
-    """Hash the category to one of g buckets; report a random hash function and a noisy bucket.
+    """Local hashing of the category to g buckets: report a random hash function and a noisy bucket.
 
     Binary local hashing (BLH) uses g = 2; optimized local hashing (OLH) uses the integer g closest
     to e^epsilon + 1. The hash function is drawn uniformly from all g^k functions, so two categories
@@ -218,7 +218,7 @@ class LocalHashing(_Protocol):
 
 @pytree
 class SubsetSelection(_Protocol):
-    """Report a random subset of d of the k categories.
+    """Subset selection: report a random subset of d of the k categories.
 
     The subset includes the true category with odds of d e^epsilon to k - d.
 

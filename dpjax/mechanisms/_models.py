@@ -62,7 +62,7 @@ def _losses(logits: Array, labels: Array) -> Array:
 
 
 def _ones(array: Array) -> Array:
-    """Append a column of ones to a matrix; the column corresponds to a model's intercepts."""
+    """Append a column of ones to a matrix; the column's coefficients are a model's intercepts."""
     return jnp.concatenate([array, jnp.ones_like(array[:, :1])], axis=1)
 
 
@@ -132,7 +132,7 @@ class Network:
         return second[:-1], active, active @ second
 
     def gradients(self, parameters: Array, features: Array, labels: Array) -> Gradients:
-        """Return the gradients; for each dense layer, a gradient is an outer product."""
+        """Return the gradients; an example's gradient for a dense layer is an outer product."""
         inputs = _ones(features)
         weights, active, logits = self._parts(parameters, inputs)
         residuals = jax.nn.sigmoid(logits) - labels

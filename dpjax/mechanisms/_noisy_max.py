@@ -1,4 +1,4 @@
-"""Private selection: noisy maxima, reported as an index or a value, and permute-and-flip.
+"""Private selection: permute-and-flip, and noisy maxima that are reported as an index or a value.
 
 All noisy maxima share the same sampler; a table states each mechanism's noise and true level.
 """
@@ -70,7 +70,7 @@ class NoisyMax(OfQueries):
 
     @property
     def output_space(self) -> FiniteSpace | RealSpace:
-        """Space of query indices, or of real numbers, depending on the rule."""
+        """Space of query indices or space of real numbers, depending on the rule."""
         return FiniteSpace(self.num_queries) if self.rule.told == "index" else RealSpace()
 
     def standard_pairs(self) -> Pairs:
@@ -199,9 +199,9 @@ class HalfNoiseMax(NoisyMax):
 
 @pytree
 class PermuteAndFlip(OfQueries):
-    """Visit candidates in random order, and choose the first candidate whose coin shows heads.
+    """Visit candidates in random order, and choose the first candidate whose coin lands heads.
 
-    The coin of candidate i shows heads with probability e^(epsilon (u_i - max u) / 2), where u is
+    The coin of candidate i lands heads with probability e^(epsilon (u_i - max u) / 2), where u is
     the vector of scores. No pair of databases attains the true level.
 
     Attributes:
@@ -219,7 +219,7 @@ class PermuteAndFlip(OfQueries):
 
     @property
     def output_space(self) -> FiniteSpace:
-        """Index of the chosen candidate."""
+        """Space of candidate indices."""
         return FiniteSpace(self.num_queries)
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:

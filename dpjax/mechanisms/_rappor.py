@@ -50,7 +50,7 @@ class _Rappor(BuiltIn):
         if not 2 * self.num_hashes <= self.num_bits <= MOST_BITS:
             raise ValueError(
                 f"num_bits must lie between 2 num_hashes = {2 * self.num_hashes} (so that two "
-                f"values can share no bit) and {MOST_BITS}, but was {self.num_bits}."
+                f"values can have disjoint filters) and {MOST_BITS}, but was {self.num_bits}."
             )
 
     @property
@@ -115,7 +115,8 @@ class Rappor(_Rappor):
     q* = f (p + q) / 2 + (1 - f) q and p* = f (p + q) / 2 + (1 - f) p.
 
     Attributes:
-        coin_chance: Probability f that a bit of the permanent response is a fair coin.
+        coin_chance: Probability f that a bit of the Bloom filter is replaced by a fair coin in the
+            permanent response.
         set_chance: Probability q that a 1 is reported as 1.
         clear_chance: Probability p < q that a 0 is reported as 1.
         num_bits: Length of the filter.

@@ -24,7 +24,7 @@ class ShuffledBatches(OfNumber):
 
     The mechanism has no finite level of pure differential privacy. No accountant bounds the level
     of shuffled batches, and the level of Poisson batches with the same sampling rate can be far
-    lower. A draw takes the same time for a million steps as for two steps.
+    lower. The time per draw does not depend on the number of steps.
 
     Attributes:
         sigma: Noise multiplier.
@@ -43,11 +43,11 @@ class ShuffledBatches(OfNumber):
 
     @property
     def standard_region(self) -> tuple[float, float]:
-        """Interval from 0 to three standard deviations above 2, the larger sum s."""
+        """Interval from 0 to three standard deviations above 2, which is the larger value of s."""
         return (0.0, 2 + 3 * float(self.sigma))
 
     def standard_pairs(self) -> Pairs:
-        """Return the pair (2, 1): the sums of the canary's batch with and without the canary."""
+        """Return the pair (2, 1), the sums s with and without the canary's gradient."""
         return Pairs([2.0], [1.0], ("with and without the canary",))
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:

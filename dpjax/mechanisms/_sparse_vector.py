@@ -29,9 +29,9 @@ class Noise(NamedTuple):
         query: Scale of the queries' noise nu, or 0 for no noise.
         level: True level; in some variants, no pair of databases attains it.
         redraw: Scale of the new rho that is drawn after each positive query, or 0 to keep rho.
-        told: Code for the number that is reported with a positive query i: None if no number is
-            reported, 0 for the noisy answer q_i + nu_i, and otherwise the scale of fresh noise that
-            is added to q_i.
+        told: Code that defines the number reported with a positive query i. None means that no
+            number is reported, 0 means the noisy answer q_i + nu_i, and any other value is the
+            scale of fresh noise that is added to q_i.
         stops: Whether the variant stops after c positive queries.
     """
 
@@ -88,7 +88,7 @@ class SparseVector(OfQueries):
 
     @property
     def level(self) -> float:
-        """True level: epsilon times the level for epsilon = 1."""
+        """True level, which is epsilon times the level for epsilon = 1."""
         return self.noise.level * float(self.epsilon)
 
     @property

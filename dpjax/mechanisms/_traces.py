@@ -9,7 +9,7 @@ from jax.extend.core import ClosedJaxpr, Jaxpr, Literal, Var
 _DERIVATIVES = frozenset(
     ("jvp_jaxpr_fun", "jvp_jaxpr_thunk", "fwd_jaxpr_thunk", "bwd", "transpose_rule")
 )
-"""Names of those parameters of traced operations that define only derivatives."""
+"""Names of parameters of traced operations; these parameters define only derivatives."""
 
 
 def same_program(first: ClosedJaxpr, second: ClosedJaxpr) -> bool:

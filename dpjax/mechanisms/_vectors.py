@@ -43,7 +43,7 @@ class _Reals(BuiltIn):
         return (low,) * self._dimension, (high,) * self._dimension
 
     def _noises(self, key: Array, num_samples: int) -> list[Array]:
-        """Return Laplace noise of scale 1, as a list with an array [num_samples] per entry."""
+        """Return Laplace noise of scale 1, as a list of arrays [num_samples], one per entry."""
         dtype = draw_dtype(self.epsilon)
         return [random.laplace(key, num_samples, row, dtype) for row in range(self._dimension)]
 
@@ -53,13 +53,15 @@ class _Composed(_Reals):
 
     @property
     def level(self) -> float:
-        """True level: the number of entries times epsilon."""
+        """True level, which is the number of entries times epsilon."""
         return self._dimension * float(self.epsilon)
 
 
 @pytree
 class ParallelLaplace(_Composed, OfNumber):
-    """k independent releases of a number plus noise Lap(1 / epsilon); the true level is k epsilon.
+    """k independent releases of a number, each with noise Lap(1 / epsilon).
+
+    The true level is k epsilon.
 
     Attributes:
         epsilon: Level of one release.

@@ -17,7 +17,7 @@ from dpjax.mechanisms import Mechanism, from_function
 from dpjax.mechanisms._catalogue import find_mechanism
 
 _MOST_NUMBERS = 20
-"""Maximum number of entries in an array that is listed entry by entry."""
+"""Maximum size of an array whose entries are listed individually."""
 
 
 def name_of(mechanism: object) -> str:
@@ -83,7 +83,7 @@ def mechanism_from_plain(
     Args:
         name: Catalogue name, or MODULE:NAME of a class or function.
         parameters: Parameters of the mechanism, or arguments for `from_function`.
-        database: Database on which a function is validated; may be None if `name` refers to a
+        database: Database with which a function is validated; may be None if `name` refers to a
             class.
         allow_import: Modules that may be imported, including their submodules. If the collection is
             empty, only mechanisms in the catalogue are accepted.

@@ -93,21 +93,22 @@ def likelihood_score(
 ) -> Array:
     """Return the likelihood-ratio score for a saturating canary, given all noisy gradients.
 
-    A saturating canary has a gradient that is clipped in every step, always has the same direction,
-    and is orthogonal to all other gradients. No other score reveals more about the presence of such
-    a canary.
+    The gradient of a saturating canary is clipped in every step, always has the same direction, and
+    is orthogonal to all other gradients. No other score reveals more about the presence of a
+    saturating canary.
 
     Args:
-        lengths: Component of each step's noisy sum of gradients along the canary's gradient, in
-            units of the clipping norm, [T]. If the canary has an additional coordinate and the
+        lengths: For each step, the component of the noisy gradient sum along the canary's gradient,
+            in units of the clipping norm, [T]. If the canary has an additional coordinate and the
             label 1, the component is minus the noisy sum's value in this coordinate, divided by the
             clipping norm.
         noise_multiplier: Standard deviation sigma of the noise, divided by the clipping norm.
         rate: Probability that a record is in a batch.
 
     Returns:
-        A scalar that increases with the likelihood ratio of the canary's presence: the log
-        likelihood ratio if the rate is below 1, and the sum of `lengths` if the rate is 1.
+        A scalar that increases with the likelihood ratio, canary present over canary absent. The
+        scalar is the log likelihood ratio if the rate is below 1, and the sum of `lengths` if the
+        rate is 1.
 
     References:
         Nasr et al. (2023), section 4; Abadi et al. (2016).
@@ -195,13 +196,13 @@ class DpSgd:
                 validate.positive(**{name: value})
         if self.score == "final" and not isinstance(self.model, Logistic):
             raise BadValue(
-                "score must not be 'final' for a network, whose gradients change their direction: "
+                "score must not be 'final' for a network, whose gradients change direction: "
                 "use 'likelihood' or 'loss'."
             )
 
     @property
     def mu(self) -> float:
-        """Parameter mu of Gaussian differential privacy for full batches: sqrt(T) / sigma.
+        """Parameter mu of Gaussian differential privacy for full batches, sqrt(T) / sigma.
 
         Raises:
             ValueError: If `sampling` is not `FullBatch()`. For Poisson batches, use the function
@@ -278,11 +279,11 @@ class DpSgd:
         return self.noise_multiplier * self.clip * normal
 
     def divisor(self, weights: Array) -> Array | float:
-        """Return the public expected batch size, by which the sum of gradients is divided."""
+        """Return the expected batch size (public), by which the sum of gradients is divided."""
         return self.sampling.expected_size(len(weights))
 
     def applied(self, move: Array, weights: Array) -> Array:
-        """Return the vector to subtract from the parameters; correct DP-SGD returns `move`."""
+        """Return the vector to subtract from the parameters, which is `move` without faults."""
         return move
 
     def _scored(self, steps: Step, ends: tuple[Array, Array], own: Array, size: float) -> Array:

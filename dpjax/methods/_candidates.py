@@ -28,7 +28,7 @@ class Candidate(NamedTuple):
         chain: Chain of sets that is counted to bound the level of every notion, or None if only an
             event is counted.
         predicted: Expected lower bound.
-        tie: Score that breaks ties between pairs with equal predicted bounds.
+        tie: Score that breaks ties between pairs with equal expected bounds.
     """
 
     event: Event | None
@@ -99,9 +99,10 @@ class Candidate(NamedTuple):
 
 
 def num_marks(candidate: Candidate) -> int:
-    """Return the largest number of different marks that any candidate of this kind can have.
+    """Return the largest number of distinct marks of any candidate with the same parts.
 
-    One compiled program serves all runs if the arrays of all runs have the returned length.
+    The parts are an event, a chain, or both. If the arrays of all runs have the returned length,
+    one compiled program serves all runs.
     """
     parts = 1 if candidate.event is None else 2
     return parts if candidate.chain is None else parts * (MOST_SETS + 1)

@@ -42,7 +42,7 @@ _SEARCH, _CONFIRM = 20_000, 50_000
 """Default numbers of search and confirmation draws per side."""
 
 _HOPE = 4
-"""Factor for the search counts in the choice of the last pair of the second round."""
+"""Factor by which search counts are multiplied to choose the last pair of the second round."""
 
 _MANY_PAIRS, _SEARCH_MANY = 1_000, 300
 """Default sizes for more than _MANY_PAIRS pairs.
@@ -55,15 +55,15 @@ _HOPED = 10_000
 """Maximum number of pairs among which the last pair of the second round is chosen."""
 
 _PAIRS_AT_ONCE = 2**12
-"""Number of pairs for which events are chosen in one batch, limited to save memory."""
+"""Maximum number of pairs for which events are chosen in one batch; the limit saves memory."""
 
 _FEWEST = 10
-"""Minimum number of outputs per side of each pair."""
+"""Minimum number of draws per side for each pair."""
 
 
 @dataclass(frozen=True)
 class Events:
-    """Lower bound from the counts of an event. It is valid for all sample sizes and all outputs.
+    """Lower bound from the counts of an event. The bound is valid for all sample sizes and outputs.
 
     The search chooses the event with the largest expected bound. The bound is then computed from
     the number of fresh draws in this event. If there are more than two pairs, the search has two
@@ -259,7 +259,7 @@ class Events:
 
 
 def _places(kept: NDArray[np.int64]) -> list[tuple[int, tuple[NDArray[np.int64], ...]]]:
-    """Return the different pairs in `kept`, in increasing order, and the positions of each."""
+    """Return the distinct pairs in `kept`, in increasing order, and the positions of each pair."""
     order = np.argsort(kept, axis=None, kind="stable")
     pairs, starts = np.unique(kept.ravel()[order], return_index=True)
     places = (np.unravel_index(part, kept.shape) for part in np.split(order, starts[1:]))

@@ -22,7 +22,7 @@ from dpjax.sources._schedule import Draw, Raw, Span
 _STAGE = "search of a family"
 
 _PAIRS, _FEWEST_PAIRS = 300, 4
-"""Numbers that limit the first rung: _PAIRS pairs in all, but at least _FEWEST_PAIRS per member."""
+"""Limits on the first rung: _PAIRS pairs in all, but at least _FEWEST_PAIRS pairs per member."""
 
 _KEPT = 4
 """Number of pairs that the search keeps for the audit."""
@@ -137,7 +137,7 @@ class _Together(OnHost):
 
     @contextmanager
     def drawing(self) -> Iterator[Draw]:
-        """See `OnHost`. Each member is opened when its first output is requested."""
+        """See `OnHost`. A member is opened when the first output of this member is requested."""
         draws: dict[int, Draw] = {}
         with ExitStack() as stack:
 
@@ -206,11 +206,11 @@ class _Members(Space):
         return notion, claimed
 
     def label_of(self, pair: Proposed) -> str:
-        """Return the label of a pair without the member's parameters."""
+        """Return the label of a pair; the label omits the member's parameters."""
         return pair.label.removeprefix(self._prefix(pair.database.member))
 
     def proposed(self) -> list[Proposed]:
-        """See `Space`. The function takes pairs from all members in turn."""
+        """See `Space`. Pairs are taken from all members in turn."""
         each = max(_PAIRS // len(self.made), _FEWEST_PAIRS)
         rows = [self._proposed_of(number, each) for number in range(len(self.made))]
         longest = max(map(len, rows))
@@ -260,7 +260,7 @@ class _Members(Space):
         return self._numbers[name]
 
     def _space_of(self, number: int) -> Space | AnyPairs:
-        """Return the space of a member's pairs; if the pairs are a list, return the list."""
+        """Return the space of a member's pairs, or an `AnyPairs` if the pairs are not a space."""
         if number not in self._own:
             given = self.made[number].usual_pairs if self._pairs is None else self._pairs
             given = as_space(given)

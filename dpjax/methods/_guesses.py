@@ -50,7 +50,7 @@ see `benchmarks/one_run.py`.
 """
 
 _ORDER, _REVEALED = 1, 2
-"""Seeds of two random generators, which order equal scores and select revealed coins."""
+"""Seeds for two random generators: one orders equal scores, and one selects the revealed coins."""
 
 _SIZES, _LARGEST_SHARE, _LEAST_SHARE, _LEAST_GUESSES = 14, 0.45, 3e-4, 10
 """Candidate sizes of the chosen set.
@@ -61,7 +61,7 @@ of canaries. Each size is at least _LEAST_GUESSES.
 
 
 class _Numbers(NamedTuple):
-    """Number of guesses "included" and number of guesses "left out"."""
+    """Numbers of guesses: first the guesses "included", then the guesses "left out"."""
 
     inside: int
     outside: int
@@ -221,7 +221,7 @@ def _planned(coins: NDArray[np.bool_], terms: Terms) -> GuessCounts:
 
 
 def _chosen(coins: NDArray[np.bool_], revealed: NDArray[np.bool_], terms: Terms) -> GuessCounts:
-    """Choose numbers of guesses from revealed coins; count correct guesses about hidden coins."""
+    """Choose numbers of guesses using revealed coins; count correct guesses about hidden coins."""
     judged = coins[~revealed]
     numbers = _best_numbers(coins[revealed], len(judged), terms)
     return _count(judged, numbers, int(revealed.sum()), 1 - _planned_error(terms.notion))

@@ -38,7 +38,7 @@ _BUDGET = 1_000_000
 
 _CONFIDENCE = 0.999
 TIME_SHARE = 0.35
-"""Fraction of a source's time limit that the search of pairs may take."""
+"""Fraction of a source's time limit that the search for pairs may take."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class FoundPairs:
     """The best pairs that a search found.
 
     Attributes:
-        pairs: Best pairs in decreasing order, in a form that `dpjax.audit` accepts.
+        pairs: Best pairs, sorted from best to worst, in a form that `dpjax.audit` accepts.
         estimates: One number per pair. If the source is a JAX mechanism, the number is the privacy
             loss estimated in the last rung; for other sources, it is the expected bound.
         rungs: For each rung, the number of pairs and the number of draws per side of each pair.

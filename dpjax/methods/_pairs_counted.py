@@ -37,7 +37,7 @@ _VARIED = 0.5
 """Number of variations that a later rung adds for each kept pair."""
 
 _PLANNED, _LEAST_PLANNED = 20_000, 50
-"""Limits on the assumed number of confirmation draws per side, used for expected bounds.
+"""Limits on the number of confirmation draws per side that is assumed for expected bounds.
 
 _PLANNED is the upper limit. If the time limit allows fewer than _LEAST_PLANNED draws for a pair,
 the pair is dropped.
@@ -52,7 +52,7 @@ _PARTS = 4
 _WORTH = 300
 """Number of draws per side that an audit with a time limit should make for each kept pair.
 
-The search keeps only as many pairs as the audit can test with this number of draws in the time
+The search keeps only as many pairs as the audit can test with this number of draws within the time
 limit.
 """
 
@@ -72,8 +72,8 @@ class Ladder:
             default.
         seconds: Time limit for all rungs in seconds, or None for no limit.
         keep: Number of pairs that the search returns.
-        factor: Number of pairs in a rung, divided by the number of these pairs that are kept for
-            the next rung.
+        factor: Number of pairs in a rung, divided by the number of pairs that are kept for the next
+            rung.
     """
 
     budget: int | None
@@ -230,7 +230,7 @@ def _left(num_pairs: int, rungs: list[tuple[int, int]], ladder: Ladder, *, varie
     """Return the total number of draws, on both sides of all pairs, planned for later rungs.
 
     Args:
-        num_pairs: Number of pairs in the rung.
+        num_pairs: Number of pairs in the current rung.
         rungs: For each later rung, the number of pairs, including variations, and the number of
             draws per side of each pair.
         ladder: Plan of the search.
@@ -245,7 +245,7 @@ def _left(num_pairs: int, rungs: list[tuple[int, int]], ladder: Ladder, *, varie
 
 
 def _places(some: list[Proposed], pairs: list[Proposed]) -> list[int]:
-    """Return the index in `pairs` of each object in `some`, which is found by identity."""
+    """Return the index in `pairs` of each object in `some`; objects are compared by identity."""
     wanted = set(map(id, some))
     return [place for place, pair in enumerate(pairs) if id(pair) in wanted]
 
@@ -321,7 +321,7 @@ class _Rung:
         return np.array(scores)
 
     def _searches(self, part: range, each: float | None) -> list[Search]:
-        """Return search sets of some pairs, drawn in at most about `each` seconds per side."""
+        """Return search sets of some pairs; drawing takes at most about `each` seconds per side."""
         pairs = [self.alive[place] for place in part]
         sides = [pair.database for pair in pairs], [pair.neighbor for pair in pairs]
         request = Request(

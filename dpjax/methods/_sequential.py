@@ -1,4 +1,4 @@
-"""Sequential audits. They bet on all events of all pairs; their bounds are valid at any time."""
+"""Sequential audits, which bet on all events of all pairs; the bounds are valid at any time."""
 
 import time
 from dataclasses import dataclass, replace
@@ -34,7 +34,7 @@ class Sequential:
     """Lower bound that is valid after every block of draws, so that an audit can stop early.
 
     Attributes:
-        num_draws: Number of draws per side after which the audit ends, summed over all pairs. If
+        num_draws: Number of draws per side, summed over all pairs, after which the audit ends. If
             `num_draws` is None, the default is 250,000.
         seconds: Time in seconds after which the audit ends, or None for no limit.
 
@@ -57,7 +57,7 @@ class Sequential:
             validate.positive(seconds=self.seconds)
 
     def longer(self, more: int) -> "Sequential":
-        """Return the method with `more` additional draws per side."""
+        """Return a copy of the method whose limit is higher by `more` draws per side."""
         return replace(
             self, num_draws=(_DRAWS if self.num_draws is None else self.num_draws) + more
         )

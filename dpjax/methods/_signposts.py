@@ -28,7 +28,7 @@ _OTHER_WORDS = {
     "rng": "write key=..., an integer",
     "alpha": "write confidence=1 - alpha",
 }
-"""Advice on the arguments of `dpjax.audit`, by argument names that users may expect."""
+"""Advice on the arguments of `dpjax.audit`, keyed by argument names that users may expect."""
 
 _PLACES = (
     ("method=", "", [method for method in METHODS.values() if method.bounded]),

@@ -11,7 +11,7 @@ from dpjax.sources import Tally
 
 
 class SoFar:
-    """State of an audit that is used for the message if the user interrupts the audit.
+    """State of an audit; if the user interrupts the audit, the error message reports this state.
 
     Attributes:
         tally: Counts of the source so far.

@@ -69,7 +69,7 @@ class Walk:
 
     Args:
         opened: Source of the draws.
-        terms: Terms of the audit. They include the bets of the earlier audit, if there is one.
+        terms: Terms of the audit. The terms include the bets of the earlier audit, if there is one.
         total: Largest number of draws per side, summed over all pairs.
         few: Whether draws are few or expensive.
         run: Index of the run.
@@ -264,7 +264,7 @@ class Walk:
         return True
 
     def _lay_outgrown(self) -> None:
-        """Construct new cells for pairs with many new draws, and recount all draws of these pairs.
+        """Construct new cells for each pair with many new draws, and recount all draws of the pair.
 
         Later bets remain valid because they still depend only on earlier blocks.
         """
@@ -382,7 +382,7 @@ class Walk:
         )
 
     def _scores(self) -> tuple[tuple[str, float | None], ...]:
-        """Return the expected bounds of the pairs, in decreasing order, for equally many draws."""
+        """Return the pairs' expected bounds for equal numbers of draws, in decreasing order."""
         state, labels = self._state, self._opened.pairs.labels
         draws = max(int(state.draws.max()), 1)
         found = best_events(state, np.arange(len(labels)), draws, self._error).predicted
@@ -391,7 +391,7 @@ class Walk:
 
 
 def _grid(levels: NDArray[np.float64], claim: float | None) -> NDArray[np.float64]:
-    """Return the levels, except for the claim, against which an audit bets."""
+    """Return all levels against which an audit bets, except the claim."""
     if claim is None:
         return levels
     low, high = (claim * part for part in _AROUND)

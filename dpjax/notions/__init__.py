@@ -25,6 +25,7 @@ from dpjax.notions.evidence import RepeatedRuns as RepeatedRuns
 from dpjax.notions.evidence import Rows as Rows
 from dpjax.notions.evidence import bets_of as bets_of
 from dpjax.notions.evidence import evidence_from_plain as evidence_from_plain
+from dpjax.notions.evidence import guesses_of as guesses_of
 from dpjax.notions.evidence import level_of as level_of
 from dpjax.notions.evidence import register as register
 

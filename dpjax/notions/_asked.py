@@ -1,4 +1,4 @@
-"""Choice of events for multiple pairs, in batches of pairs with the same orders of cells."""
+"""Choice of events for multiple pairs, in batches of pairs whose cells are ordered alike."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -75,7 +75,7 @@ def promised(
 def _together(
     asked: Sequence[Asked], budget: Budget, hypothesis: Hypothesis
 ) -> Iterator[tuple[list[int], Iterator[tuple[NDArray[np.int64], JsonObject]]]]:
-    """Yield groups of pairs with the same orders of cells, each with arguments for `choose_event`.
+    """Yield groups of pairs with equal orders of cells, and the arguments of `choose_event`.
 
     The pairs of a group are evaluated as if they were runs of one pair. The result for a run does
     not depend on the other runs. The runs are divided into parts of at most `_ROWS` runs, and there

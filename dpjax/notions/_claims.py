@@ -29,7 +29,7 @@ _RANGES = {
 """Description, in words, of the valid range of each quantity of a claimed curve."""
 
 _HALVINGS = 60
-"""Number of bisection steps in the search for an epsilon."""
+"""Number of bisection steps for finding an epsilon."""
 
 
 def number(claim: object) -> float:

@@ -165,7 +165,7 @@ class Zcdp(Notion):
     name: ClassVar[str] = "zcdp"
     unit: ClassVar[tuple[str, str]] = (
         "nats per order",
-        "rho is a Renyi divergence in nats, divided by the order of the divergence.",
+        "Rho is a Renyi divergence in nats, divided by the order of the divergence.",
     )
 
     @property

@@ -1,7 +1,7 @@
 """The base class of privacy notions.
 
 A notion scores events and chains of nested sets using the search set. From the counts of the
-confirmation set, it computes a lower bound on its level.
+confirmation set, a notion computes a lower bound on its level.
 """
 
 import math
@@ -36,7 +36,7 @@ from dpjax.notions._statement import Crossing
 from dpjax.partitions import Budget, Partition, Search
 
 _FEW_BINS = 32
-"""If an axis has more bins than this, cells are also ordered by groups and by positions."""
+"""Maximum number of bins per axis for which cells are ordered by ratio alone."""
 
 _HUGE = 1e300
 """Finite number that replaces infinite bounds before bounds are averaged."""
@@ -116,7 +116,7 @@ class Notion:
         return _claims.number(claim)
 
     def choose(self, search: Search, budget: Budget) -> Event:
-        """Choose the event with the largest expected bound, or a simpler event nearly as good.
+        """Choose the event with the largest expected bound, or a simpler, nearly optimal event.
 
         Args:
             search: Search set of one pair, in one or more runs. Sets of cells are constructed from

@@ -24,8 +24,8 @@ class _OnDemand:
     """Descriptor of a dataclass field that may be set to a value or to a function.
 
     The default of the field is None. If the field is set to a function, the function is called when
-    the field is first read, and its result replaces it. The call uses NumPy's default error
-    settings. Until the first read, `vars(instance)` contains the function.
+    the field is first read, and the result replaces the function. The call uses NumPy's default
+    error settings. Until the first read, `vars(instance)` contains the function.
     """
 
     def __set_name__(self, owner: type, name: str):

@@ -103,7 +103,7 @@ class Terms:
 
     @property
     def own_confidence(self) -> float:
-        """Confidence of each statement, so that all statements jointly have `confidence`."""
+        """Confidence of each statement, chosen so that all statements jointly have `confidence`."""
         if self.num_claims == 1:
             return self.confidence
         return 1 - (1 - self.confidence) / self.num_claims

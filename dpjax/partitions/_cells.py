@@ -74,7 +74,7 @@ class Cells:
         return low, np.where(np.isin(low, self.atoms[column]), low, high)
 
     def boxes(self, cells: np.ndarray) -> np.ndarray:
-        """Return the values that belong to boxes from an array of cells, [len(boxed), *shape]."""
+        """Return the boxes' entries of an array with one entry per cell, [len(boxed), *shape]."""
         return cells[self.num_alone :].reshape(len(self.boxed), *self.shape)
 
     def entry(self, column: int) -> str:

@@ -17,7 +17,7 @@ _SMALL, _LARGE = 16, 22
 """Number of index bits of a small hash table (_SMALL) and of a large hash table (_LARGE)."""
 
 _FACTOR = 0x9E3779B97F4A7C15
-"""Odd factor by which hashes are multiplied, so that the slots differ in the next hash table."""
+"""Odd factor by which hashes are multiplied, so that labels change slots in the next hash table."""
 
 _WIDE = 2**24
 """A string array is wide if it has more characters than this, including padding."""

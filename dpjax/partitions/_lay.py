@@ -20,7 +20,7 @@ PILOT = 2**16
 """Largest number of outputs per side in a pilot."""
 
 _MAX_LABELS = 2 * PILOT
-"""Maximum number of labels in a partition. It equals the number of pilot outputs on both sides."""
+"""Maximum number of labels, which equals the maximum number of pilot outputs on both sides."""
 
 _MAX_CELLS = 2**18
 """Largest number of cells in a partition."""
@@ -119,7 +119,7 @@ def _check_dimension(region: Region | None, dimension: int) -> None:
 
 
 def _thinned(cells: Partition) -> Partition:
-    """Drop every second edge that is not the edge of an atom, until there are few enough cells."""
+    """Drop every second edge that belongs to no atom, repeatedly, until few enough cells remain."""
     while cells.size > _MAX_CELLS:
         kept = tuple(
             np.union1d(e[::2], np.concatenate([a, after(a, cells.whole)]))
@@ -175,7 +175,7 @@ def _places(size: int, levels: tuple[float, ...]) -> np.ndarray:
 
 
 def _ends(region: Region | None, column: int) -> np.ndarray:
-    """Return the edges for a region in one entry: lower ends, and successors of upper ends."""
+    """Return a region's edges in one entry: lower ends, and the successors of upper ends."""
     if region is None:
         return np.empty(0)
     if isinstance(region, Box):

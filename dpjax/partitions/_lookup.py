@@ -66,8 +66,8 @@ class Lookup:
             largest value of the dtype.
         bins: Number of bins of each entry, int32 [entries].
         base: First cell for outputs with each code, int32 [codes].
-        boxed: 1 for each code with which the cell also depends on the number in the output, and 0
-            for every other code, int32 [codes].
+        boxed: 1 for each code whose outputs are assigned to cells by their numbers, and 0 for every
+            other code, int32 [codes].
         size: Number of cells in the largest partition of the stack, rounded up to a power of 2.
         num_labels: Number of labels in a mixed output space, or 0 for any other output space.
         consecutive: Whether, for every entry, the bin edges are successive integers, as in a finite

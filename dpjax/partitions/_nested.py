@@ -109,7 +109,7 @@ def form_of(item: object) -> "Raised | Label | tuple[float, ...] | Nested":
 
 
 def usual(found: Sequence[Nested]) -> Nested:
-    """Return the first output with the most common structure."""
+    """Return the first output whose structure is the most common structure."""
     structure = Counter(one.structure for one in found).most_common(1)[0][0]
     return next(one for one in found if one.structure == structure)
 

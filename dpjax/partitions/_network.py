@@ -72,7 +72,7 @@ class Network:
         return blake2b(whole, digest_size=4).hexdigest()
 
     def plain(self) -> Plain:
-        """Return the size and a digest of the network, without the weights."""
+        """Return the width of the network and a digest of its weights."""
         return {"kind": "network", "width": _WIDTH, "digest": self.digest}
 
     def values(self, outputs: Outputs, fold: np.ndarray | None = None) -> np.ndarray:

@@ -22,7 +22,7 @@ RANK = "share of outputs, sorted by likelihood ratio, database over neighbor"
 """Label of the axis along which a plot arranges boxes."""
 
 GROUPS = (3, 9, 27)
-"""Numbers of adjacent bins that form one bin in the coarser partitions of a search."""
+"""Numbers of adjacent bins that are merged into one bin, one number per coarser partition."""
 
 _MANY_BINS = 64
 """If an entry of non-integer outputs has more bins than this, the first search merges adjacent
@@ -88,7 +88,9 @@ class Partition(Cells):
         return self.index(outputs)
 
     def groups(self, width: int) -> np.ndarray:
-        """Merge groups of `width` adjacent bins. Atoms and labels are not merged.
+        """Merge groups of `width` adjacent bins.
+
+        Labels are never merged. Atoms are merged only if all outputs are integers.
 
         Returns:
             For each cell, the number of the merged cell that contains it, int64 [size]. The merged
@@ -183,10 +185,10 @@ class Partition(Cells):
     def settled(self, mask: np.ndarray, seen: np.ndarray) -> np.ndarray:
         """Simplify the description of an event by adding or removing cells without outputs.
 
-        An interval without outputs belongs to the new event only if two other intervals both belong
-        to the event: the nearest interval with outputs before it, and the nearest interval with
-        outputs after it. Labels without outputs are either all added or all removed, whichever
-        makes the description simpler.
+        An interval without outputs belongs to the new event only if the event contains both the
+        nearest interval with outputs to its left and the nearest interval with outputs to its
+        right. Labels without outputs are either all added or all removed, whichever makes the
+        description simpler.
 
         Args:
             mask: The event, bool [size].
@@ -255,10 +257,10 @@ def after(values: np.ndarray, whole: bool) -> np.ndarray:
 
 
 def _filled(chosen: np.ndarray, seen: np.ndarray) -> np.ndarray:
-    """Add a bin without outputs if the nearest bins with outputs on both sides are in the event.
+    """Add a bin without outputs if the nearest bins with outputs, left and right, are in the event.
 
-    The nearest bins are the last bin with outputs before the added bin and the first such bin after
-    it.
+    The nearest bins are the last bin with outputs before the added bin, and the first bin with
+    outputs after the added bin.
     """
     if not seen.any():
         return chosen
@@ -267,7 +269,7 @@ def _filled(chosen: np.ndarray, seen: np.ndarray) -> np.ndarray:
 
 
 def _beside(values: np.ndarray, seen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return, for each bin, the values of the nearest bins with outputs on both sides."""
+    """Return, for each bin, the values of the nearest bins with outputs to its left and right."""
     known = np.flatnonzero(seen)
     place = np.searchsorted(known, np.arange(len(seen)))
     first, second = (np.clip(p, 0, len(known) - 1) for p in (place - 1, place))

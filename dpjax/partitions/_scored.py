@@ -220,7 +220,7 @@ def _may_win(
 
 
 def _losses(cells: Scored, outputs: Outputs, side: np.ndarray, fold: np.ndarray) -> np.ndarray:
-    """Return each log loss, in fold 0, of a prediction from counts of the other folds."""
+    """Return the log loss of each output in fold 0, predicted from counts in the other folds."""
     place, held = cells.index_held_out(outputs, fold), fold == 0
     number = place + cells.size * side
     counts = np.bincount(number[~held], minlength=2 * cells.size).reshape(2, -1) + 0.5
@@ -228,7 +228,7 @@ def _losses(cells: Scored, outputs: Outputs, side: np.ndarray, fold: np.ndarray)
 
 
 def _mean_in_errors(values: np.ndarray) -> float:
-    """Return the mean of values, divided by its standard error."""
+    """Return the mean of `values`, divided by the standard error of the mean."""
     return float(values.mean() * np.sqrt(len(values)) / max(values.std(), 1e-300))
 
 
@@ -263,7 +263,7 @@ def _around_copies(edges: np.ndarray, held_out: np.ndarray, fresh: np.ndarray) -
 
     Copies of an output in different folds have slightly different held-out scores. If an edge lay
     between these scores, fresh copies would share a cell with only some of the copies. An output is
-    frequent if its copies make up at least one in _STEPS of the outputs of both sides.
+    frequent if its copies make up at least the fraction 1 / _STEPS of all outputs of both sides.
 
     Args:
         edges: Increasing edges.

@@ -11,7 +11,7 @@ _SHOWN, _BOXES_SHOWN = 4, 2
 """Maximum number of intervals (_SHOWN) or boxes (_BOXES_SHOWN) that a short description lists."""
 
 _LONGER = 10
-"""One description is simpler than another if it is more than this number of characters shorter."""
+"""A description is simpler than another if it is shorter by more than this number of characters."""
 
 
 def describe(cells: Cells, mask: np.ndarray, whole: bool) -> str:
@@ -47,7 +47,7 @@ class _Part(NamedTuple):
 
 
 class _Words:
-    """Writer of descriptions of cells. The descriptions are complete if `whole` is True."""
+    """Writer that describes cells in words. The descriptions are complete if `whole` is True."""
 
     def __init__(self, cells: Cells, whole: bool):
         self.cells, self.whole = cells, whole

@@ -3,6 +3,7 @@
 from dpjax.plotting._canvas import DATABASE as DATABASE
 from dpjax.plotting._canvas import NEIGHBOR as NEIGHBOR
 from dpjax.plotting._canvas import QUIET as QUIET
+from dpjax.plotting._canvas import SERIES as SERIES
 from dpjax.plotting._canvas import WIDTH as WIDTH
 from dpjax.plotting._canvas import check_figure_path as check_figure_path
 from dpjax.plotting._canvas import legend_above as legend_above

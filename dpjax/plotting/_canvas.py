@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 DATABASE, NEIGHBOR, LOSS = "#1b6ca8", "#b84a26", "#3b3b3b"
 EVENT, CLAIM = "#e3c565", "#237a4b"
 QUIET = "#666b70"
-# All colors but EVENT are also used for text, so their contrast with white is at least 4.5 to 1.
+# All colors above but EVENT are also used for text, so their contrast with white is at least 4.5.
 
 SIDES = ((DATABASE, "database"), (NEIGHBOR, "neighbor"))
 """Color and display name of each side of a pair; the first side is the database."""
@@ -24,8 +24,11 @@ SIDES = ((DATABASE, "database"), (NEIGHBOR, "neighbor"))
 LINE = 48
 """Maximum number of characters per line of text in a figure of width `WIDTH`."""
 
-SMALL, TINY = 9, 8
-"""Font sizes, in points, for labels and for less important text."""
+SMALL = 9
+"""Font size, in points, of labels and legends."""
+
+SERIES = ("#1f7fc4", "#d1571b", "#2e8b57", "#a763c4", "#97701a", "#d2467f")
+"""Colors of lines without a fixed meaning; visible on both a white and a dark page."""
 
 _LONGEST = 100
 """Maximum length, in characters, of an untrusted text; longer texts are cut off."""
@@ -153,8 +156,8 @@ def _legend(axes: "Axes", entries: "dict[str, Artist]", title: str, **where: Any
 def _ink(artist: Any) -> str:
     """Return the color of an artist's label: the artist's color, made opaque.
 
-    The color `EVENT` is too light for text, so labels of artists in this color get the dark gray
-    `LOSS`.
+    The colors `EVENT` and `SERIES` are too light for text, so labels of artists in these colors get
+    the dark gray `LOSS`.
     """
     from matplotlib.colors import to_hex
 
@@ -167,7 +170,7 @@ def _ink(artist: Any) -> str:
             color = to_hex(artist.get_edgecolor())
     else:
         color = to_hex(artist.get_color())
-    return LOSS if color in (EVENT, "#000000") else color
+    return LOSS if color in (EVENT, "#000000", *SERIES) else color
 
 
 def shorten(text: str, most: int) -> str:

@@ -18,7 +18,7 @@ class Claimed:
     Args:
         kind: Name of the privacy notion, or None if there is no level or curve.
         claim: Level as a float, points of a curve as a list, or None if there is neither.
-        delta: The delta that belongs to the level; used only if the level is an epsilon.
+        delta: Delta of (epsilon, delta)-DP; used only if the level is an epsilon.
         order: Order of the Renyi divergence; used only if the level is a Renyi divergence.
     """
 

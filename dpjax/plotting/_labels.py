@@ -30,7 +30,9 @@ def name_strip(axes: "Axes", strip: "Strip") -> None:
     wide = ~strip.single & ~strip.tail
     with np.errstate(divide="ignore", invalid="ignore"):
         heights = (strip.shares / (strip.high - strip.low))[:, wide]
-    name_sides(axes, (strip.low[wide] + strip.high[wide]) / 2, *heights)
+    # Each step has two ends, so that a label lies beside a step and not across its vertical lines.
+    ends = np.stack([strip.low[wide], strip.high[wide]], axis=1).ravel()
+    name_sides(axes, ends, *np.repeat(heights, 2, axis=1))
 
 
 def name_sides(
@@ -59,11 +61,16 @@ def name_sides(
     best = [int(np.argmax(above)), int(np.argmin(above))]
     outward = [-1, 1] if x[best[0]] <= x[best[1]] else [1, -1]
     for side, (place, direction) in enumerate(zip(best, outward, strict=True)):
+        # All points of a step exceed the other curve equally; the label is next to the outer one.
+        equal = np.flatnonzero(above == above[place])
+        place = equal[0 if direction < 0 else -1]
         height = min(curves[side, place], 1 - _HEIGHT / 2)
         start = x[place] + _GAP * direction
         ends = sorted((start, start + _WIDTH * direction))
-        within = (x >= ends[0]) & (x <= ends[1])
-        hidden = np.abs(curves[:, within] - height) < _HEIGHT / 2
+        within = curves[:, (x >= ends[0]) & (x <= ends[1])]
+        lower = np.minimum(within[:, 1:], within[:, :-1])
+        upper = np.maximum(within[:, 1:], within[:, :-1])
+        hidden = (lower < height + _HEIGHT / 2) & (upper > height - _HEIGHT / 2)
         if ends[0] < 0 or ends[1] > 1 or hidden.any():
             legend_above(axes)
             return
@@ -74,7 +81,7 @@ def name_sides(
 
 
 def name_levels(axes: "Axes", levels: list[tuple[float, str, str]]) -> None:
-    """Label horizontal lines at the right edge of a panel; overlapping labels are moved up."""
+    """Label horizontal lines at the right edge of a panel; move labels up if they would overlap."""
     low, high = axes.get_ylim()
     last = -np.inf
     for value, name, color in sorted(levels):

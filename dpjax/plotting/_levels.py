@@ -6,7 +6,6 @@ from dpjax.plotting._canvas import (
     CLAIM,
     DATABASE,
     SMALL,
-    WIDTH,
     literal,
     new_figure,
     titled,
@@ -15,6 +14,9 @@ from dpjax.plotting._canvas import (
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+_NARROW = 3.4
+"""Width of the figure in inches; text stays legible beside a larger figure."""
 
 _OTHER = {"left": "right", "right": "left", None: None}
 _GAPS = {"left": 2, "right": -2, None: 0}
@@ -44,7 +46,7 @@ def plot_levels(
     Raises:
         ModuleNotFoundError: If matplotlib is not installed.
     """
-    figure, axes = new_figure(size=(WIDTH, 1.5))
+    figure, axes = new_figure(size=(_NARROW, 1.5))
     right = 1.15 * max(v for v in (low, high, estimate, claim, 0.1) if v is not None)
     end, said = (
         (right, f"at least {low:.3f}") if high is None else (high, f"{low:.3f} to {high:.3f}")

@@ -32,12 +32,15 @@ _WIDTH, _HEIGHT = 3.4, 3.4
 
 _LEAST_DELTA = 1e-7
 
+_PAD = 7
+"""Distance of tick labels from the panel of the privacy profile, in points."""
+
 _TOP = 1.15
 """Upper end of an axis, as a multiple of the largest value that is drawn."""
 
 
 def plot_notions(shown: Band, title: str, claim: Claimed) -> "Figure":
-    """Plot a row of panels: bounds on the privacy profile, trade-off curve and Renyi divergences.
+    """Plot bounds on the privacy profile, the trade-off curve and the Renyi divergences, in a row.
 
     All curves compare the two databases of the audited pair, even if these databases differ in more
     than one record. All bounds hold simultaneously.
@@ -89,6 +92,8 @@ def _profile_panel(axes: "Axes", shown: Band, claim: Claimed) -> None:
         axes.plot([claim.level], [at], "o", color=CLAIM, clip_on=False, label="claim")
     axes.set(xlim=(0, right), ylim=(_LEAST_DELTA, 1.5), yscale="log")
     axes.set(xlabel="epsilon", ylabel="delta")
+    # The lowest label of the logarithmic axis would touch the leftmost label below the panel.
+    axes.tick_params(axis="x", pad=_PAD)
     legend_within(axes, "lower left", "privacy profile")
     unboxed(axes)
 

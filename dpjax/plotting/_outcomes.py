@@ -65,8 +65,7 @@ class Strip:
         high: Upper end of each cell, [cells]. A single value between intervals has an upper end
             equal to its lower end.
         names: Names of the cells, or None if the cells have positions on a numeric axis. Named
-            cells are equally spaced; their outputs are labels or a small number of different
-            floats.
+            cells are equally spaced; the output of a named cell is a label or one of a few floats.
         per: Unit to which a probability refers: a "label", a "number" (a float with a name), a
             "value" (an integer) or a "unit" of length.
         shares: Share of each side's outputs in each cell, [2, cells]; row 0 is the database.
@@ -98,6 +97,13 @@ class Strip:
         """Whether the losses are drawn with their confidence intervals as a ribbon."""
         drawn = self.steps or self
         return not drawn.few and drawn.noise is not None
+
+    @property
+    def has_losses(self) -> bool:
+        """Whether the loss of at least one cell is drawn."""
+        drawn = self.steps or self
+        losses = drawn.loss if drawn.few else known_losses(drawn)
+        return bool(np.isfinite(losses).any())
 
     @property
     def few(self) -> bool:
@@ -238,8 +244,8 @@ def _heights(strip: Strip, numbers: np.ndarray, num_samples: int) -> np.ndarray:
 def known_losses(strip: Strip) -> np.ndarray:
     """Return the loss of each cell in a strip, [cells]; losses too noisy to draw are NaN.
 
-    A loss is too noisy if the difference between two losses with the same standard error would have
-    a standard deviation of more than `_STEP` times the upper end of the axis.
+    A loss is too noisy if the difference between two independent losses with this standard error
+    would have a standard deviation of more than `_STEP` times the upper end of the axis.
     """
     if strip.noise is None or strip.few:
         return strip.loss
@@ -308,7 +314,7 @@ def strip_loss_panel(axes: "Axes", strip: Strip) -> None:
 
 
 def shade_event(axes: "Axes", strip: Strip, label: str | None = None) -> None:
-    """Shade the counted event as bands in the background; label the first wide enough band."""
+    """Shade the counted event as background bands; label the first band that is wide enough."""
     band = {"color": EVENT, "alpha": 0.4, "linewidth": 0, "zorder": 0}
     left, right = visible_range(strip) or (float(strip.low[0]), float(strip.high[-1]))
     least = (right - left) / 300
@@ -323,7 +329,7 @@ def shade_event(axes: "Axes", strip: Strip, label: str | None = None) -> None:
 
 
 def visible_range(strip: Strip) -> tuple[float, float] | None:
-    """Return the visible range of a numeric axis, or None if there are multiple named cells.
+    """Return the visible range of a numeric axis, or None if the axis shows multiple named cells.
 
     The first and last cells contain the tails and may be very wide, so they may be cut off.
     """

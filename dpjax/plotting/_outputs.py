@@ -95,6 +95,10 @@ class Outputs(NamedTuple):
         """Return whether the losses are drawn with a confidence band."""
         return any(strip.banded for strip in self.strips())
 
+    def has_losses(self) -> bool:
+        """Return whether the privacy loss of at least one output is drawn."""
+        return not self.discrete or any(strip.has_losses for strip in self.strips())
+
 
 def plot_outputs(title: str, shown: Outputs) -> "Figure":
     """Plot both sides' densities and, in a panel below, the privacy losses, witness and bound.

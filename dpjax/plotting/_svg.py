@@ -67,7 +67,7 @@ def figure_svg(figure: "Figure", name: str, title: str, description: str) -> str
 
 
 def _of_page(tag: str, name: str) -> str:
-    """Prefix the ids in a tag with `name`, and let the page set the tag's colors and font."""
+    """Add the prefix `name` to the ids in a tag, and let the page set the tag's colors and font."""
     tag = re.sub(r'(?<=\sid=")|(?<=url\(#)|(?<=href="#)', f"{name}-", tag)
     # The svg element sets the font family for all text, so a tag needs none. Matplotlib 3.11 writes
     # the family separately from the font size.

@@ -13,7 +13,7 @@ from dpjax.plotting._canvas import (
     DATABASE,
     NEIGHBOR,
     QUIET,
-    TINY,
+    SMALL,
     WIDTH,
     legend_within,
     literal,
@@ -41,10 +41,10 @@ _APART = 0.15
 A guide line whose epsilon is closer to the claim or to the bound is not drawn.
 """
 
-_NAME, _GAP = (0.14, 0.05), 0.01
+_NAME, _GAP = (0.15, 0.055), 0.01
 """Assumed width and height of a guide line's label, and distance from the label to the corner.
 
-All are shares of the panel's width.
+All three lengths are shares of the panel's width.
 """
 
 _DIGITS = re.compile(r"-?\d+\.\d{7,}")
@@ -95,8 +95,8 @@ class Errors(NamedTuple):
     Attributes:
         claim: The claim, converted to a claim about pairs that differ in as many records as the
             audited pair.
-        lower: The lower bound, converted like the claim. The bound is drawn only if there is no
-            band.
+        lower: The lower bound, converted to a bound for pairs that differ in as many records as the
+            audited pair. The bound is drawn only if there is no band.
         claimed: Description of the claim, in words.
         bound: Description of the lower bound, in words.
         seen: Counts of the witness's event, or None if no event was counted.
@@ -187,6 +187,8 @@ def _name_guides(
 ) -> None:
     """Label each guide line to the right of its corner, or to the left if a curve is in the way.
 
+    A guide line gets no label if neither side is free.
+
     Args:
         axes: Panel with the guide lines.
         guides: Epsilon of each guide line.
@@ -197,14 +199,28 @@ def _name_guides(
         # A guide line crosses the panel's rising diagonal at the share `at` of the panel's width
         # and height, for every visible part of the square.
         at = 1 / (1 + np.exp(epsilon))
-        x = np.linspace(at, at + width, 50)
-        crossed = any(
-            np.any(np.abs(np.interp(x, *curve) - at - height / 2) < height / 2) for curve in curves
+        places = (
+            (at + _GAP, at + _GAP, at, "left", "baseline"),
+            (at - _GAP, at - _GAP - width, at - height, "right", "top"),
         )
-        ha, va = ("right", "top") if crossed else ("left", "baseline")
-        gap = -_GAP if crossed else _GAP
-        axes.text(at + gap, at, f"ε = {epsilon:g}", transform=axes.transAxes, color=QUIET,
-                  fontsize=TINY, ha=ha, va=va)  # fmt: skip
+        for place, left, low, ha, va in places:
+            if _is_free(left, low, curves):
+                axes.text(place, at, f"ε = {epsilon:g}", transform=axes.transAxes, color=QUIET,
+                          fontsize=SMALL, ha=ha, va=va)  # fmt: skip
+                break
+
+
+def _is_free(
+    left: float, low: float, curves: list[tuple[NDArray[np.float64], NDArray[np.float64]]]
+) -> bool:
+    """Return whether a label with this lower left corner is in the panel and no curve crosses it.
+
+    All numbers are shares of the panel's width and height.
+    """
+    width, height = _NAME
+    x = np.linspace(left, left + width, 50)
+    heights = [np.interp(x, *curve) - low for curve in curves]
+    return min(left, low) >= 0 and not any(np.any((h > 0) & (h < height)) for h in heights)
 
 
 def _window(seen: Seen | None) -> tuple[tuple[float, float], tuple[float, float]]:
@@ -222,7 +238,7 @@ def _window(seen: Seen | None) -> tuple[tuple[float, float], tuple[float, float]
 
 
 def _reached(shown: Errors) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return false-alarm rates, and an upper bound on the smallest miss rate at each of them.
+    """Return false-alarm rates, each with an upper bound on the smallest miss rate at this rate.
 
     An alarm means that the output is attributed to the side on which the witness's event is more
     likely.

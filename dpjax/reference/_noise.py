@@ -11,7 +11,7 @@ def laplace_pdf(x: np.ndarray) -> np.ndarray:
 def laplace_cdf(x: np.ndarray) -> np.ndarray:
     """Return P(noise <= x) for Laplace noise.
 
-    Compute the upper tail P(noise > x) as `laplace_cdf(-x)`, which has full relative precision.
+    For the upper tail P(noise > x), use `laplace_cdf(-x)`, which has full relative precision.
     """
     tail = 0.5 * np.exp(-np.abs(x))
     return np.where(x < 0, tail, 1 - tail)

@@ -62,7 +62,7 @@ def _(mechanism: mechanisms.SubsetSelection, database, outputs):
 
 
 def _unary_chances(mechanism: Unary) -> tuple[float, float]:
-    """Return the probabilities that the true category's bit is 1, and that another bit is 1."""
+    """Return two probabilities: that the true category's bit is 1, and that any other bit is 1."""
     epsilon = float(mechanism.epsilon)
     match mechanism:
         case mechanisms.SymmetricUnaryEncoding():

@@ -159,8 +159,9 @@ def _redrawn_patterns(
 def _noiseless_patterns(excess: np.ndarray, scale: float) -> np.ndarray:
     """Return the probability of each pattern if the answers have no noise.
 
-    All noisy thresholds between two adjacent answers result in the same pattern. The probability of
-    this pattern is the probability that the noisy threshold lies between the two answers.
+    All noisy thresholds that lie between the same two adjacent answers result in the same pattern.
+    The probability of this pattern is the probability that the noisy threshold lies between the two
+    answers.
     """
     cuts = np.concatenate([[-np.inf], np.unique(excess), [np.inf]])
     codes = (excess[None, :] >= cuts[1:, None]) @ (1 << np.arange(len(excess)))

@@ -60,13 +60,13 @@ def render(page: Page, kind: str) -> str:
 
 
 class _Code(str):
-    """JSON text or a command; both may have multiple lines."""
+    """JSON text or a command, which may have multiple lines."""
 
     __slots__ = ()
 
 
 def _code(text: str) -> _Code:
-    """Replace each `<` by the JSON escape for it, so that the text contains no HTML tag."""
+    """Replace each `<` by its JSON escape, so that the text contains no HTML tag."""
     return _Code(text.replace("<", r"\u003c"))
 
 

@@ -101,7 +101,7 @@ class Page(NamedTuple):
 
 
 def written() -> str:
-    """Return the footer of a page that is written now."""
+    """Return the footer of a page, which contains today's date."""
     return f"Written on {datetime.date.today().isoformat()} by dpjax {__version__}."
 
 

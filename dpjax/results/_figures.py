@@ -39,6 +39,12 @@ def has_band(result: Parts) -> bool:
     return shown is not None and shown.banded()
 
 
+def has_losses(result: Parts) -> bool:
+    """Return whether `outputs_figure` draws the privacy loss of at least one output."""
+    shown = _outputs(result)
+    return shown is not None and shown.has_losses()
+
+
 def trade_off_figure(result: Parts) -> "Figure":
     """Draw the trade-off plot without a title: claim, bound or band, and witness."""
     from dpjax.plotting import plot_trade_off

@@ -2,6 +2,7 @@
 
 import math
 
+from dpjax.notions import GuessCounts, guesses_of
 from dpjax.results._parts import (
     ASSUMPTION_REFUTED,
     DOUBTFUL,
@@ -19,8 +20,11 @@ def meaning(result: Parts) -> list[str]:
     Somebody sees one output and guesses which of two equally likely databases it came from. By
     Bayes' rule, epsilon-differential privacy holds if and only if, for every output, the guess is
     right with probability at most e^epsilon / (1 + e^epsilon). For other notions, the guess depends
-    only on whether the witness's event occurred.
+    only on whether the witness's event occurred. In one run with canaries, somebody guesses which
+    canaries were included.
     """
+    if (made := guesses_of(result.evidence.counted)) is not None:
+        return _by_guesses(result, made)
     if result.notion.name == "epsilon" and not result.delta and "epsilon" in result.level:
         return [_promised(result), _shown(result)]
     return _by_event(result)
@@ -70,6 +74,25 @@ def _shown(result: Parts) -> str:
         NO_CLAIM: ".",
     }
     return said + ends[result.verdict]
+
+
+def _by_guesses(result: Parts, made: GuessCounts) -> list[str]:
+    """Return sentences on the guesses about canaries in one run."""
+    _, number, right = made.guessed
+    share = f" ({100 * right / number:.1f}%)" if number else ""
+    said = (
+        f"From the output of one run, dpjax guessed for {number:,} canaries whether they were "
+        f"included. {right:,} of these guesses{share} are right; coin tosses are right in 50% of "
+        "cases."
+    )
+    ends = {
+        VIOLATED: ["So many right guesses would be very unlikely if the claim were true."],
+        NOT_REFUTED: [
+            "The claim allows so many right guesses, which is consistent with the claim but does "
+            "not prove it."
+        ],
+    }
+    return [said, *ends.get(result.verdict, [])]
 
 
 def _by_event(result: Parts) -> list[str]:

@@ -13,6 +13,7 @@ from dpjax.report import Figure, Page, Section, Table, Verdict, result_text
 from dpjax.results._advice import advice
 from dpjax.results._figures import (
     has_band,
+    has_losses,
     has_trade_off,
     notions_figures,
     outputs_figure,
@@ -133,7 +134,7 @@ def _pairs(result: Parts) -> list[Section]:
 
 
 def _section(part: Part) -> Section:
-    table = Table([*part.rows], numbers=part.numbers)
+    table = Table([*part.rows], part.head, numbers=part.numbers)
     return Section(part.title, (part.text,) if part.text else (), table=table)
 
 
@@ -200,7 +201,7 @@ def _figures(result: Parts) -> tuple[Figure, ...]:
     if has_trade_off(result):
         said = trade_off_caption(result)
         found.append(Figure(said, figure_svg(trade_off_figure(result), "tests", title, said)))
-    said = outputs_caption(result, banded=has_band(result))
+    said = outputs_caption(result, banded=has_band(result), known=has_losses(result))
     drawn = outputs_figure(result, titled=False)
     found.append(Figure(said, figure_svg(drawn, "outputs", title, said)))
     if (way := wealth_figure(result, titled=False)) is not None:

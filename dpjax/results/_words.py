@@ -37,6 +37,11 @@ def pretty(value: object) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
+def initial(text: str) -> str:
+    """Return a text with a capital first letter, as at the beginning of a sentence."""
+    return text[:1].upper() + text[1:]
+
+
 def short(value: object) -> str:
     """Format a value, and truncate the text if the text is long."""
     text = pretty(value)
@@ -56,10 +61,15 @@ def unit_of(result: Parts) -> tuple[str, str]:
 def shown_rows(result: Parts, rows: Rows) -> Rows:
     """Remove a misleading infinite estimate from the rows of the evidence.
 
-    The estimate is infinite if the event never occurred on one side. Unless the claim is refuted,
-    an infinite estimate only means that the event is rare.
+    The estimate is infinite if an event never occurred on one side. If the claim is not refuted, an
+    infinite estimate only means that this event is rare. If the witness's event occurred on both
+    sides, the estimate is infinite because of another, rare event, as for a Renyi divergence.
     """
-    if result.verdict != NOT_REFUTED or result.estimate is not None:
+    if result.estimate is not None:
+        return rows
+    seen = None if result.witness is None else result.witness.event_counts
+    rare = result.verdict in (NOT_REFUTED, DOUBTFUL, ASSUMPTION_REFUTED)
+    if not rare and (seen is None or 0 in seen):
         return rows
     return [row for row in rows if row[1] != "infinite"]
 
@@ -157,21 +167,25 @@ def _chance(stated: Conclusion) -> str:
     )
 
 
-def outputs_caption(result: Parts, *, banded: bool) -> str:
+def outputs_caption(result: Parts, *, banded: bool, known: bool = True) -> str:
     """Return the caption of the outputs figure, which shows only levels if there is no curve.
 
     Args:
         result: The result that the figure shows.
         banded: Whether the figure shows a confidence band of the losses.
+        known: Whether the figure shows the loss of at least one output.
     """
     witness, curve, stated = result.witness, result.evidence.curve, result.statement
     if witness is None or curve is None:
-        said = f"{stated.level} is at least {stated.lower_bound:.4g}"
+        said = f"{initial(stated.level)} is at least {stated.lower_bound:.4g}"
         if stated.upper_bound is not None:
             said += f" and, under the assumption, at most {stated.upper_bound:.4g}"
         return f"{said}, with confidence {stated.confidence:g}."
     said = "Above: the outputs in the search set for both databases. Below: their privacy loss"
-    said += ", with a 95% confidence band at each output." if banded else "."
+    if not known:
+        said += ", which is not drawn, because it is too uncertain at every output."
+    else:
+        said += ", with a 95% confidence band at each output." if banded else "."
     if "event" in curve and witness.densities is not None:
         first, second = witness.densities
         said += (

@@ -12,7 +12,15 @@ import numpy as np
 
 from dpjax.core.errors import neutral
 from dpjax.core.types import JsonObject
-from dpjax.plotting import WIDTH, legend_above, literal, new_figure, svg_if_possible, unboxed
+from dpjax.plotting import (
+    SERIES,
+    WIDTH,
+    legend_above,
+    literal,
+    new_figure,
+    svg_if_possible,
+    unboxed,
+)
 from dpjax.report import Figure as Picture
 from dpjax.report import Glance, Page, Section, Shown, Table, Verdict, written
 from dpjax.sweeps._entry import Entry
@@ -176,8 +184,13 @@ class SweepSummary(Shown):
 
     def _figure(self) -> "Figure":
         figure, axes = new_figure(size=(WIDTH, 3.6))
-        for entry in [entry for entry in self.entries if entry.bounds][:_LINES]:
-            drawn = axes.ecdf(entry.bounds, label=literal(entry.label))
+        drawable = [entry for entry in self.entries if entry.bounds][:_LINES]
+        for place, entry in enumerate(drawable):
+            # The second half of the entries has the same colors, with dashed lines.
+            style = {"color": SERIES[place % len(SERIES)], "linestyle": "-"}
+            if place >= len(SERIES):
+                style["linestyle"] = "--"
+            drawn = axes.ecdf(entry.bounds, label=literal(entry.label), **style)
             if entry.claim is not None:
                 axes.axvline(entry.claim, color=drawn.get_color(), linestyle=":", linewidth=1)
         name = "lower bound (dotted: the claim)" if self._is_claimed else "lower bound"

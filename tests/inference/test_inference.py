@@ -214,7 +214,7 @@ def test_an_event_is_chosen_where_one_half_is_empty(empty):
     # Split at random, one draw is in one half only.
     event = choose_event(draws, 10, 0.95)
     assert not event.cells.all() and 0 <= event.predicted < np.inf
-    with pytest.raises(ValueError, match="counts, with judge, must hold at least one draw"):
+    with pytest.raises(ValueError, match="counts and judge must together hold at least one draw"):
         choose_event(0 * draws, 10, 0.95, judge=draws * [[0], [1]])
     with pytest.raises(ValueError, match=r"judge must have the shape of counts, \(2, 3\), but had"):
         choose_event(draws, 10, 0.95, judge=draws[:, :2])

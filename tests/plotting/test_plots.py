@@ -286,6 +286,25 @@ def test_the_band_of_the_losses_is_drawn_when_the_caption_tells_of_it():
         assert bool(ribbons) == has_band(result) == (kind == "reals")
 
 
+@pytest.mark.parametrize("size", [1_500, 3_000, 12_000])
+@pytest.mark.parametrize("apart", [0.5, 1.0, 3.0])
+def test_no_curve_crosses_the_name_of_a_database(size, apart):
+    pytest.importorskip("matplotlib")
+    draws = np.random.default_rng(3).laplace([[0.0], [apart]], size=(2, size))
+    figure = outputs_figure(dpjax.audit(dpjax.Recorded(*draws)))
+    figure.draw_without_rendering()
+    axes = figure.axes[0]
+    for name in axes.texts:
+        box = name.get_window_extent()
+        for steps in axes.patches:
+            if hasattr(steps, "get_data"):
+                values, edges, _ = steps.get_data()
+                corners = np.stack([np.repeat(edges, 2)[1:-1], np.repeat(values, 2)], axis=1)
+                points = axes.transData.transform(corners)
+                points = np.linspace(points[:-1], points[1:], 50).reshape(-1, 2)
+                assert not np.any(np.all((points > box.p0) & (points < box.p1), axis=1))
+
+
 @pytest.mark.parametrize("likelier", range(3))
 def test_the_event_and_the_estimate_have_names_apart(likelier):
     pytest.importorskip("matplotlib")

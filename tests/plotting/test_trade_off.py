@@ -8,6 +8,7 @@ import dpjax
 from dpjax import mechanisms
 from dpjax.plotting import Claimed, Seen
 from dpjax.plotting._outcomes import known_losses, strips_of
+from dpjax.results._figures import notions_figures
 
 PAIRS = [(0.0, 1.0)]
 
@@ -130,6 +131,34 @@ def test_no_curve_crosses_the_name_of_a_guide_line():
                 assert not np.any(np.all((points > box.p0) & (points < box.p1), axis=1))
 
 
+@pytest.mark.parametrize(
+    ("mechanism", "claim"),
+    [
+        (mechanisms.Gaussian(1.0), [(0.0, 1.0), (0.2, 0.5), (1.0, 0.0)]),
+        (mechanisms.Gaussian(0.3), [(0.0, 1.0), (0.02, 0.9), (1.0, 0.0)]),
+        (mechanisms.Laplace(0.2), [(0.0, 1.0), (0.3, 0.4), (1.0, 0.0)]),
+    ],
+)
+def test_a_guide_line_without_room_has_no_name(mechanism, claim):
+    pytest.importorskip("matplotlib")
+    few = dpjax.Events(2_000, 5_000)
+    result = dpjax.audit(mechanism, PAIRS, notion=dpjax.TradeOff(), claim=claim, method=few)
+    figure = result.plot()
+    figure.draw_without_rendering()
+    axes = figure.axes[0]
+    names = [text for text in axes.texts if text.get_text().startswith("ε")]
+    curves = [line for line in axes.get_lines() if len(line.get_xdata()) > 2
+              and line.get_linewidth() >= 1.4]  # fmt: skip
+    assert len(curves) == 2
+    for name in names:
+        box = name.get_window_extent()
+        assert box.x0 >= axes.bbox.x0 and box.y0 >= axes.bbox.y0 - 1
+        for curve in curves:
+            points = axes.transData.transform(curve.get_xydata())
+            points = np.linspace(points[:-1], points[1:], 20).reshape(-1, 2)
+            assert not np.any(np.all((points > box.p0) & (points < box.p1), axis=1))
+
+
 def exact_shares(mechanism, strip):
     """Probabilities [2, cells] at the databases 0 and 1, from SciPy's distribution function."""
     law = {mechanisms.Laplace: stats.laplace, mechanisms.Gaussian: stats.norm}[type(mechanism)]
@@ -178,6 +207,37 @@ def test_no_curve_is_louder_than_a_fifth_of_its_range(audited, mechanism):
         truth = np.abs(np.diff(np.log(exact), axis=0))[0]
     seen &= np.isfinite(truth)
     assert not quiet(fine.loss[seen], truth[seen], max(fine.loss[seen].max(), 0.5))
+
+
+def test_densities_of_the_local_method_are_as_quiet():
+    """Kernel estimates against the density of the Laplace distribution, within the region."""
+    result = dpjax.audit(mechanisms.Laplace(1.0), PAIRS, method=dpjax.Local(10_000, 20_000))
+    points = np.array(result.curve["points"])
+    for name, at in (("density", 0.0), ("neighbor_density", 1.0)):
+        drawn = np.array(result.curve[name])
+        assert quiet(drawn, stats.laplace.pdf(points, at), drawn.max())
+    losses, exact = np.array(result.curve["loss"]), np.abs(np.abs(points - 1) - np.abs(points))
+    assert quiet(losses, exact, losses.max())
+
+
+@pytest.mark.parametrize("name", ["empirical", "profile", "divergences", "errors"])
+def test_smooth_curves_do_not_jump_from_point_to_point(name):
+    """The noise of a point is the root mean square of second differences, divided by sqrt(6)."""
+    pytest.importorskip("matplotlib")
+    if name == "empirical":
+        answers = np.random.default_rng(0).gamma(2.0, size=(41, 60))
+        figure = dpjax.empirical_privacy(answers, "mean", epsilon=np.linspace(0, 3, 31)).plot()
+    else:
+        few = dpjax.Events(2_000, 5_000)
+        result = dpjax.audit(mechanisms.Gaussian(1.0), PAIRS, notion=dpjax.Profile(), method=few)
+        figure = notions_figures(result)[name]
+    drawn = [np.asarray(line.get_ydata(), float) for axes in figure.axes
+             for line in axes.get_lines()]  # fmt: skip
+    drawn = [heights[np.isfinite(heights)] for heights in drawn if len(heights) > 20]
+    assert drawn
+    for heights in drawn:
+        noise = np.sqrt(np.mean(np.diff(heights, 2) ** 2) / 6)
+        assert noise < np.ptp(heights) / 5
 
 
 def test_integers_and_bars_are_as_quiet():

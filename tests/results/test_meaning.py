@@ -90,6 +90,27 @@ def test_other_notions_guess_by_the_event():
     assert len(meaning(audited(notion=dpjax.Epsilon(1e-3)))) == 1
 
 
+@pytest.mark.parametrize("notion", [dpjax.Epsilon(), dpjax.Epsilon(1e-5), dpjax.Gdp()])
+@pytest.mark.parametrize(
+    ("claim", "end"),
+    [
+        (0.1, "would be very unlikely if the claim were true."),
+        (50.0, "consistent with the claim but does not prove it."),
+        (None, "coin tosses are right in 50% of cases."),
+    ],
+)
+def test_one_run_is_explained_by_its_guesses(notion, claim, end):
+    """Scores without noise: all 200 guesses about 400 canaries are right."""
+    included = np.random.default_rng(0).random(400) < 0.5
+    scores = np.where(included, 5.0, -5.0) + np.linspace(0, 1, 400)
+    guesses = dpjax.Guesses(100, 100)
+    result = dpjax.audit(dpjax.OneRun(scores, included), notion=notion, claim=claim, method=guesses)
+    said = meaning(result)
+    assert "guessed for 200 canaries" in said[0] and "200 of these guesses (100.0%)" in said[0]
+    assert said[-1].endswith(end)
+    assert result.page(".md").sections[0].title == "What this means"
+
+
 def test_a_histogram_has_no_counts_of_an_event_and_is_random():
     method = dpjax.Histogram(lipschitz=0.64, num_samples=2000)
     result = dpjax.audit(TruncatedLaplace(2.0), method=method, claim=0.6)

@@ -7,6 +7,7 @@ import pytest
 
 import dpjax
 import dpjax.plotting
+from dpjax.mechanisms import Gaussian, Laplace
 from dpjax.results import _figures
 from dpjax.results._page import _answers, _numbers
 from dpjax.results._words import outputs_caption, trade_off_caption, witness_story
@@ -52,11 +53,47 @@ def test_a_caption_states_the_shares_of_the_shaded_event():
     assert said in outputs_caption(result, banded=True)
 
 
+def test_a_caption_does_not_describe_losses_that_are_not_drawn():
+    """The sides share no output, so no loss is finite."""
+    rng = np.random.default_rng(1)
+    result = dpjax.audit(dpjax.Recorded(rng.random(4000), rng.random(4000) + 5))
+    assert not _figures.has_losses(result)
+    (caption,) = [f.caption for part in result.page(".html").sections for f in part.figures
+                  if f.caption.startswith("Above")]  # fmt: skip
+    assert "Below: their privacy loss, which is not drawn" in caption and "band" not in caption
+
+
+def test_a_bound_of_each_block_has_column_heads():
+    found = dpjax.audit(Laplace(1.0), [(0.0, 1.0)], claim=0.5, method=dpjax.Sequential())
+    (section,) = (s for s in found.page(".md").sections if s.title.startswith("Bound after each"))
+    assert section.table.head == ("Draws per side, summed over all pairs", "Lower bound")
+    last = found.evidence.counted.path[-1]
+    assert section.table.rows[-1] == (f"{last[0]:,}", f"{last[1]:.4f}")
+
+
+@pytest.mark.parametrize("notion", [dpjax.Renyi(2.0), dpjax.Zcdp()])
+def test_a_rare_cell_of_a_chain_does_not_make_the_shown_estimate_infinite(notion):
+    """A Gaussian's divergences are finite; the outermost cell is empty on one side."""
+    few = dpjax.Events(5_000, 20_000)
+    result = dpjax.audit(Gaussian(1.0), [(0.0, 1.0)], notion=notion, claim=0.2, method=few)
+    assert result.verdict == "violated" and result.estimate is None
+    assert min(result.witness.event_counts) > 0
+    assert "infinite" not in {row[1] for row in _numbers(result, "nats")}
+    assert "infinite" not in str(result)
+
+
+def test_a_doubtful_result_has_no_infinite_estimate():
+    walks = [np.cumsum(np.random.default_rng(seed).normal(size=900)) for seed in (0, 1)]
+    result = dpjax.audit(dpjax.Recorded(*walks), claim=0.1)
+    assert result.verdict == "doubtful" and result.estimate is None
+    assert "infinite" not in {row[1] for row in _numbers(result, "nats")}
+
+
 @pytest.mark.parametrize("upper", [None, 3.0])
 def test_a_caption_without_a_curve_states_both_ends(result, upper):
     found = replace(result, witness=None, statement=replace(result.statement, upper_bound=upper))
     middle = "" if upper is None else " and, under the assumption, at most 3"
-    said = f"{result.level} is at least {result.lower_bound:.4g}{middle}, with confidence 0.999."
+    said = f"Epsilon is at least {result.lower_bound:.4g}{middle}, with confidence 0.999."
     assert outputs_caption(found, banded=False) == said
 
 

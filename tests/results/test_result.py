@@ -356,7 +356,7 @@ def test_a_caption_without_a_curve_tells_the_level(results):
     assert outputs_caption(result, banded=False).startswith(f"{said}.")
     assert outputs_caption(result, banded=True).startswith(f"{said}, with a 95% confidence band")
     bare = dataclasses.replace(result, evidence=dataclasses.replace(result.evidence, curve=None))
-    level = f"epsilon is at least {result.lower_bound:.4g}, with confidence 0.999."
+    level = f"Epsilon is at least {result.lower_bound:.4g}, with confidence 0.999."
     assert outputs_caption(bare, banded=False) == level
     assert outputs_caption(dataclasses.replace(result, witness=None), banded=False) == level
 

@@ -38,7 +38,7 @@ def count_outputs(
     num_intervals: int,
     execution: Execution,
 ) -> WideCount:
-    """Count, for every run and every input, how many of n outputs fall in each interval.
+    """For every run and every input, count how many of n outputs fall in each interval.
 
     Args:
         mechanism: Pytree with a method `sample(key, database, num_samples)`.
@@ -52,8 +52,8 @@ def count_outputs(
         execution: Execution options, which never change the counts.
 
     Returns:
-        Counts, WideCount [runs, k, m + 1]. Entry m is the number of draws outside the interval plus
-        the number of surplus draws in the last block.
+        Counts, WideCount [runs, k, m + 1]. Entry m is the sum of the number of draws outside the
+        interval and the number of surplus draws in the last block.
     """
     if interval is None:
         reducer = category_counts(num_intervals)

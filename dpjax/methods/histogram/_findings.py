@@ -1,4 +1,4 @@
-"""Findings of histogram audits. Their intervals are valid under an assumption."""
+"""Findings of histogram audits, which contain intervals that are valid under an assumption."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""The histogram method. The precision of its estimates is fixed before any draw is made.
+"""The histogram method, whose estimates have a precision that is fixed before any draw is made.
 
 A histogram audit computes a two-sided interval for the level. Under an assumption, the interval is
 valid at every sample size. The assumption is one of the following: all densities are Lipschitz
@@ -63,7 +63,7 @@ class Histogram:
     """
 
     lipschitz: float | None = option(
-        "C: assumed Lipschitz constant of densities in the output.", default=None
+        "C: assumed Lipschitz constant of densities, as functions of the output.", default=None
     )
     least_probability: float | None = option(
         "Assumed lower bound on the probability of every output, for finitely many outputs.",
@@ -84,7 +84,7 @@ class Histogram:
         flag="--input-width",
     )
     input_lipschitz: float | None = option(
-        "D: assumed Lipschitz constant of densities in the input.", default=None
+        "D: assumed Lipschitz constant of densities, as functions of the input.", default=None
     )
     output_interval: tuple[float, float] | None = option(
         "Interval that contains all outputs, if the mechanism does not state one.",

@@ -24,10 +24,10 @@ class Confirmation(NamedTuple):
     """Sufficient statistics of the confirmation stage, with one entry per side.
 
     Attributes:
-        events: WideCount [2], number of draws on each side in the witness's event. If the witness
-            is an outcome of a finite space, the event contains only this outcome. If the witness is
-            a point, the event contains all outputs in the region that differ from the point by at
-            most a bandwidth on every axis.
+        events: WideCount [2], for each side, the number of draws that lie in the witness's event.
+            If the witness is an outcome of a finite space, the event contains only this outcome. If
+            the witness is a point, the event contains all outputs in the region that differ from
+            the point by at most a bandwidth on every axis.
         kernel_sum: WideCount [2], sums of the kernel values k at the point, in fixed-point format,
             or None for outcomes of a finite space.
         kernel_sum_of_squares: WideCount [2], sums of k^2, in fixed-point format, or None for

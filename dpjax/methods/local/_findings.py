@@ -104,7 +104,7 @@ def finding_of(
         pairs: Searched pairs.
         terms: Notion, claim and confidence of the audit.
         options: Dictionary of those options of the source that affect the result.
-        notes: Sentences that are added to the finding as notes.
+        notes: Sentences to add to the finding as notes.
         relabel: Function that converts an outcome or a point to the output that is shown to the
             caller.
         region_text: Description of the region, or None for the default description.
@@ -190,7 +190,7 @@ def _plain(point: np.ndarray) -> object:
 
 
 def _curve(curves: Curves, floor: float, relabel: Callable[[object], object]) -> dict | None:
-    """Return densities and losses of the chosen pair to plot, or None if outputs are vectors."""
+    """Return the chosen pair's densities and losses for a plot, or None if outputs are vectors."""
     if curves.points.ndim == 2 and curves.points.shape[1] > 1:
         return None
     index = np.flatnonzero(curves.allowed)

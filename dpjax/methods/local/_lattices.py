@@ -21,8 +21,8 @@ Statistics = TypeVar("Statistics")
 _TOO_COARSE = 1e-9
 """Smallest accepted number of nodes per bandwidth on the first lattice of a run.
 
-The constant is a fraction of the number of nodes per bandwidth that the kernel requires. A run with
-fewer nodes is rejected without refinement.
+The limit is expressed as a fraction of the number of nodes per bandwidth that the kernel requires.
+A run with fewer nodes is rejected without refinement.
 """
 
 

@@ -25,7 +25,7 @@ def privacy_loss(density: Array, neighbor_density: Array, floor: Array | float =
         floor: tau >= 0, the floor of densities.
 
     Returns:
-        Losses >= 0, which are infinite where exactly one density is 0 and the floor is 0.
+        Losses >= 0. A loss is infinite if the floor is 0 and exactly one of the two densities is 0.
     """
     first, second = jnp.maximum(density, floor), jnp.maximum(neighbor_density, floor)
     both_zero = (first == 0) & (second == 0)
@@ -62,7 +62,7 @@ def largest_loss(
 
 
 def _first_maximum(score: Array) -> Array:
-    """Return `jnp.argmax(score)`, also for NaN scores, by operations that are fast on CPUs."""
+    """Return `jnp.argmax(score)`, even for NaN scores, using operations that are fast on CPUs."""
     best = (score == jnp.max(score)) | jnp.isnan(score)
     places = jnp.arange(score.shape[0], dtype=jnp.int32)
     return jnp.min(jnp.where(best, places, score.shape[0] - 1))

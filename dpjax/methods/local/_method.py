@@ -157,7 +157,7 @@ class Local(LocalOptions):
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class LocalSearch(Local):
-    """Estimate of the privacy loss, without a bound, by the search stage of `Local` alone (DPL).
+    """Estimate of the privacy loss from the search stage of `Local` alone (DPL), without a bound.
 
     The options are the same as for `Local`. There is no confirmation stage. The option
     `num_confirm` is used only if the objective is "lower-bound": in this case, the search subtracts
@@ -203,7 +203,7 @@ def _refuse_lattice(
     if not (spread > _CONSTANT).all():
         what = "hold NaN or an infinity" if np.isnan(spread).any() else "are constant"
         raise BadValue(
-            f"the outputs {what} at one of the databases, so they have no density there: return "
+            f"the outputs {what} for one of the databases, so they have no density: return "
             f"finite reals, or integers with {term('num_outcomes')}, or use {EVENTS}."
         )
     if search.curves is not None:
@@ -267,5 +267,5 @@ def _searched(found: PairSearch) -> list[Row]:
 
 
 def _numbers(point: object) -> list[float]:
-    """Return a list that contains the coordinates of a point, or the number of an outcome."""
+    """Return the coordinates of a point, or the number of an outcome, as a list of floats."""
     return np.atleast_1d(np.asarray(point, float)).tolist()

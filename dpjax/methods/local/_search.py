@@ -35,7 +35,7 @@ _FLOOR_COUNT, _LARGEST_FLOOR = 20, 0.01
 """Default floor of frequencies from n draws: the smaller of _FLOOR_COUNT / n and _LARGEST_FLOOR."""
 
 _PILOT = 2048
-"""Number of draws from which bandwidths are computed. The error of a bandwidth is about 2%."""
+"""Number of draws from which bandwidths are computed. A bandwidth's relative error is about 2%."""
 
 _ZOOM_POINTS = {1: 33, 2: 9, 3: 5}
 """Number of points per axis in the fine grid around the best point, for each dimension."""

@@ -1,4 +1,4 @@
-"""Kinds of evidence. Evidence contains the counts of a method and makes statements from them."""
+"""Kinds of evidence. Evidence contains a method's counts, from which statements are derived."""
 
 from dpjax.notions.evidence._counts import ChainCounts as ChainCounts
 from dpjax.notions.evidence._counts import EventAndChain as EventAndChain
@@ -9,6 +9,7 @@ from dpjax.notions.evidence._evidence import Rows as Rows
 from dpjax.notions.evidence._evidence import evidence_from_plain as evidence_from_plain
 from dpjax.notions.evidence._evidence import register as register
 from dpjax.notions.evidence._guesses import GuessCounts as GuessCounts
+from dpjax.notions.evidence._guesses import guesses_of as guesses_of
 from dpjax.notions.evidence._guesses import level_of as level_of
 from dpjax.notions.evidence._histogram import HistogramLevel as HistogramLevel
 from dpjax.notions.evidence._local import LocalSums as LocalSums

@@ -63,7 +63,7 @@ class EventCounts(_OfSets):
         return notion.of_event(*self.sided(), trials, confidence, distance)
 
     def estimate(self, notion: Notion, distance: int = 1) -> NDArray[np.float64]:
-        """Return one level per run, computed from observed frequencies, each in [0, inf]."""
+        """Return one level in [0, inf] per run, computed from the observed frequencies."""
         (p, q), trials = self.sided(), np.asarray(self.trials, float)
         side = np.asarray(self.event.larger)
         return notion.of_shares(p / trials[side], q / trials[1 - side], distance)
@@ -173,8 +173,8 @@ class EventAndChain(_OfSets):
     """Counts in an event and in a chain, each with half of the error probability.
 
     Attributes:
-        event: Counts in the event, from which the level of the audit's notion is bounded.
-        chain: Counts in the chain, from which the level of every other notion is bounded.
+        event: Counts in the event; they imply the bound on the level of the audit's notion.
+        chain: Counts in the chain; they imply the bounds on the levels of all other notions.
     """
 
     event: EventCounts

@@ -31,12 +31,14 @@ class Part(NamedTuple):
         rows: Names and texts of the rows.
         text: Sentence above the rows.
         numbers: Whether the row texts are numbers.
+        head: Names of the columns, or () if the table has no head.
     """
 
     title: str
     rows: Rows
     text: str = ""
     numbers: bool = True
+    head: tuple[str, ...] = ()
 
 
 class History(NamedTuple):
@@ -107,8 +109,8 @@ class Evidence:
 
         Returns:
             The bound minus the claim, and a point. If the claim is a curve, the point is where the
-            bound exceeds the curve by the largest margin. The point is None if the bound exceeds
-            the curve nowhere or if the claim is a number.
+            bound exceeds the curve by the largest margin. The point is None if the bound does not
+            exceed the curve anywhere, or if the claim is a number.
         """
         assert isinstance(claim, float)
         return self.answer(notion, confidence, distance, None).lower_bound - claim, None
@@ -201,7 +203,7 @@ class Evidence:
         return self
 
     def rows(self, found: Statement, sure: str) -> Rows:
-        """Return the rows with the bound, the estimate and the basis for a printed result.
+        """Return the rows for a printed result: the bound, the estimate and the basis.
 
         Args:
             found: Statement made from this evidence.

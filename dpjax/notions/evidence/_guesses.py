@@ -64,7 +64,7 @@ class GuessCounts(Evidence):
     share: float = 1.0
     kind: ClassVar[str] = "guesses"
     more: ClassVar[str] = (
-        "Use more canaries in the next training: the bound grows with their number."
+        "Use more canaries in the next training run: the bound grows with their number."
     )
 
     @property
@@ -158,6 +158,11 @@ class GuessCounts(Evidence):
             raise ValueError(f"share must lie in (0, 1], but was {found.share!r}.")
         found.guessed.check()
         return found
+
+
+def guesses_of(evidence: Evidence) -> GuessCounts | None:
+    """Return the evidence if it comes from guesses in one run, and None otherwise."""
+    return evidence if isinstance(evidence, GuessCounts) else None
 
 
 def level_of(guessed: Guessed, notion: Notion, error: float, chosen: bool = False) -> float:

@@ -19,7 +19,7 @@ _REFUTED = 0.05
 @register
 @dataclass(frozen=True)
 class HistogramLevel(Evidence):
-    """Estimate, from counts of intervals or outputs, of the largest level of any pair of inputs.
+    """Estimate of the largest level of any pair of inputs, computed from a histogram.
 
     Attributes:
         estimate: Estimated level, or None if no pair has sufficient counts for an estimate.
@@ -67,7 +67,7 @@ class HistogramLevel(Evidence):
         return self.interval()
 
     def interval(self) -> Statement:
-        """Return the statement. Its interval is the estimate plus or minus the planned precision.
+        """Return the statement; the interval is the estimate plus or minus the planned precision.
 
         If there is no estimate, the lower bound is 0.
         """

@@ -22,8 +22,8 @@ class RepeatedRuns(Evidence):
     Attributes:
         runs: Plural noun for the two runs in messages, such as "batches" or "processes".
         outputs: Number of compared outputs in each run.
-        nats: Negative natural logarithm of the largest probability, over all output distributions,
-            that the second run returns the same sequence if all draws are independent.
+        nats: Negative natural logarithm of a probability: the largest probability, over all output
+            distributions, that a second run with independent draws returns the same sequence.
     """
 
     runs: str
@@ -58,7 +58,7 @@ class RepeatedRuns(Evidence):
         return [
             (f"Outputs that two {self.runs} have in common", f"{self.outputs:,}"),
             (
-                "Bound on the probability of so many equal outputs for independent draws",
+                "Bound on the probability that independent draws repeat so many outputs",
                 self.chance,
             ),
         ]

@@ -45,8 +45,8 @@ class BetWealth(Evidence):
         before: State before the last block if the limit on the number of draws cut this block
             short, or None if the block is complete. If a later audit continues this audit, the
             later audit draws the whole block again.
-        held: The first outputs on each side. The outputs are stored only if drawing them again
-            would take too long. Otherwise None.
+        held: The first outputs on each side, or None. The outputs are stored only if it would take
+            too long to draw them again.
     """
 
     wealth: Wealth
@@ -136,7 +136,8 @@ class BetWealth(Evidence):
         places = np.unique(np.linspace(0, len(self.path) - 1, 12).astype(int)) if self.path else []
         rows = [(f"{self.path[i][0]:,}", f"{self.path[i][1]:.4f}") for i in places]
         text = "A bound was computed after each block of draws, and all bounds hold jointly."
-        return [Part("Bound after each number of draws per side", rows, text)]
+        head = ("Draws per side, summed over all pairs", "Lower bound")
+        return [Part("Bound after each number of draws per side", rows, text, head=head)]
 
     def to_plain(self) -> JsonObject:
         """See `Evidence`."""

@@ -304,7 +304,7 @@ REFUSED = [
     ),
     (
         lambda: dpjax.audit(release, CONSTANT, method=dataclasses.replace(LOCAL, region=(3, 5))),
-        r"constant at one of the databases",
+        r"constant for one of the databases",
     ),
     (lambda: dpjax.audit(release, NAN, method=LOCAL), r"returned NaN or an infinity in a pilot"),
     (
