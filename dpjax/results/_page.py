@@ -102,8 +102,8 @@ def _evidence(result: Parts, drawn: bool) -> list[Section]:
     if witness is not None and witness.event_counts is not None:
         (first, second), trials = witness.event_counts, result.evidence.trials
         counts = (
-            f"{witness.event}: {first} of {trials[0]} fresh draws at the database, {second} of "
-            f"{trials[1]} at the neighbor"
+            f"{witness.event}: {first} of {trials[0]} fresh draws from the database, {second} of "
+            f"{trials[1]} from the neighbor"
         )
         event = Table([("Event, with all digits", counts)], numbers=False)
         found[-1] = found[-1]._replace(table=event)
@@ -175,7 +175,7 @@ def _again(result: Parts, name: str) -> Section:
         if subject["kind"] in ("samples", "one_run"):
             said = "A rerun reads the recorded files again. Run the command in the same folder."
         elif origin.device == "host":
-            said += " If the audited code takes no seed, the bound of each run differs."
+            said += " If the audited code takes no seed, the bound differs from run to run."
     settings = result_text({"recipe": result.recipe, **result.settings})
     return Section(
         "How to do it again", (drawn, said), codes=(*codes, ("The recipe", settings)), folded=True

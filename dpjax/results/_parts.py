@@ -59,7 +59,7 @@ class Conclusion(Statement):
 
     @property
     def own_confidence(self) -> float:
-        """Confidence of the statement alone, by Bonferroni's correction."""
+        """Confidence level of this statement alone, computed with Bonferroni's correction."""
         return 1 - (1 - self.confidence) / self.num_claims
 
 

@@ -8,7 +8,7 @@ from dpjax.sources import Repeats
 
 
 def finding_of_repeats(found: Repeats, terms: Terms) -> Finding:
-    """Return the finding "not random", without a bound, for outputs that repeat in another run."""
+    """Return a finding "not random" without a bound, because two runs gave the same outputs."""
     stated = found.counted.state(terms.notion, terms.own_confidence)
     verdict = NOT_RANDOM, found.sentence
     return Finding(

@@ -233,7 +233,7 @@ def _short(output: object) -> str:
 def _texts(content: object) -> tuple[str, ...]:
     """Convert a list of strings to a tuple; reject all other values, including a single string."""
     if not isinstance(content, list) or not all(isinstance(text, str) for text in content):
-        raise TypeError(f"a list of texts was expected instead of {content!r}")
+        raise TypeError(f"a list of strings was expected instead of {content!r}")
     return tuple(content)
 
 

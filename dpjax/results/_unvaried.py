@@ -1,7 +1,7 @@
 """Verdict on outputs that never varied, which suggests that the mechanism adds no noise.
 
-Constant outputs alone prove nothing, because a correct mechanism may release the same output nearly
-always. With a claim, the verdict is "not random" if the counts refute the claim. Without a claim,
+Constant outputs alone prove nothing, because a correct mechanism may almost always release the same
+output. With a claim, the verdict is "not random" if the counts refute the claim. Without a claim,
 the verdict is "not random" if the lower bound on epsilon is above `_USEFUL`.
 """
 

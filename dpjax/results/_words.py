@@ -110,7 +110,7 @@ def witness_story(result: Parts, witness: Witness) -> list[str]:
         at = [pretty(float(value)) for value in witness.densities]
         said.append(
             f"At the output {short(witness.output)}, the estimated density of fresh outputs is "
-            f"{at[0]} at the database and {at[1]} at its neighbor."
+            f"{at[0]} for the database and {at[1]} for its neighbor."
         )
     if counts is None:
         return said
@@ -119,7 +119,8 @@ def witness_story(result: Parts, witness: Witness) -> list[str]:
     names = ("the database", "its neighbor")
     shares = [count / number for count, number in zip(counts, trials, strict=True)]
     seen = [
-        f"{counts[side]:,} of {trials[side]:,} ({100 * shares[side]:.3g}%) at {names[side]}"
+        f"{counts[side]:,} of {trials[side]:,} outputs ({100 * shares[side]:.3g}%) "
+        f"from {names[side]}"
         for side in (first, 1 - first)
     ]
     high, low = shares[first], shares[1 - first]
@@ -139,13 +140,13 @@ def _allowed(result: Parts) -> list[str]:
     more = f", and {delta:g} more," if delta else ""
     factor = math.exp(result.recipe["distance"] * claim)
     return [
-        f"The claim allows an event to be at most {factor:.4g} times as likely{more} at one "
-        "database as at the other."
+        f"The claim allows an event to be at most {factor:.4g} times as likely{more} with "
+        "one database as with the other."
     ]
 
 
 def _chance(stated: Conclusion) -> str:
-    """Return a sentence on how often such counts would arise by chance."""
+    """Return a sentence on how often counts like those of the audit would arise by chance."""
     error = (1 - stated.confidence) / stated.num_claims
     if stated.verdict == DOUBTFUL:
         return "The probability of such counts is known only for independent draws."
@@ -188,8 +189,8 @@ def outputs_caption(result: Parts, *, banded: bool, known: bool = True) -> str:
     if "event" in curve and witness.densities is not None:
         first, second = witness.densities
         said += (
-            f" The shaded event contains {100 * first:.3g}% of the fresh outputs at the database "
-            f"and {100 * second:.3g}% at its neighbor."
+            f" The shaded event contains {100 * first:.3g}% of the fresh outputs from the "
+            f"database and {100 * second:.3g}% of those from its neighbor."
         )
     return said
 

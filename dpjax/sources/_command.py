@@ -124,8 +124,8 @@ class CommandMechanism(OnHost):
             raise BadType(f"command must be a string, but was {command!r}.")
         if not trust.commands:
             raise ValueError(
-                f"the program {command!r} would be run, but a file may not do so without your "
-                "permission: if you trust it, allow it with allow_command=True "
+                f"the subject would run the program {command!r}, but a file may not do so without "
+                "your permission: if you trust the program, allow it with allow_command=True "
                 "(--allow-command)."
             )
         return cls(command, **known_options(cls, content))

@@ -29,9 +29,9 @@ from dpjax.core.wording import Doubt, Sentence
 from dpjax.sources._side_values import SideValues, log_evidence
 
 _CHANCE, _NOTE_CHANCE = 1e-9, 1e-6
-"""Maximum probabilities that independent outputs are refused (_CHANCE) or get a note
-(_NOTE_CHANCE). For _NOTE_CHANCE, it is assumed that no value is more than _RATIO times as likely on
-one side as on the other.
+"""Maximum probability that independent outputs are refused (_CHANCE), and maximum probability that
+they get a note (_NOTE_CHANCE). For _NOTE_CHANCE, it is assumed that no value is more than _RATIO
+times as likely on one side as on the other.
 """
 
 _DIVISORS = (2, 3, 5, 7, 11, 13)
@@ -69,8 +69,8 @@ def refuse_copies(name: str, side: SideValues) -> None:
         if log_evidence(half, divisible) > needed:
             raise ValueError(
                 f"{name} must hold independent outputs, but holds copies: of {divisible.size} "
-                f"values that were compared, {divisible.sum()} have counts that {divisor} divides, "
-                f"which has a probability below {_CHANCE:g} if outputs are independent. {_ONCE}"
+                f"values that were compared, {divisible.sum()} have counts divisible by {divisor}. "
+                f"If outputs are independent, the probability is below {_CHANCE:g}. {_ONCE}"
             )
 
 

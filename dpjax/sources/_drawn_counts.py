@@ -61,8 +61,7 @@ batches.
 """
 
 _STREAMED_PAIRS = 2**12
-"""Maximum number of pairs per compiled search. The maximum limits the memory that a search
-needs.
+"""Maximum number of pairs per compiled search. With more pairs, a search would need more memory.
 """
 
 _SLOW_BLOCK = 0.01
@@ -306,7 +305,7 @@ class OpenedDrawn:
         num_draws: int,
         first: int,
     ) -> Iterator[NDArray[np.int64]]:
-        """Count `num_draws` draws of every stream in parts, and yield the counts of each part."""
+        """Draw `num_draws` outputs from each stream in parts, and yield each part's counts."""
         blocks, start = blocks_of(num_draws, self._block), first // self._block
         if len(self._request.runs) > 1 and not start:
             yield fetched(launch(blocks)).as_int()

@@ -38,7 +38,7 @@ class Chunked(Protocol):
 
     @property
     def origins(self) -> dict[object, str]:
-        """Map from the identifier to the name of each origin of the outputs, such as a file.
+        """Map from the identifier of each origin of the outputs, such as a file, to its name.
 
         The recordings of the two sides must not share an origin.
         """

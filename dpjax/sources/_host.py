@@ -55,7 +55,7 @@ class HostMechanism(OnHost):
             bit; or a number k <= 8 to observe its k lowest mantissa bits. If a mechanism adds
             floating-point noise, the low bits of an output can reveal the data. With "lowest" or a
             number, -0.0 differs from 0.0.
-        time_limit: Maximum time that an audit spends on drawing, in seconds, or None for no limit.
+        time_limit: Maximum time, in seconds, that an audit spends on drawing, or None for no limit.
             The audit first measures the time per output, with draws that are discarded. If the time
             limit is too short for all draws, the audit draws fewer outputs.
         timeout: Maximum duration of one call, in seconds, or None for no limit. A call is ended

@@ -49,7 +49,7 @@ class Kept:
             self._streams[pair, side] = _Stream([part], number)
 
     def first(self, pair: int, side: int, start: int, stop: int) -> Outputs | None:
-        """Return the kept part of outputs start, ..., stop - 1, or None if this part is empty."""
+        """Return the kept outputs among start, ..., stop - 1, or None if none of them are kept."""
         batches, number = self._stream(pair, side)
         if start >= min(number, stop):
             return None

@@ -3,8 +3,8 @@
 The streamed layout draws and counts in one kernel. The kernel takes seconds to compile, but then
 runs faster than the gathered layout. The gathered layout compiles only the sampler, gathers the
 draws on the host, and counts the draws with NumPy. Both layouts draw the same blocks from the same
-keys, which are folded from (run, pair, side, stage, block). Therefore both layouts return the same
-counts.
+keys, each of which is derived from (run, pair, side, stage, block). Therefore both layouts return
+the same counts.
 """
 
 from collections.abc import Sequence
@@ -266,7 +266,7 @@ def confirm_counts_runs(
     num_marks: int,
     execution: Execution,
 ) -> WideCount:
-    """For each run, count the confirmation draws of one pair by the marks of their cells.
+    """For each run, count one pair's confirmation draws, grouped by the mark of each draw's cell.
 
     Args:
         streams: Streams of all runs.

@@ -12,7 +12,7 @@ from dpjax.partitions._scored import entry_partition
 from dpjax.sources._counting import halves_of
 
 _ENOUGH = 0.97
-"""A simpler score is preferred if it reaches this fraction of the largest expected bound."""
+"""A simpler score is preferred if its expected bound is at least this fraction of the largest."""
 
 _MOST_BOXES = 3
 """Maximum dimension of vectors that are divided into boxes."""

@@ -42,7 +42,7 @@ in each run, and maximum share of the time limit.
 """
 
 _LEAST_TIME = 1e-3
-"""Smallest time limit, in seconds, that remains after earlier steps have used time."""
+"""Minimum time limit, in seconds, that is left however much time earlier steps have used."""
 
 _CUT = 1000
 """Maximum number of outputs per batch if each output needs its own call."""

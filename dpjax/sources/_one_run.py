@@ -20,7 +20,7 @@ FEWEST = 20
 
 _DEVIATIONS = 5.2
 """Largest accepted deviation of the number of included canaries from its mean, in standard
-deviations. If the coins are fair, one run in five million exceeds this maximum.
+deviations. If the coins are fair, only one run in five million has a larger deviation.
 """
 
 _WORDS = {"true": True, "false": False, "1": True, "0": False}

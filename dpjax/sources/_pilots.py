@@ -131,7 +131,7 @@ def options_of(space: OutputSpace, region: Region | None) -> JsonObject:
 
     Args:
         space: Space of the outputs.
-        region: Region whose boundaries must be boundaries of cells, or None for no region.
+        region: Region whose boundaries must also be cell boundaries, or None for no region.
     """
     return {
         "outcomes": space.size if isinstance(space, FiniteSpace) else None,

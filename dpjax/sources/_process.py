@@ -15,7 +15,7 @@ from typing import NamedTuple
 from dpjax.core import validate
 
 _PDEATHSIG = 1
-"""Number of the prctl option for the signal that a process receives when its parent ends."""
+"""Number of the prctl option that sets the signal a process receives when its parent ends."""
 
 _LAST_LINES, _LAST_BYTES = 5, 10_000
 _GRACE = 0.5

@@ -64,7 +64,7 @@ class Recorded(Source):
         flag="--discrete/--continuous",
     )
     bits: int | str | None = option("", default=None)
-    search_fraction: float = option("Share of the outputs in the search set.", default=0.3)
+    search_fraction: float = option("Share of the outputs to use as the search set.", default=0.3)
     blocks: int | None = option(
         "Length of the blocks within which outputs are dependent, as in a Markov chain.",
         default=None,
@@ -79,8 +79,8 @@ class Recorded(Source):
     kind: ClassVar[str] = "samples"
     asked: ClassVar[tuple[str, str]] = (
         "Recorded outputs for both databases (npy, npz, parquet, csv, tsv, txt, and the last three "
-        "with gzip, as in csv.gz): one file each, multiple files as a pattern or with commas, or - "
-        "for standard input.",
+        "with gzip, as in csv.gz): one file each, multiple files as a pattern or separated by "
+        "commas, or - for standard input.",
         "X Y",
     )
     takes_pairs: ClassVar[bool] = False

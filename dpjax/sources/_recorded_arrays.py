@@ -142,10 +142,13 @@ def recorded_arrays(
     x, y = _array("x", recorded.x), _array("y", recorded.y)
     if x.ndim != y.ndim or x.shape[1:] != y.shape[1:]:
         raise TypeError(
-            f"x and y must have outputs of one dimension, but had the shapes {x.shape}, {y.shape}."
+            f"x and y must have outputs of the same dimension, but had the shapes "
+            f"{x.shape}, {y.shape}."
         )
     if _kind(x) != _kind(y):
-        raise TypeError(f"x and y must hold one kind, but held {_kind(x)} and {_kind(y)}.")
+        raise TypeError(
+            f"x and y must hold outputs of one kind, but held {_kind(x)} and {_kind(y)}."
+        )
     x, y = in_one_type(x, y)
     size, fraction = min(len(x), len(y)), recorded.search_fraction
     count, notes = int(size * fraction), list[str]()

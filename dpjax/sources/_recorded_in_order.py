@@ -84,7 +84,10 @@ class _Side:
         return np.concatenate(kept)
 
     def read(self, start: int, number: int) -> Iterator[np.ndarray]:
-        """Yield outputs start, ..., start + number - 1, which must follow all yielded outputs."""
+        """Yield outputs start, ..., start + number - 1.
+
+        These outputs must follow all outputs that earlier calls yielded.
+        """
         while self._place < start + number:
             if self._left is None or not len(self._left):
                 self._left = next(self._chunks)

@@ -25,7 +25,7 @@ class Span(NamedTuple):
         words: Integers from which the seeds of all batches are derived.
         saw: Function that reports progress. The argument of each call is the number of outputs
             drawn since the last call.
-        cut: If each output has its own seed, maximum number of outputs per batch, or None for no
+        cut: Maximum number of outputs per batch if each output has its own seed, or None for no
             maximum.
         done: Number of outputs, from the start of the range, that are already known and need not be
             drawn again. The attribute `done` must be 0 unless each output has its own seed.

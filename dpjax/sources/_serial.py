@@ -46,7 +46,7 @@ products of ranks.
 def notes_of_order(
     name: str, splits: Sequence[np.ndarray], values: np.ndarray | None = None
 ) -> list[Doubt]:
-    """Return a doubt that states the effective sample size if outputs are correlated.
+    """If outputs are correlated, return a doubt that states the effective sample size.
 
     Args:
         name: Name of the side.

@@ -30,8 +30,8 @@ order.
 """
 
 _BEGINNINGS = (64, 128, 256, 512)
-"""Lengths of a side's beginning, in outputs. The shortest beginning that is too long to recur by
-chance is chosen, and later outputs are searched for a repetition of this beginning.
+"""Numbers of first outputs of a side. Later outputs are searched for a repetition of the side's
+first outputs, using the smallest of these numbers for which a repetition by chance is ruled out.
 """
 
 _RANKED = 512
@@ -164,11 +164,11 @@ def cannot_recur(hashes: np.ndarray) -> bool:
 def hashes_of(outputs: np.ndarray, known: dict[str, bytes] | None = None) -> np.ndarray:
     """Return a hash of each output, uint64 [n].
 
-    Equal outputs have equal hashes, also in different processes and for numbers of different types.
+    Equal outputs have equal hashes, even in different processes and for different number types.
 
     Args:
         outputs: Numbers [n] or [n, d], labels [n] or objects [n].
-        known: Digests of strings. The function adds the digests of new strings.
+        known: Dict of the digests of strings. The function adds the digests of new strings to it.
     """
     if outputs.dtype.kind in "biuf":
         hashes = np.zeros(len(outputs), np.uint64)

@@ -207,7 +207,7 @@ class Arrays(AtPairs, Protocol):
     Attributes:
         region: Region in the kernel's coordinates.
         region_text: Region in words, in the caller's coordinates.
-        notes: Notes that the result shows to its reader.
+        notes: Notes for readers of the result.
     """
 
     region: Region

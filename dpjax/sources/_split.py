@@ -61,11 +61,11 @@ class Split:
         name: "x" or "y".
         key: Typed key of the audit.
         place: Tuple (index of the side, number of outputs in a block of dependent outputs).
-        fraction: Share of the outputs in the search set.
+        fraction: Share of the outputs that form the search set.
 
     Attributes:
         name: Name for display.
-        fraction: Share of the outputs in the search set.
+        fraction: Share of the outputs that form the search set.
         values: Summary of the values of the side, with their counts.
         folds: Fold of each output of the pilot, int64 [n].
         in_order: Cell of each of the first outputs, in recorded order, integers [n]. If outputs

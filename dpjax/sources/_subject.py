@@ -53,7 +53,7 @@ def _refuse_outputs(mechanism: object) -> None:
         )
     if not (callable(mechanism) or isinstance(mechanism, Mechanism)):
         raise BadType(
-            "mechanism must be a mechanism or a function, but was of the type "
+            "mechanism must be a mechanism or a function, but was of type "
             f"{type(mechanism).__name__}: pass outputs that were recorded for two databases as "
             f"{term('dpjax.Recorded(x, y)', '--samples X Y')}, but pass databases as "
             f"{term('pairs=[(database, neighbor)]', '--pairs')}, together with the function that "

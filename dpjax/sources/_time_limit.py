@@ -1,4 +1,4 @@
-"""Plans of how many outputs to draw within a time limit, given the measured time per output.
+"""Plans for how many outputs to draw within a time limit, given the measured time per output.
 
 Part of the time limit is spent on draws that measure the time per output. The draws that measure
 the time are then discarded. The rest of the time is divided between search and confirmation. The
@@ -37,7 +37,7 @@ the time per output stops, because time is plentiful.
 """
 
 _MARGIN = 0.85
-"""Share of the remaining time that the planned draws may be expected to take."""
+"""Maximum share of the remaining time that the planned draws are expected to take."""
 
 _ALIKE = 1.3
 """Maximum ratio of the two sides' times per output for which the two sides may have different

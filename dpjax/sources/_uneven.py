@@ -1,4 +1,4 @@
-"""Detection of resampled outputs by count ratios that jump between adjacent outcomes.
+"""Detection of resampled outputs from count ratios that jump between adjacent outcomes.
 
 If many outputs are resampled from a few recorded outputs, their counts repeat the random errors of
 the recorded outputs. Because the counts are large, the repeated random errors look significant. For
@@ -8,9 +8,9 @@ the second differences of the log ratios should not exceed their standard errors
 
 For each of several disjoint triples of adjacent cells, a second difference is computed, divided by
 its standard error, and squared. The statistic is the sum of these squares, where the largest fifth
-of the squares is left out. Its null distribution is that of a trimmed sum of squared normals. This
-distribution is approximated by a gamma distribution that has the asymptotic mean and variance
-(Stigler, "The asymptotic distribution of the trimmed mean", 1973).
+of the squares is left out. For independent draws, the statistic is distributed like a trimmed sum
+of squared normals. This distribution is approximated by a gamma distribution that has the
+asymptotic mean and variance (Stigler, "The asymptotic distribution of the trimmed mean", 1973).
 """
 
 import numpy as np

@@ -35,7 +35,7 @@ class Watched:
         settings: Options of the source that affect the result.
 
     Attributes:
-        taken: Map from (pair, side) to the number of outputs drawn so far, and the duration of
+        taken: Map from (pair, side) to the number of outputs drawn so far, and to the duration of
             these draws in seconds.
     """
 
@@ -98,7 +98,7 @@ class Watched:
         return [[self.taken[pair, side] for side in (0, 1)] for pair in range(len(self._pairs))]
 
     def notes(self, pair: int) -> list[str]:
-        """Return a note if, for some pair, all outputs on each side are equal."""
+        """Return a note if there is a pair in which all outputs of the same side are equal."""
         if any(self._constant.get((pair, side)) is None for side in (0, 1)):
             return []
         first, second = (self.taken[pair, side][0] for side in (0, 1))

@@ -43,14 +43,14 @@ class Streams(Protocol):
     def draw(
         self, pair: Array, side: int, stage: Array | int, num_samples: int | Blocks
     ) -> Callable[[Array], Array]:
-        """Return a function, for `reduce_samples`, from a block's index to the block's outputs."""
+        """Return a function, for `reduce_samples`, that maps a block's index to its outputs."""
         ...
 
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class DrawnStreams:
-    """Streams of draws. The key of each block is folded from (run, pair, side, stage, block).
+    """Streams of draws. The key of each block is derived from (run, pair, side, stage, block).
 
     Attributes:
         mechanism: Pytree with `sample(key, database, num_samples)`.

@@ -15,7 +15,8 @@ from dpjax.sweeps._spec import Block
 from dpjax.sweeps._store import Store
 
 _AHEAD = {"cpu": 0}
-"""Map from platforms to the number of blocks to start before the current block is stored.
+"""Map from each platform to the number of additional blocks to start before the current block is
+stored.
 
 On a CPU, no additional block is started because each block uses all cores. On all other platforms,
 the next block is started before the current block is stored.

@@ -244,7 +244,7 @@ class SweepSummary(Shown):
 
 
 def _labels(spec: SweepSpec) -> list[str]:
-    """Return the labels of the entries; add the differing parameters to labels that are equal."""
+    """Return the label of each entry; if labels are equal, add the parameters that differ."""
     same = defaultdict(list)
     for entry in spec.entries:
         same[entry.label].append(entry)

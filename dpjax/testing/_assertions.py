@@ -283,7 +283,7 @@ def _witness(result: AuditResult) -> str:
     if witness.event_counts is None or not all(totals):
         return lines
     first, second = (
-        f"{count} of {total} fresh draws at the {side} ({count / total:.4g})"
+        f"{count} of {total} fresh draws from the {side} ({count / total:.4g})"
         for side, count, total in zip(
             ("database", "neighbor"), witness.event_counts, totals, strict=True
         )

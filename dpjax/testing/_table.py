@@ -53,7 +53,7 @@ def table(rows: list[Row], budget: float | None, idle: int = 0) -> Iterator[str]
         yield f"{head}: {fewest} of {len(rows)} audits had only the minimum number of draws"
     if idle and spent < budget / 2:
         yield (
-            f"{head}: {idle} new tests got a share but made no audit; they get none in the next run"
+            f"{head}: {idle} new tests got a share but ran no audit; they get none in the next run"
         )
 
 

@@ -46,7 +46,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default=None,
         help="Total time in seconds for all dpjax audits in this run. Each audit gets an equal "
         "share of the time and makes as many draws as fit in its share. Each test is expected to "
-        "make as many audits as in its last run (from pytest's cache), or one audit if the test is "
+        "run as many audits as in its last run (from pytest's cache), or one audit if the test is "
         "new. Audits with num_samples=, num_confirm= or seconds= keep these settings, but their "
         "time counts against the budget.",
     )

@@ -254,7 +254,7 @@ def watch(
 
     Yields:
         First the result in the state file, if there is one, and then the result after every new
-        chunk. The watch ends when `chunks` ends, or with a result that refutes the claim or is
+        chunk. The watch ends when `chunks` ends, or after a result that refutes the claim or is
         doubtful.
 
     Raises:

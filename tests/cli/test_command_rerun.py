@@ -103,7 +103,7 @@ def content():
         ({"subject": {"kind": "mechanism", "name": "os:system"}}, "would import code"),
         ({"subject": {"kind": "host", "name": "os:system"}}, "would import code"),
         ({"subject": {"kind": "host", "name": 3}}, "would import code"),
-        ({"subject": {"kind": "command", "command": "touch x {database}"}}, "would be run"),
+        ({"subject": {"kind": "command", "command": "touch x {database}"}}, "would run the"),
         ({"subject": {"kind": "command", "command": ["touch"]}}, "command must be a string"),
         ({"subject": {"kind": "samples", "x": "a", "y": "b"}}, "recorded files must be"),
         ({"subject": {"kind": "samples", "x": [["/dev/zero"], None]}}, "is a pipe or a device"),

@@ -25,7 +25,7 @@ def test_a_report_counts_each_side_and_names_what_is_there(kind):
         witness=dataclasses.replace(result.witness, event_counts=(68, 1871)),
     )
     text = render(sided.page(kind), kind)
-    assert "68 of 141 fresh draws at the database, 1871 of 3476 at the neighbor" in text
+    assert "68 of 141 fresh draws from the database, 1871 of 3476 from the neighbor" in text
     assert "Expected bound" in text and "estimated loss" not in text.lower()
     assert "Outputs outside the region" not in text
     assert datetime.date.today().isoformat() in text

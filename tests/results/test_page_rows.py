@@ -33,7 +33,7 @@ def test_the_likelier_side_is_told_first(result, larger):
     first = 0 if larger == "database" else 1
     shares = [100 * count / number for count, number in zip(counts, trials, strict=True)]
     parts = [
-        f"{counts[side]:,} of {trials[side]:,} ({shares[side]:.3g}%) at {names[side]}"
+        f"{counts[side]:,} of {trials[side]:,} outputs ({shares[side]:.3g}%) from {names[side]}"
         for side in (first, 1 - first)
     ]
     times = shares[first] / shares[1 - first]
@@ -46,7 +46,10 @@ def test_a_caption_states_the_shares_of_the_shaded_event():
     result = dpjax.audit(sides)
     shares = zip(result.witness.event_counts, result.evidence.trials, strict=True)
     first, second = (f"{100 * count / number:.3g}%" for count, number in shares)
-    said = f"contains {first} of the fresh outputs at the database and {second} at its neighbor."
+    said = (
+        f"contains {first} of the fresh outputs from the database and {second} of those from its "
+        "neighbor."
+    )
     assert said in outputs_caption(result, banded=True)
 
 
@@ -123,7 +126,7 @@ def test_densities_at_a_witness_are_told_where_they_were_estimated(
 ):
     witness = replace(result.witness, bandwidth=bandwidth, densities=densities, event_counts=None)
     said = " ".join(witness_story(replace(result, witness=witness), witness))
-    assert ("fresh outputs is 0.25 at the database and 0.125 at its neighbor" in said) == is_said
+    assert ("fresh outputs is 0.25 for the database and 0.125 for its neighbor" in said) == is_said
     assert ("estimated density" in said) == is_said
 
 

@@ -61,7 +61,7 @@ def test_a_region_without_outputs_is_refused(subject, pairs):
 
 
 def test_recorded_arrays_are_no_mechanism():
-    with pytest.raises(TypeError, match=r"of the type ndarray: .* as dpjax.Recorded\(x, y\)"):
+    with pytest.raises(TypeError, match=r"of type ndarray: .* as dpjax.Recorded\(x, y\)"):
         dpjax.audit(SIDES[0], PAIR)
 
 

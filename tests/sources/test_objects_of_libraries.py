@@ -95,7 +95,7 @@ def test_each_measure_is_a_notion_and_the_map_its_claim(measure, privacy_map, no
         (
             dp.approximate(dp.zero_concentrated_divergence()),
             (0.5, 0.1),
-            "convert it with a combinator",
+            "convert it with an OpenDP combinator",
         ),
     ],
 )
@@ -351,7 +351,7 @@ def test_in_an_assertion():
         (
             lambda: LibraryMechanism(3),
             TypeError,
-            "must be an object of OpenDP, diff",
+            "must be an object from OpenDP, diff",
         ),
     ],
 )

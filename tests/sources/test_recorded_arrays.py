@@ -81,7 +81,7 @@ def test_labels_and_their_region():
 @pytest.mark.parametrize(
     ("x", "y", "options", "error", "message"),
     [
-        (np.zeros((50, 2)), np.zeros(50), {}, TypeError, r"of one dimension, .*\(50, 2\), \(50,\)"),
+        (np.zeros((50, 2)), np.zeros(50), {}, TypeError, r"same dimension, .*\(50, 2\), \(50,\)"),
         (np.zeros(50), np.array(["a"] * 50), {}, TypeError, "held numbers and labels"),
         (laplace(1, size=199), laplace(2, size=300), {}, ValueError,
          "at least 200 outputs each for a density estimate, but the shorter one held 199"),

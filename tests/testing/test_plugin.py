@@ -166,7 +166,7 @@ def test_every_audit_of_a_second_run_has_an_equal_share(tmp_path):
     """Two audits in one test, in nested helpers, in fixtures; most tests have none."""
     first, rest = run_suite(tmp_path, SHARING, "--dpjax-budget", "70")
     assert 0 < sum(seconds for _, seconds in first) < 35
-    assert "20 new tests got a share but made no audit; they get none in the next run" in rest[2]
+    assert "20 new tests got a share but ran no audit; they get none in the next run" in rest[2]
     rows, rest = run_suite(tmp_path, SHARING, "--dpjax-budget", "70")
     file = "test_suite.py::test_"
     names = ["two #1", "two #2", "helper", "nested #1", "nested #2", "first", "second"]

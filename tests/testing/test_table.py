@@ -24,7 +24,7 @@ def test_a_budget_that_was_too_small_is_named():
 def test_tests_that_took_a_share_and_made_no_audit_are_named():
     rows = [row()] * 2
     assert list(table(rows, 50.0, 3))[-1] == (
-        "budget 50 s, spent 17.6 s: 3 new tests got a share but made no audit; they get "
+        "budget 50 s, spent 17.6 s: 3 new tests got a share but ran no audit; they get "
         "none in the next run"
     )
     # If most of the time was spent, there is no message.

@@ -36,8 +36,8 @@ def read(subject: Any, d_in: object) -> Handed:
         call = _Tool(subject)
         return Handed(call.__name__, call, Epsilon(), call.epsilon, None, None)
     raise BadType(
-        "an object of diffprivlib must be a mechanism, a model or a tool to be audited, but was of "
-        f"the type {type(subject).__name__}."
+        "a diffprivlib object must be a mechanism, a model or a tool to be audited, but was of "
+        f"type {type(subject).__name__}."
     )
 
 

@@ -38,7 +38,7 @@ class LibraryMechanism(OnHost):
         bits: As in `HostMechanism`. By default, the lowest set bit is observed if outputs are
             single reals.
         workers: As in `HostMechanism`.
-        time_limit: Maximum time that an audit spends on drawing, in seconds, or None for no limit.
+        time_limit: Maximum time, in seconds, that an audit spends on drawing, or None for no limit.
         timeout: As in `HostMechanism`.
         special: As in `HostMechanism`.
 
@@ -49,7 +49,7 @@ class LibraryMechanism(OnHost):
 
     subject: object
     d_in: object = option(
-        "Distance of neighbouring databases, in units of the input metric.",
+        "Distance between neighboring databases, in units of the input metric.",
         default=None,
         kind="float",
     )
@@ -60,7 +60,7 @@ class LibraryMechanism(OnHost):
     special: str = option("", default="outcomes")
     kind: ClassVar[str] = "object"
     asked: ClassVar[tuple[str, str]] = (
-        "An object of a library, such as OpenDP, with the claim that it states.",
+        "A library object, such as an OpenDP measurement, with the claim that it states.",
         "MODULE:NAME|FILE.py:NAME",
     )
     batched: ClassVar[bool] = False
@@ -70,8 +70,8 @@ class LibraryMechanism(OnHost):
     def __post_init__(self):
         if library_of(self.subject) is None:
             raise BadType(
-                "subject must be an object of OpenDP, diffprivlib, PyDP, Tumult Core or "
-                "SmartNoise, whose library is imported, but was of the type "
+                "subject must be an object from OpenDP, diffprivlib, PyDP, Tumult Core or "
+                "SmartNoise, whose library is imported, but was of type "
                 f"{type(self.subject).__name__}."
             )
         _ = self._host

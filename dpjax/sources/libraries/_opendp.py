@@ -1,4 +1,4 @@
-"""Reader for OpenDP measurements; output measures give claims, and domains give neighbors.
+"""Reader for OpenDP measurements: claims come from output measures, and neighbors from domains.
 
 References:
     The OpenDP library, user guide on measurements, domains and metrics.
@@ -63,7 +63,7 @@ def read(measurement: object, d_in: object) -> Handed:
 
     if not isinstance(measurement, Measurement):
         raise BadType(
-            "an object of OpenDP must be a Measurement to be audited, but was of the type "
+            "an OpenDP object must be a Measurement to be audited, but was of type "
             f"{type(measurement).__name__}: chain a transformation with a measurement first."
         )
     pairs, d_in = _pairs_of(measurement, d_in)
@@ -125,7 +125,7 @@ def _claim_of(measurement: Any, d_in: Any) -> tuple[Notion, object]:
         return Renyi(_ORDER), finite(stated(_ORDER), measure, d_in)
     raise BadValue(
         "subject must state its privacy in a measure for which dpjax has a notion, but states "
-        f"{measure}: convert it with a combinator of OpenDP, such as make_zCDP_to_approxDP, or "
+        f"{measure}: convert it with an OpenDP combinator, such as make_zCDP_to_approxDP, or "
         "audit dpjax.HostMechanism(subject, batched=False) with a notion and a claim."
     )
 

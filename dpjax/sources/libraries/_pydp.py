@@ -56,8 +56,8 @@ def read(subject: object, d_in: object) -> Handed:
     if isinstance(subject, _Algorithm):
         return _algorithm(name, subject, distance)
     raise BadType(
-        "an object of PyDP must be an algorithm with quick_result, or a mechanism with add_noise, "
-        f"to be audited, but was of the type {type(subject).__name__}."
+        "a PyDP object must be an algorithm with quick_result, or a mechanism with add_noise, "
+        f"to be audited, but was of type {type(subject).__name__}."
     )
 
 

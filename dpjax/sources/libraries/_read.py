@@ -21,7 +21,7 @@ _READERS = {
 
 
 def library_of(subject: object) -> str | None:
-    """Return an object's or a `functools.partial`'s library, or None if the library is unknown."""
+    """Return the library of an object or a `functools.partial`, or None if it is unknown."""
     if isinstance(subject, functools.partial):
         return library_of(subject.func)
     named = getattr(subject, "__module__", None) or ""

@@ -5,7 +5,7 @@ per person. A synthesizer states only its epsilon and delta, so the caller must 
 databases.
 
 References:
-    The SmartNoise library, additive mechanisms of `snsql.sql` and synthesizers of `snsynth`.
+    The SmartNoise library, additive mechanisms in `snsql.sql` and synthesizers in `snsynth`.
 """
 
 import copy
@@ -34,8 +34,8 @@ def read(subject: Foreign, d_in: object) -> Handed:
     if hasattr(subject, "release") and hasattr(subject, "max_contrib"):
         return _mechanism(subject, d_in)
     raise BadType(
-        "an object of SmartNoise must be a mechanism with release, or a synthesizer, to be "
-        f"audited, but was of the type {type(subject).__name__}: audit a function from a database "
+        "a SmartNoise object must be a mechanism with release, or a synthesizer, to be "
+        f"audited, but was of type {type(subject).__name__}: audit a function from a database "
         "to an answer, with a notion and a claim."
     )
 

@@ -1,4 +1,4 @@
-"""Reader for Tumult Core measurements; output measures give claims, and domains give neighbors.
+"""Reader for Tumult Core measurements: claims come from measures, and neighbors from domains.
 
 References:
     The Tumult Core library, guide on measurements, domains, metrics and measures.
@@ -66,12 +66,12 @@ def read(measurement: Foreign, d_in: object) -> Handed:
     refuse_class(measurement)
     if not hasattr(measurement, "privacy_function"):
         raise BadType(
-            "an object of Tumult Core must be a Measurement to be audited, but was of the type "
+            "a Tumult Core object must be a Measurement to be audited, but was of type "
             f"{type(measurement).__name__}: chain a transformation with a measurement first."
         )
     if measurement.is_interactive:
         raise BadType(
-            "a measurement of Tumult Core must return its output to be audited, but "
+            "a Tumult Core measurement must return its output to be audited, but "
             f"{type(measurement).__name__} is interactive: audit a function that asks its queries."
         )
     distance = 1 if d_in is None else d_in

@@ -49,8 +49,8 @@ def refuse_index(
 def refuse_decimal_commas(rows: Sequence[Sequence[str]]) -> None:
     """Raise an error if a decimal comma seems to have been read as a column separator.
 
-    This is assumed if every row consists of two integers, the second integer in some row begins
-    with 0, as in 05, and no first integer does.
+    This is assumed if every row consists of two integers, if the second integer in some row begins
+    with an extra 0, as in 05, and if no first integer begins with an extra 0.
 
     Args:
         rows: First rows of a file whose entries are separated by commas.

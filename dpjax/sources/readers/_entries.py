@@ -121,9 +121,9 @@ def as_outputs(lines: Sequence[str]) -> np.ndarray | list[object]:
         lines: Lines without their line-end characters.
 
     Returns:
-        An array if all lines are numbers. If some line is not a number, a list with one entry per
-        line, which is a number, a tuple of the numbers in a comma-separated vector, or a label. A
-        label is the whole line, including white space.
+        An array if all lines are numbers. Otherwise, a list with one entry per line; each entry is
+        a number, a tuple of the numbers in a comma-separated vector, or a label. A label is the
+        whole line, including white space.
 
     Raises:
         ValueError: If a label is longer than the limit.

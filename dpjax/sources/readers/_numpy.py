@@ -183,7 +183,7 @@ def _checked(values: np.ndarray) -> np.ndarray:
         values = np.ascontiguousarray(values)
         codes = values.view(np.dtype(np.uint32).newbyteorder(values.dtype.byteorder))
         if codes.max() > _LAST_CHARACTER:
-            raise ValueError("it holds strings with characters that do not exist")
+            raise ValueError("it holds strings with invalid Unicode characters")
     longest = int(np.char.str_len(values).max())
     validate.within_limit("label_length", longest, "it holds labels of too many characters")
     return values.astype(f"{values.dtype.kind}{max(longest, 1)}")

@@ -1,8 +1,8 @@
 """Fast reader for text files that contain only plain numbers; needs pyarrow.
 
-From the first block of lines that may contain anything but plain numbers, the slower reader in
-`_text` reads the rest of the file. Only the slower reader reports errors. Both readers yield the
-same chunks.
+Once a block of lines may contain anything other than plain numbers, the slower reader in `_text`
+reads this block and the rest of the file. Only the slower reader reports errors. Both readers yield
+the same chunks.
 """
 
 from collections.abc import Iterator

@@ -50,7 +50,7 @@ class Recording:
             .tsv.gz or .txt.gz. Text files have one output per line: a number, multiple numbers that
             form a vector, or a label.
         column: Column of the outputs, given by its name or its index (from 0); or a list of
-            columns. In the case of a list, the numbers in each row form a vector. In an npz file,
+            columns. If `column` is a list, the numbers in each row form a vector. In an npz file,
             `column` may be the name of an array. If `column` is None, all columns are read.
         paths: Paths of the files, in the given order.
 
