@@ -178,7 +178,8 @@ def event_lower_bound(
     counts = np.stack(np.broadcast_arrays(larger_count, smaller_count))
     trials = int(larger_trials), int(smaller_trials)
     # Runs with equal counts have equal bounds.
-    pairs = list(map(tuple, counts.reshape(2, -1).T.astype(np.int64).tolist()))
+    larger, smaller = counts.reshape(2, -1).astype(np.int64).tolist()
+    pairs = list(zip(larger, smaller, strict=True))
     bounds = {
         (k, m): buehler_bound(hypothesis, k, m, trials, 1 - confidence) for k, m in set(pairs)
     }

@@ -15,6 +15,7 @@ References:
     Breslow, Clayton (1993), for Laplace's approximation of the marginal likelihood.
 """
 
+from collections.abc import Callable
 from functools import cache
 from itertools import pairwise
 from typing import NamedTuple
@@ -22,7 +23,6 @@ from typing import NamedTuple
 import numpy as np
 import scipy
 from numpy.typing import NDArray
-from scipy.linalg import lapack
 
 Floats = NDArray[np.float64]
 
@@ -349,11 +349,19 @@ def _solved(precisions: Floats, right: Floats) -> tuple[Floats, Floats]:
     """
     # In each of these contiguous arrays, a run's transposed array has LAPACK's column-major order.
     factors, found = np.ascontiguousarray(precisions.T), np.ascontiguousarray(right.T)
+    solve, _ = _lapack()
     for diagonals, of_run in zip(factors, found, strict=True):
-        lapack.dpbsv(diagonals.T, of_run, lower=1, overwrite_ab=1, overwrite_b=1)
+        solve(diagonals.T, of_run, lower=1, overwrite_ab=1, overwrite_b=1)
     return np.ascontiguousarray(found.T), factors
 
 
 def _inverse(factor: Floats) -> Floats:
     """Return the inverse of a matrix whose Cholesky factor is given as in `_solved`."""
-    return lapack.dpbtrs(factor.T, np.eye(len(factor)), lower=1)[0]
+    return _lapack()[1](factor.T, np.eye(len(factor)), lower=1)[0]
+
+
+@cache
+def _lapack() -> tuple[Callable, Callable]:
+    """Return LAPACK functions `pbsv` and `pbtrs` for float64; the first call imports LAPACK."""
+    solve, solve_again = scipy.linalg.get_lapack_funcs(("pbsv", "pbtrs"), dtype=np.float64)
+    return solve, solve_again
