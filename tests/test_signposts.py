@@ -149,10 +149,10 @@ def test_two_frames_are_no_rows_of_names():
 @pytest.mark.parametrize(
     ("name", "place"),
     [
-        ("epsilon", "write claim=... with the claimed level."),
+        ("epsilon", "write claim=EPSILON."),
         ("delta", "write notion=dpjax.Epsilon(delta=...)."),
         ("order", "write method=dpjax.Histogram(order=...), or notion=dpjax.Renyi(order=...)."),
-        ("gdp", "write notion=dpjax.Gdp(), claim=... with the level."),
+        ("gdp", "write notion=dpjax.Gdp(), claim=LEVEL."),
         ("seconds", "write method=dpjax.Sequential(seconds=...)."),
         ("num_samples", "write method=dpjax.Events(num_samples=...) or "),
         ("time_limit", "write dpjax.HostMechanism(..., time_limit=...) or "),

@@ -70,7 +70,7 @@ def change_one(database: Sequence[float] | np.ndarray, domain: Sequence[float]) 
     changes = [(i, v) for i, v in product(range(len(base)), np.unique(values)) if base[i] != v]
     if not changes:
         raise ValueError(
-            f"domain must hold a value that some record does not have, but was {values.tolist()}."
+            f"domain must contain a value that differs from a record, but was {values.tolist()}."
         )
     neighbor = np.repeat(base[None], len(changes), axis=0)
     neighbor[np.arange(len(changes)), [i for i, _ in changes]] = [v for _, v in changes]

@@ -180,7 +180,7 @@ class LipschitzOutputs:
         return 1 / self.width + self.lipschitz * self.width / 2
 
     def layout(self, precision: float, order: float | None) -> Layout:
-        """Return the layout for a precision of LDP (if `order` is None) or of a Renyi level."""
+        """Return the layout that estimates LDP, or Renyi LDP of `order`, with a given precision."""
         # Algorithms 2 and 4 spend a third of the precision on the estimate for each pair, and the
         # rest on the replacement of inputs by midpoints.
         everywhere = isinstance(self.inputs, InputInterval)
@@ -268,7 +268,7 @@ class FiniteOutputs:
             )
 
     def layout(self, precision: float, order: float | None) -> Layout:
-        """Return the layout for a precision of LDP (if `order` is None) or of a Renyi level."""
+        """Return the layout that estimates LDP, or Renyi LDP of `order`, with a given precision."""
         share = 1 / 2 if order is None else (order - 1) / (2 * order - 1)
         return Layout(
             num_intervals=self.num_outputs,

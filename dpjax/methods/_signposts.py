@@ -18,12 +18,12 @@ _MOST = 3
 """Largest number of suggested calls in a message."""
 
 _OTHER_WORDS = {
-    "epsilon": "write claim=... with the claimed level",
-    "gdp": "write notion=dpjax.Gdp(), claim=... with the level",
-    "zcdp": "write notion=dpjax.Zcdp(), claim=... with the level",
-    "total_variation": "write notion=dpjax.TotalVariation(), claim=... with the level",
-    "mu": "write notion=dpjax.Gdp(), claim=... with the level",
-    "rho": "write notion=dpjax.Zcdp(), claim=... with the level",
+    "epsilon": "write claim=EPSILON",
+    "gdp": "write notion=dpjax.Gdp(), claim=LEVEL",
+    "zcdp": "write notion=dpjax.Zcdp(), claim=LEVEL",
+    "total_variation": "write notion=dpjax.TotalVariation(), claim=LEVEL",
+    "mu": "write notion=dpjax.Gdp(), claim=LEVEL",
+    "rho": "write notion=dpjax.Zcdp(), claim=LEVEL",
     "seed": "write key=..., an integer",
     "rng": "write key=..., an integer",
     "alpha": "write confidence=1 - alpha",

@@ -1,4 +1,4 @@
-"""Choice of a pair's partition. Vectors are divided by the score with the best expected bound."""
+"""Choice of a pair's partition. Vectors get the score whose cells have the best expected bound."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace

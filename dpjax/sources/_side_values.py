@@ -130,8 +130,8 @@ def log_evidence(chance: np.ndarray, happened: np.ndarray) -> float:
     largest product for several values of s, minus the log of the number of these values.
 
     Args:
-        chance: Maximum probability h of each coincidence, [n], below 1.
-        happened: Whether each coincidence happened, bool [n].
+        chance: float64 [n], upper bounds h on the probabilities of the coincidences, below 1.
+        happened: bool [n], whether each coincidence happened.
     """
     products = []
     for share in _SHARES:

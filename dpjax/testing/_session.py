@@ -65,7 +65,7 @@ class Session:
     Attributes:
         budget: Time for all audits in the process in seconds, or None if the time is not limited.
         known: Map from the id of each test to the number of audits in the last run of the test, and
-            to the total minimum time of these audits in seconds.
+            to the sum of the minimum times of these audits in seconds.
         spent: Total duration of all audits so far, in seconds.
         pending: Audits that are not yet included in a pytest report.
         rows: Rows of all finished tests, in order.
@@ -178,7 +178,7 @@ class Session:
         self.rows += [Row(**row, test=test) for row in rows]
 
     def made(self) -> dict[str, tuple[int, float]]:
-        """For each test in this run, return its number of audits and their total minimum time."""
+        """For each test in this run, return its number of audits and their summed minimum times."""
         counts = Counter(row["test"] for row in self.rows)
         least = dict.fromkeys(self.ran | {*counts}, 0.0)
         for row in self.rows:

@@ -21,7 +21,7 @@ PROPERTY = "dpjax_audit"
 """Name of the test property that contains an audit as JSON; `--junitxml` writes it."""
 
 CACHE = "dpjax/shares"
-"""Key in pytest's cache for each test's number of audits and their total minimum time."""
+"""Key in pytest's cache for the numbers of audits and the minimum times of all tests."""
 
 UNENDED, LOST = "dpjax_unended", "dpjax_lost"
 """Keys in a pytest-xdist worker's output for the counts of unended audits and failed threads."""

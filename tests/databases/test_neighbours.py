@@ -96,7 +96,7 @@ def test_random_answers():
     [
         (lambda: add_remove_one([0.0, 0.0]), "at least one record that is not 0"),
         (lambda: add_remove_one(3.0), r"database must be a vector of numbers, but had shape \(\)"),
-        (lambda: change_one([1.0], [1.0]), "domain must hold a value that some record"),
+        (lambda: change_one([1.0], [1.0]), "domain must contain a value that differs"),
         (lambda: change_one([1.0], []), "domain must be a vector"),
         (lambda: interval_grid(1, 0), "low and high must have low < high"),
         (lambda: interval_grid(0, 1, 2, 0.5), "distance must be at least one step .* 1, but was"),

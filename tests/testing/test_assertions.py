@@ -224,7 +224,7 @@ def test_one_claim_must_be_given(level):
 @pytest.mark.parametrize(
     ("call", "options", "says"),
     [
-        ("assert_private", {"rho": 1.0}, "'rho': write notion=dpjax.Zcdp(), claim=..."),
+        ("assert_private", {"rho": 1.0}, "'rho': write notion=dpjax.Zcdp(), claim=LEVEL"),
         ("assert_not_private", {"seed": 1}, "'seed': write key=..., an integer."),
         (
             "assert_private",
@@ -233,7 +233,7 @@ def test_one_claim_must_be_given(level):
             "dpjax.CommandMechanism(..., time_limit=...) or "
             "dpjax.LibraryMechanism(..., time_limit=...) as the subject.",
         ),
-        ("dpjax_audit", {"epsilon": 1.0}, "'epsilon': write claim=... with the claimed level."),
+        ("dpjax_audit", {"epsilon": 1.0}, "'epsilon': write claim=EPSILON."),
         ("dpjax_audit", {"delta": 1e-5}, "'delta': write notion=dpjax.Epsilon(delta=...)."),
         ("dpjax_audit", {"num_sample": 9}, "'num_sample': did you mean 'num_samples'"),
     ],

@@ -116,7 +116,7 @@ def output_interval_of(
         given: Ends of the output interval, or None if the mechanism specifies them.
 
     Raises:
-        TypeError: If the outputs are neither real nor finitely many.
+        TypeError: If the output space contains neither real numbers nor finitely many outcomes.
         ValueError: If the plan or the interval is not suitable for the mechanism.
     """
     space = mechanism.output_space

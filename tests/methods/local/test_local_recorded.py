@@ -290,7 +290,7 @@ def broken(value, at=5):
             ValueError,
             "at least 40 outputs each, but the .* held 39",
         ),
-        (LABELS[0], NORMAL, {}, TypeError, "hold one kind, but held labels and numbers"),
+        (LABELS[0], NORMAL, {}, TypeError, "hold outputs of one kind, but held labels and numbers"),
         (LABELS[0], LABELS[1], {"discrete": False}, TypeError, "labels cannot be treated as reals"),
         (VECTORS[0], NORMAL, {}, TypeError, re.escape("the shapes (501, 3), (1001,)")),
         (VECTORS[0], VECTORS[1][:, :2], {}, TypeError, re.escape("(501, 3), (501, 2)")),
