@@ -1,5 +1,7 @@
 """What a new user gives to `audit` first, and the words that say what fits and where it goes."""
 
+from dataclasses import fields
+
 import jax
 import numpy as np
 import pytest
@@ -10,6 +12,9 @@ from dpjax.cli._audit_options import TABLE
 from dpjax.cli._table import options_of
 from dpjax.core.wording import in_options
 from dpjax.databases import Pairs
+from dpjax.methods import METHODS
+from dpjax.notions import NOTIONS
+from dpjax.sources import SOURCES
 
 ONE = [(0.0, 1.0)]
 OPTIONS = options_of(TABLE)
@@ -165,6 +170,25 @@ def test_a_misplaced_argument_is_told_where_it_goes(name, place):
     error = refusal(dpjax.audit, release, ONE, **{name: 1.0})
     assert isinstance(error, TypeError)
     assert str(error).startswith(f"audit() has no argument {name!r}: {place}")
+
+
+@pytest.mark.parametrize("name", ["num_samples", "num_confirm", "time_limit", "special", "region"])
+def test_at_most_three_calls_are_suggested_of_each_place(name):
+    """The first of those that have the option, in the order of their tables."""
+    said = str(refusal(dpjax.audit, release, ONE, **{name: 1.0}))
+    kinds = {
+        "method=": [kind for kind in METHODS.values() if kind.bounded],
+        "notion=": [*NOTIONS.values()],
+        "": [kind for kind in SOURCES.values() if kind.asked[0]],
+    }
+    places = []
+    for before, of_place in kinds.items():
+        owners = [k.__name__ for k in of_place if name in [f.name for f in fields(k)]][:3]
+        dots = "" if before else "..., "
+        if owners:
+            calls = " or ".join(f"{before}dpjax.{owner}({dots}{name}=...)" for owner in owners)
+            places.append(calls if before else f"{calls} as the subject")
+    assert said.endswith(f": write {', or '.join(places)}.")
 
 
 def test_a_claim_in_quotes():

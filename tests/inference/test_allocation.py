@@ -4,8 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy import stats
 
-from dpjax.inference import Ratio, event_lower_bound
+from dpjax.inference import Ratio, _allocation, event_lower_bound
 from dpjax.inference._allocation import _half_line_levels, allocation, leader, phases
 from dpjax.inference._hybrid import Look, best_pairs, errors, look_bound, planned_look
 from dpjax.inference._wealth import start, step
@@ -43,6 +44,24 @@ def test_the_pair_with_the_largest_level_gets_most_draws(claim):
     draws = state.draws[:, 0]
     assert draws.argmax() == 2 and draws[2] > draws.sum() / 2
     assert np.all(draws >= 250) and leader(state).pair == 2
+
+
+def test_draws_are_shared_by_the_chance_of_the_largest_score(monkeypatch):
+    """Thompson sampling: each pair gets the share of rounds in which its random score is largest.
+
+    Of 3 standard normals of which one is moved by 1, that one is largest with the probability of
+    a multivariate normal. Five standard errors of 32,000 random scores are one false alarm in 1e6.
+    """
+    score = np.array([[0.0, -9.0], [-9.0, 1.0], [0.0, -9.0]])
+    monkeypatch.setattr(_allocation, "_level_scores", lambda state: (score, np.ones((3, 2))))
+    state = step(start(3, CELLS, 0.05), *drawn([0.1, 0.2, 0.3], [10**6] * 3, 0))
+    shares = [allocation(state, philox(seed)) for seed in range(2000)]
+    found = np.mean([draws / draws.sum() for draws in shares], axis=0)
+    x = np.linspace(-8, 9, 4001)
+    largest = np.sum(stats.norm.pdf(x - 1) * stats.norm.cdf(x) ** 2) * (x[1] - x[0])
+    wins = np.array([(1 - largest) / 2, largest, (1 - largest) / 2])
+    # One pair of three is visited in each round, with 5% of its draws.
+    np.testing.assert_allclose(found, 0.95 * wins + 0.05 / 3, atol=0.015)
 
 
 def test_the_leader_has_a_direction():

@@ -135,6 +135,17 @@ def test_a_divergence_of_two_points_rises_and_falls():
         assert two_points(np.array(0.3), np.array(0.3), order) == pytest.approx(0, abs=1e-12)
 
 
+@pytest.mark.parametrize("order", [1, 1.5, 2, 40])
+def test_divergences_of_two_points_are_sums_over_both(order):
+    """Up to p = 1, where the other point is never drawn and the divergence is -ln q."""
+    for q in (1e-6, 0.2, 0.7, 0.999):
+        for p in (1e-9, 0.1, 0.7, 1 - 1e-9):
+            laws = np.array([[p, 1 - p], [q, 1 - q]])
+            expected = divergence(*laws, order)
+            assert two_points(*laws[:, 0], order) == pytest.approx(expected, rel=1e-6, abs=1e-9)
+        assert two_points(np.array(1.0), np.array(q), order) == pytest.approx(-np.log(q), rel=1e-9)
+
+
 def holds(found, law):
     """Whether at every set some corner is below F and above G."""
     lower, upper = found.roc

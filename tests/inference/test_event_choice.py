@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from dpjax.inference import Difference, Ratio, Shift, choose_event, event_lower_bound
-from dpjax.inference._events import expected_bound
+from dpjax.inference._events import expected_bound, shrunk, wilson
 
 
 def test_events_are_likelihood_ratio_sets():
@@ -122,3 +122,33 @@ def test_weak_evidence_is_not_wasted_on_events_that_are_nearly_sure(law, num_sea
     had 1.23, and 1.20 where the two that tell were not the first. The best set has 1.5.
     """
     assert mean_bound(law, num_search) > least
+
+
+def test_bounds_of_wilson_solve_the_equation_of_the_normal_test():
+    """Each bound b satisfies (k/n - b)^2 = z^2 b (1 - b) / n, on its own side of k/n."""
+    counts, draws, z = np.meshgrid([0, 1, 7, 20], [20, 500], [0.5, 1.0, 3.0])
+    low, high = wilson(counts, draws, z)
+    for bound in (low, high):
+        error = (counts / draws - bound) ** 2 - z**2 * bound * (1 - bound) / draws
+        np.testing.assert_allclose(error, 0, atol=1e-15)
+    inner = (counts > 0) & (counts < draws)
+    assert np.all(low[inner] < (counts / draws)[inner])
+    assert np.all(high[inner] > (counts / draws)[inner])
+    assert np.all(low[counts == 0] == 0) and np.all(high[counts == draws] == 1)
+    assert [float(end) for end in wilson(0, 0, 2.0)] == [0, 1]
+
+
+@pytest.mark.parametrize("z", [0.5, 1.0, 2.0])
+def test_a_log_ratio_is_shrunk_by_both_errors_in_quadrature(z):
+    """Each side moves in proportion to its own error."""
+    for k, n, m, other in ((30, 100, 5, 400), (7, 50, 40, 60), (99, 100, 2, 2000), (1, 20, 0, 30)):
+        p, q = (k + 0.5) / (n + 1), (m + 0.5) / (other + 1)
+        down = max(np.log(p / wilson(k, n, z)[0]), 0)
+        up = max(np.log(wilson(m, other, z)[1] / q), 0)
+        first, second = (float(x) for x in shrunk(*map(np.array, (k, n, m, other)), z))
+        assert np.log(p * second / (q * first)) == pytest.approx(np.hypot(down, up), rel=1e-9)
+        assert np.log(p / first) * up == pytest.approx(np.log(second / q) * down, abs=1e-9)
+    none, at_most = shrunk(np.array([0, 3]), np.array(10), np.array([2, 40]), np.array(40), z)
+    assert none[0] == 0 < none[1] and at_most[1] <= 1
+    # A side of which no lower bound is known leaves the whole error to the other.
+    assert at_most[0] == pytest.approx(wilson(2, 40, z)[1], rel=1e-12)

@@ -109,3 +109,16 @@ def test_places_that_only_one_side_reaches_are_counted():
     union = (LINE < 20) & (LINE != 3) & (LINE != 11)
     _, after = chosen(halves, union, 0, predicted=0.5)
     assert after.cells.tolist() == (LINE < 20).tolist()
+
+
+@pytest.mark.parametrize("places", [1, 2])
+def test_a_line_with_a_single_place_has_no_ranges(places):
+    """Cells of vectors share the places of an entry; those of another entry still have ranges."""
+    halves = halves_of(*falling())
+    union = (LINE < 20) & (LINE != 3) & (LINE != 11)
+    event = choose_event(halves[0], 20_000, 0.95, judge=halves[1])._replace(
+        cells=union, larger=np.array(0)
+    )
+    lines = [LINE % places, LINE]
+    after = simpler(event, halves, lines, None, 20_000, 0.95, Ratio())
+    assert after.cells.tolist() == (LINE < 20).tolist()

@@ -41,6 +41,29 @@ def test_an_event_and_a_chain_share_the_error():
     assert alone.lower_bound == float(counted(1).bound(dpjax.Gdp(), 0.95))
 
 
+@pytest.mark.parametrize("named", [None, dpjax.Epsilon(), dpjax.Gdp()])
+def test_the_bound_of_the_own_notion_is_known_to_the_smallest_error(monkeypatch, named):
+    """If the event was chosen for another notion, the chain bounds this one: that is no start."""
+    asked, compare = [], EventAndChain.compare
+
+    def recorded(evidence, notion, confidence, *others):
+        asked.append(confidence)
+        return compare(evidence, notion, confidence, *others)
+
+    monkeypatch.setattr(EventAndChain, "compare", recorded)
+    chain = ChainCounts(np.array([[5, 30], [100, 200]]), TRIALS, (2, 0))
+    both = EventAndChain(counted(1), chain)
+    claim = both.state(dpjax.Epsilon(), 0.95).lower_bound + 0.01
+    stated = both.state(dpjax.Epsilon(), 0.95, claim=claim, named=named)
+    part = chain if named == dpjax.Gdp() else counted(1)
+    assert stated.lower_bound == part.state(dpjax.Epsilon(), 0.975).lower_bound
+    alone = both.state(dpjax.Epsilon(), 0.95, claim=claim).smallest_error
+    asked.clear()
+    assert stated.smallest_error == pytest.approx(alone, rel=0.03)
+    # A claim that is not refuted at 95% needs no bound at a larger confidence.
+    assert asked and (max(asked) <= 0.95) == (named != dpjax.Gdp())
+
+
 def test_corners_of_a_band_are_outside_of_the_quarter_circle():
     """Corner j holds the arc from angle j to j + 1: the first side as at j, the other at j + 1."""
     found, r = band(np.array([[40, 90], [10, 70]]), (100, 200), 0.05, corners=4), radius(2, 0.05)

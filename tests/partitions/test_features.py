@@ -1,5 +1,8 @@
 """Features by hand, at the borders of their limits."""
 
+import itertools
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -239,3 +242,15 @@ def test_boxes_on_a_line_by_their_ratios():
     np.testing.assert_allclose(bounds[2], [0.0, shares[2]])
     np.testing.assert_allclose(bounds[3], [shares[2], shares[2] + shares[3]])
     np.testing.assert_allclose(bounds[1], [shares[2] + shares[3], shares[1:].sum()])
+
+
+def test_rare_boxes_are_ordered_as_if_each_side_had_half_an_output_more():
+    """All pairs of counts up to 6, in the order of exact fractions."""
+    counts = np.array([(x, y) for x in range(7) for y in range(7) if x != y or not x]).T
+    ratios = [Fraction(2 * x + 1, 2 * y + 1) for x, y in counts.T.tolist()]
+    places = ranked_bounds(counts, 0)[:, 0]
+    for one, other in itertools.combinations(range(counts.shape[1]), 2):
+        if ratios[one] > ratios[other]:
+            assert places[one] <= places[other]
+        elif ratios[one] < ratios[other]:
+            assert places[one] >= places[other]

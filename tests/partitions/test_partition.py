@@ -5,7 +5,8 @@ import re
 import numpy as np
 import pytest
 
-from dpjax.partitions import Box, Encoder, Outcomes, lay
+from dpjax.partitions import Box, Encoder, Outcomes, Outputs, lay
+from dpjax.partitions._partition import Partition
 from dpjax.partitions._words import _Part, _Words
 
 INF, NAN = np.inf, np.nan
@@ -247,6 +248,51 @@ def test_vectors_are_said_entry_by_entry():
         "the output is a vector with entry 0 equal to -1 and entry 1 below -1; or entry 0 below -1 "
         "and entry 1 of any size"
     )
+
+
+def said_by(text, value):
+    """Whether a number belongs to an event, by the words that describe the event."""
+    for part in re.split(r", (?=[a-z])| or (?=[a-z])", text):
+        numbers = [float(n) for n in re.findall(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?", part)]
+        if "equal to" in part and value in numbers:
+            return True
+        if part.endswith("of any size"):
+            return True
+        if "below" in part and value < numbers[0]:
+            return True
+        if "at least" in part and value >= numbers[0]:
+            return True
+        if "at most" in part and value <= numbers[0]:
+            return True
+        if "above" in part and value > numbers[0]:
+            return True
+        if "from" in part and numbers[0] <= value <= numbers[1]:
+            return True
+        if found := re.search(r"in ([\[(])(.*), (.*)([\])])", part):
+            low, high = float(found[2]), float(found[3])
+            starts = value >= low if found[1] == "[" else value > low
+            if starts and (value <= high if found[4] == "]" else value < high):
+                return True
+    return False
+
+
+@pytest.mark.parametrize("full", [False, True])
+@pytest.mark.parametrize("whole", [False, True])
+def test_words_of_every_event_say_the_numbers_that_it_holds(whole, full):
+    """All events of cells of numbers, with an atom among intervals, by a reader of their words."""
+    ends = [-1.0, 2.0, 3.0, 5.0] if whole else [-1.0, 2.0, np.nextafter(2.0, 3), 4.0]
+    cells = Partition(("a number",), (np.array(ends),), (np.array([2.0]),), np.zeros(1, int), whole)
+    tried = [-3.0, -2.0, -1.0, 0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 9.0]
+    outputs = Outputs(np.zeros(10, int), np.array(tried)[:, None], np.zeros(10, bool))
+    place = cells.index(outputs)
+    for number in range(1, 31):
+        mask = np.zeros(cells.size, bool)
+        mask[cells.num_alone :] = [number >> bit & 1 for bit in range(5)]
+        words = cells.describe(mask, whole=full).removeprefix("the output is ")
+        words = words.replace("a number ", "")
+        is_not = words.startswith("not ")
+        found = [said_by(words.removeprefix("not "), value) != is_not for value in tried]
+        assert found == mask[place].tolist(), words
 
 
 def test_long_lists_are_cut_in_short_and_whole_otherwise():

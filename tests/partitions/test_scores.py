@@ -409,3 +409,19 @@ def test_a_long_sum_is_said_by_its_largest_terms_in_their_order():
     assert Weighted(np.stack([few] * FOLDS), few, np.zeros(FOLDS)).words(False) == whole.replace(
         " + 0.1 x4", ""
     ).replace(" - 0.2 x6", "")
+
+
+def test_cells_of_a_score_name_it_in_short_in_recipes_and_in_full_in_whole_words():
+    mean = np.array([0.5, -3.0, 0.0, 1.0, 0.1, 2.0, -0.2, 0.3])
+    score = Weighted(np.stack([mean] * FOLDS), mean, np.zeros(FOLDS))
+    parts = tuple(f"['{letter}']" for letter in "abcdefgh")
+    none = np.empty(0)
+    cells = Scored(
+        NAMES, (np.array([1.0]),), (none,), np.zeros(1, int), parts=parts, score=score, codes=none
+    )
+    short = "0.5 x['a'] - 3 x['b'] + x['d'] + 2 x['f'] + 0.3 x['h'] and 2 more terms"
+    whole = "0.5 x['a'] - 3 x['b'] + x['d'] + 0.1 x['e'] + 2 x['f'] - 0.2 x['g'] + 0.3 x['h']"
+    assert cells.plain() == {"words": short, "kind": "linear", "weights": mean.tolist()}
+    upper = np.arange(cells.size) == cells.size - 1
+    assert cells.describe(upper) == f"the output is a vector with {short} of at least 1"
+    assert cells.describe(upper, whole=True) == f"the output is a vector with {whole} of at least 1"

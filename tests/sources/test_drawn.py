@@ -10,6 +10,7 @@ import pytest
 import dpjax
 from dpjax import Events, Execution, HostMechanism, Pairs, Recorded
 from dpjax.mechanisms import Laplace
+from dpjax.sources import _drawn_counts
 
 PAIR = [(0.0, 1.0)]
 SIDES = np.random.default_rng(0).laplace([0, 1], size=(6000, 2)).T
@@ -91,3 +92,26 @@ def test_both_layouts_count_the_same_at_every_pair():
 def test_databases_that_a_mechanism_does_not_take_are_refused(mechanism, pair, message):
     with pytest.raises(ValueError, match=message):
         dpjax.audit(mechanism, [pair], method=dpjax.Events(200, 400))
+
+
+@pytest.mark.parametrize(
+    ("method", "num_pairs"),
+    [(Events(600, 900), 1), (Events(600, 900), 4), (dpjax.Sequential(2000), 1)],
+    ids=["one pair", "several pairs", "sequential"],
+)
+def test_no_block_is_drawn_twice(monkeypatch, method, num_pairs):
+    """Outputs that determined the cells, or that were compared, are counted as they are."""
+    drawn = []
+
+    def recorded(mechanism, stream, database, num_draws, block, *, first, **options):
+        key = np.asarray(stream).tobytes()
+        drawn.extend((key, number) for number in range(first, first - (-num_draws // block)))
+        return draw(mechanism, stream, database, num_draws, block, first=first, **options)
+
+    draw = _drawn_counts.first_draws
+    monkeypatch.setattr(_drawn_counts, "first_draws", recorded)
+    pairs = [(0.0, 1.0 + number) for number in range(num_pairs)]
+    result = dpjax.audit(
+        Laplace(), pairs, method=method, execution=Execution(layout="gathered"), key=1
+    )
+    assert len(drawn) == len(set(drawn)) > 0 and result.lower_bound > 0

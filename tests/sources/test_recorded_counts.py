@@ -62,6 +62,16 @@ def test_integers_that_occur_often_are_noted():
     assert note.startswith("Integers that occur often (1 of them) were counted one by one")
 
 
+@pytest.mark.parametrize(("others", "count"), [(0, 0), (1, 0), (2, 1)])
+def test_atoms_that_are_999_in_1000_of_a_side_are_not_noted(others, count):
+    """There are no nearby numbers from which they could be told apart."""
+    rng = np.random.default_rng(2)
+    x = np.r_[np.full(1000 - others, 0.5), rng.normal(size=others)]
+    y = np.r_[np.full(500, 0.5), rng.normal(size=500)]
+    assert len(_notes_of_atoms(*laid(x, y)[:2])) == count
+    assert len(_notes_of_atoms(*laid(y, x)[:2])) == count
+
+
 @pytest.mark.parametrize(
     ("outputs", "kind"),
     [
