@@ -409,3 +409,17 @@ def test_a_long_sum_is_said_by_its_largest_terms_in_their_order():
     assert Weighted(np.stack([few] * FOLDS), few, np.zeros(FOLDS)).words(False) == whole.replace(
         " + 0.1 x4", ""
     ).replace(" - 0.2 x6", "")
+
+
+@pytest.mark.parametrize("size", [1e308, 1e200, 1e-30, 1e-160, 1e-310])
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_scores_of_huge_and_tiny_entries_are_finite(size):
+    sides, folds = shifted(9, 600, 2, 0.0)
+    for side, sign in zip(sides, (-1.0, 1.0), strict=True):
+        side.values[:, 1] = sign * size * rng(10).choice([0.25, 0.5, 1.0], 600)
+    for cells in score_partitions(sides, folds, NAMES):
+        assert np.isfinite(cells.score.values(sides[0])).all()
+        if size > 1e-40:
+            # The sign of the second entry separates the sides. Float32 cannot hold tiny scores.
+            places = [cells.index(side) for side in sides]
+            assert not set(places[0]) & set(places[1])
