@@ -20,6 +20,11 @@ of Laplace noise, which is a clipped linear function.
 _NORMAL_IQR = 1.349
 """Interquartile range of the standard normal distribution."""
 
+LARGE = 2.0**500
+"""Scores clip every entry to [-LARGE, LARGE], and no scale is below 1 / LARGE. Differences,
+squares and sums of such entries are finite.
+"""
+
 _MAX_LABELS, _ATOM_SHARE, _MAX_ATOMS = 64, 0.005, 8
 """Parameters of indicators. At most _MAX_LABELS labels and at most _MAX_ATOMS atoms per entry have
 an indicator. A value is an atom only if at least the fraction _ATOM_SHARE of the outputs equal the
@@ -35,6 +40,11 @@ a knot.
 
 _SQUARE = 25.0
 """Largest magnitude of squares and products of standardized values; larger values are clipped."""
+
+
+def clipped(values: np.ndarray) -> np.ndarray:
+    """Return a copy of finite numbers, clipped so that arithmetic on them does not overflow."""
+    return np.clip(values, -LARGE, LARGE)
 
 
 @dataclass(frozen=True)
@@ -70,20 +80,22 @@ class Columns:
             atoms.append(values[frequent][:_MAX_ATOMS] if not frequent.all() else np.empty(0))
             # Atoms are often codes, such as -1000 for "no answer", far from all other values.
             usual = column if not len(atoms[-1]) else column[~np.isin(column, atoms[-1])]
+            usual = clipped(usual)
             quantiles.append(np.quantile(usual, [0.25, 0.5, 0.75]))
             deviations.append(usual.std())
         low, centre, high = np.array(quantiles).T
         scale = np.where(high > low, (high - low) / _NORMAL_IQR, deviations)
         return cls(
             centre,
-            np.where(scale > 0, scale, 1.0),
+            np.where(scale > 0, np.maximum(scale, 1 / LARGE), 1.0),
             often if len(labels) > 1 else np.empty(0, int),
             tuple(atoms),
         )
 
     def numbers(self, outputs: Outputs) -> np.ndarray:
         """Return standardized entries [n, d], in which 0 replaces atoms and missing numbers."""
-        found = outputs.values - self.centre
+        found = clipped(outputs.values)
+        found -= self.centre
         found /= self.scale
         np.clip(found, -_CLIP, _CLIP, out=found)
         for column in range(len(self.atoms)):

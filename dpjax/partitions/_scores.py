@@ -21,7 +21,7 @@ import scipy
 
 from dpjax.core.types import Plain
 from dpjax.partitions._cells import entry_name
-from dpjax.partitions._features import BLOCK, Columns, Features
+from dpjax.partitions._features import BLOCK, LARGE, Columns, Features, clipped
 from dpjax.partitions.outputs import Outputs, part_of
 
 FOLDS = 5
@@ -42,6 +42,9 @@ _CURVED, _CHANGED = 2**15, 0.02
 Hessian is computed again once the mean predicted variance of the side has changed by the fraction
 _CHANGED.
 """
+
+_LARGEST = float(np.finfo(np.float32).max)
+"""Largest score. Larger scores are clipped."""
 
 _SHOWN, _TERMS, _NEGLIGIBLE = 3, 6, 0.05
 """Maximum number of entries in a short description (_SHOWN), and maximum number of terms in a short
@@ -114,10 +117,12 @@ class Weighted:
 
     def values(self, outputs: Outputs, fold: np.ndarray | None = None) -> np.ndarray:
         """Return the scores of outputs, float32 [n]; see `Score`."""
+        entries = clipped(outputs.values)
         if fold is None:
-            return np.sum(outputs.values * self.mean[None], axis=1).astype(np.float32)
-        found = np.sum(outputs.values * self.weights[fold], axis=1) - self.shift[fold]
-        return found.astype(np.float32)
+            found = np.sum(entries * self.mean[None], axis=1)
+        else:
+            found = np.sum(entries * self.weights[fold], axis=1) - self.shift[fold]
+        return np.clip(found, -_LARGEST, _LARGEST).astype(np.float32)
 
 
 @dataclass(frozen=True)
@@ -190,7 +195,7 @@ def fit_combination(
     """
     table, ridge = features(outputs), _RIDGE[features.kind]
     spread, usual = table.std(axis=0), table.mean(axis=0)
-    spread = np.where(spread > 0, spread, np.inf)
+    spread = np.where(spread > 1 / LARGE, spread, np.inf)
     table /= spread
     fit = _Logistic(table, side, ridge)
     weights = fit.without(fold[:, None] == np.arange(FOLDS))

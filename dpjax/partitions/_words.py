@@ -139,7 +139,8 @@ class _Words:
         place = int(np.searchsorted(edges, value))
         beside = edges[max(place - 2, 0) : place + 3]
         # An atom need not be distinguished from the upper edge of its own cell.
-        beside = beside[np.abs(beside - value) > 2 * np.spacing(abs(value))]
+        with np.errstate(over="ignore"):
+            beside = beside[np.abs(beside - value) > 2 * np.spacing(abs(value))]
         for digits in range(6, 9):
             text = f"{value:.{digits}g}"
             if text not in [f"{edge:.{digits}g}" for edge in beside]:

@@ -425,3 +425,17 @@ def test_cells_of_a_score_name_it_in_short_in_recipes_and_in_full_in_whole_words
     upper = np.arange(cells.size) == cells.size - 1
     assert cells.describe(upper) == f"the output is a vector with {short} of at least 1"
     assert cells.describe(upper, whole=True) == f"the output is a vector with {whole} of at least 1"
+
+
+@pytest.mark.parametrize("size", [1e308, 1e200, 1e-30, 1e-160, 1e-310])
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_scores_of_huge_and_tiny_entries_are_finite(size):
+    sides, folds = shifted(9, 600, 2, 0.0)
+    for side, sign in zip(sides, (-1.0, 1.0), strict=True):
+        side.values[:, 1] = sign * size * rng(10).choice([0.25, 0.5, 1.0], 600)
+    for cells in score_partitions(sides, folds, NAMES):
+        assert np.isfinite(cells.score.values(sides[0])).all()
+        if size > 1e-40:
+            # The sign of the second entry separates the sides. Float32 cannot hold tiny scores.
+            places = [cells.index(side) for side in sides]
+            assert not set(places[0]) & set(places[1])
