@@ -45,7 +45,7 @@ _USUAL = [
     for source in DECLARED_SOURCES.values()
     if source.usual_method != "events"
 ]
-"""Phrases for the help text of --method, one per source whose default method is not events.
+"""Phrases for the help text of --method, one per source whose default method is not `events`.
 
 For example, "guesses for --one-run" says that the default method for --one-run is guesses.
 """

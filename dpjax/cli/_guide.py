@@ -23,7 +23,7 @@ TABLE: Table = {
 
 
 def command(**given: Value) -> None:
-    """Show a guide, such as `dpjax guide first-audit`, or the list of all guides.
+    """Show a guide, as in `dpjax guide first-audit`, or list all guides.
 
     A terminal shows the guide formatted; a pipe receives the guide in Markdown.
     """

@@ -3,7 +3,7 @@
 Each noise class provides a density, a sampler and the expected absolute value. Draws are NumPy
 float64 numbers, without protection against attacks on the low-order bits of released numbers.
 
-In the notation of this module, lambda is the scale of the Laplace density that hides an individual.
+In the notation of this module, lambda is the scale of the Laplace noise that hides an individual.
 The bandwidth of the density estimate is called b for Laplace kernels, and s for Gaussian kernels.
 """
 

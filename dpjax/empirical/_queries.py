@@ -26,7 +26,7 @@ def leave_one_out(own: np.ndarray, reduce: np.ufunc = np.add) -> np.ndarray:
         reduce: np.add, np.minimum or np.maximum.
 
     Returns:
-        The reductions over all other individuals, [databases, individuals, ...].
+        For each individual, the reduction over all others, [databases, individuals, ...].
     """
     edge = np.full_like(own[:, :1], _NEUTRAL[reduce], dtype=float)
     before = reduce.accumulate(np.concatenate([edge, own[:, :-1]], axis=1), axis=1)

@@ -77,7 +77,7 @@ def binomial_lower_bound(
 
     Args:
         larger: Counts of the event on the side where the event is expected to be more likely.
-        smaller: Counts of the event on the other side.
+        smaller: Counts of the event on the side where it is less likely.
         num_samples: Number of draws on each side.
         confidence: Guaranteed probability that the bound is at most the true value.
 

@@ -164,7 +164,7 @@ def expected_bands(
     """Construct a chain from each half of the search set, and predict the bands of both chains.
 
     The probabilities of a chain's sets are estimated from the half that was not used to construct
-    the chain. A half that has no draws on one side is skipped.
+    the chain. A half of the draws is skipped if one of its sides is empty.
 
     Args:
         halves: int64 [half, side, cells], counts of both halves of the search set on both sides.
@@ -189,7 +189,7 @@ def _judged(
 ) -> list[tuple[Chain, NDArray[np.float64]]]:
     """Return two chains and, for each chain, pessimistic set probabilities, float64 [2, sets].
 
-    See `expected_bands` for the arguments. A half that has no draws on one side is skipped.
+    See `expected_bands` for the arguments. A half of the draws with an empty side is skipped.
     """
     found = []
     for maker, judge in ((0, 1), (1, 0)):

@@ -152,7 +152,7 @@ def event_lower_bound(
     Args:
         larger_count: Counts of the event on the side where the event was expected to be more
             likely.
-        smaller_count: Counts of the event on the other side.
+        smaller_count: Counts of the event on the side where it is less likely.
         larger_trials: Number of draws on the side where the event was expected to be more likely.
         smaller_trials: Number of draws on the other side.
         confidence: Guaranteed probability that the bound is at most the level.
@@ -205,7 +205,7 @@ def shrunk(
     Args:
         larger: Counts of the event on the side where the event is expected to be more likely.
         draws: Number of draws on the side where the event is expected to be more likely.
-        smaller: Counts of the event on the other side.
+        smaller: Counts of the event on the side where it is less likely.
         others: Number of draws on the other side.
         quantile: Number of standard errors.
     """

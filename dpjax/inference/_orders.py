@@ -74,7 +74,7 @@ class ByRatio(NamedTuple):
         return cls(allowed, labels, order, starts, ordered, numbers, len(numbers))
 
     def only(self, needed: NDArray[np.bool_]) -> "ByRatio":
-        """Return the way to order only the cells in a mask, bool [cells]."""
+        """Return the same order, restricted to the cells in a mask, bool [cells]."""
         labels = None if self.labels is None else self.labels[needed]
         found = ByRatio.of(self.allowed[needed], labels, self.ordered)
         return found._replace(numbers=np.flatnonzero(needed), num_cells=self.num_cells)
@@ -146,7 +146,7 @@ class ByPosition(NamedTuple):
         return cls(order, np.full(2, np.isfinite(line).sum()))
 
     def only(self, needed: NDArray[np.bool_]) -> "ByPosition":
-        """Return the way to order only the cells in a mask, bool [cells]."""
+        """Return the same order, restricted to the cells in a mask, bool [cells]."""
         is_kept = needed[self.order]
         place = np.cumsum(needed) - 1
         order = place[self.order[is_kept]].reshape(2, -1)

@@ -102,7 +102,7 @@ def pooled(first: Counts, second: Counts, shared: Counts) -> tuple[Counts, Count
     """Return counts of draws from each database, summed over all pairs that contain the database.
 
     Args:
-        first: int64 [pairs, cells], counts of draws from the databases.
+        first: int64 [pairs, cells], counts of draws from the first database of each pair.
         second: int64 [pairs, cells], counts of draws from the neighbors.
         shared: int64 [pairs, 2], IDs of the two databases of each pair.
     """

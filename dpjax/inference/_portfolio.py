@@ -163,7 +163,7 @@ def half_lines(x: Counts, y: Counts, hypothesis: Hypothesis) -> Counts:
     half-line.
 
     Args:
-        x: int64 [pairs, cells], counts of draws from the databases.
+        x: int64 [pairs, cells], counts of draws from the first database of each pair.
         y: int64 [pairs, cells], counts of draws from the neighbors.
         hypothesis: Hypothesis whose level is estimated.
     """

@@ -121,7 +121,7 @@ class NetworkFit:
         return np.logaddexp(0, -self._sign[held] * _scores(self._first, self._table[held]))
 
     def network(self) -> Network:
-        """Train the remaining networks, and combine all networks in one score."""
+        """Train the remaining networks, and combine the outputs of all networks into one score."""
         every = [self._first, *map(self._fitted, range(1, FOLDS))]
         return Network(self._columns, jax.tree.map(lambda *own: np.stack(own), *every))
 

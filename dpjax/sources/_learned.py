@@ -15,7 +15,7 @@ _ENOUGH = 0.97
 """A simpler score is preferred if its expected bound is at least this fraction of the largest."""
 
 _MOST_BOXES = 3
-"""Maximum dimension of vectors that are divided into boxes."""
+"""Maximum dimension of vectors for which cells are boxes."""
 
 Promise = Callable[[Partition, NDArray[np.int64], int], float]
 """Function (partition, counts, num_partitions) -> expected bound.

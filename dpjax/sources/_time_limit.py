@@ -50,7 +50,7 @@ _LEAST_SEARCH, _LEAST_CONFIRM = 30, 50
 
 
 class Quota(NamedTuple):
-    """The number of outputs to draw in a round, and limits on the draws.
+    """The number of outputs to draw in a round, and limits on the batch size and the time.
 
     Attributes:
         num_samples: Number of outputs on each side of each pair.

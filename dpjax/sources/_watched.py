@@ -69,7 +69,7 @@ class Watched:
             pair: Index of the pair.
             side: 0 for the database, 1 for its neighbor.
             stage: Stage of the run.
-            quota: Number of outputs, and limits on the draws.
+            quota: Number of outputs to draw, and limits on the batch size and the time.
             first: Index of the first output.
             done: Number of outputs at the beginning that are already known and are therefore
                 skipped.

@@ -88,7 +88,7 @@ def _column_of(dtype: np.dtype) -> Column:
 
 
 def _are_columns(parts: Sequence[Any]) -> bool:
-    """Return whether there are two or more parts of equal length, including at least one array."""
+    """Return whether there are two or more parts of equal length, at least one of them an array."""
     if len(parts) < 2 or not any(isinstance(part, np.ndarray) for part in parts):
         return False
     return all(isinstance(part, np.ndarray | list) for part in parts) and (

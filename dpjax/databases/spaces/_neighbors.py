@@ -117,7 +117,7 @@ class Neighbors(Space):
         return sorted(pairs, key=lambda pair: self._maker_of(pair.database).size(pair))[:_SMALLEST]
 
     def _maker_of(self, database: object) -> Maker:
-        """Return the maker that makes pairs of databases in the form of `database`."""
+        """Return the maker of pairs of databases that have the same form as `database`."""
         makers = self._makers
         if len(makers) == 1:
             return makers[0]
