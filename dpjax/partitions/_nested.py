@@ -3,14 +3,17 @@
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from numbers import Integral, Real
-from typing import NamedTuple, TypeVar, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 
 from dpjax.core.wording import BadValue
-from dpjax.partitions.missing import Raised, entries, missing
+from dpjax.partitions.missing import Raised, entries, is_array, missing
 
 Key = TypeVar("Key")
+
+_REAL = (Real, np.bool_)
+"""Types of numbers."""
 
 LARGEST = 2**53
 """Largest integer up to which float64 represents every integer exactly."""
@@ -45,7 +48,7 @@ class Nested(NamedTuple):
         labels: list[str] = []
 
         def text(part: object, path: str) -> str:
-            if isinstance(part, np.ndarray):
+            if is_array(type(part)):
                 part = entries(part)
             if isinstance(part, dict):
                 names = sorted(part, key=lambda name: (type(name).__name__, repr(name)))
@@ -54,8 +57,8 @@ class Nested(NamedTuple):
             if isinstance(part, list | tuple):
                 return f"({', '.join(text(p, f'{path}[{i}]') for i, p in enumerate(part))})"
             huge = isinstance(part, Integral) and abs(int(part)) > LARGEST
-            if isinstance(part, Real) and not huge:
-                numbers.append(float(part))
+            if isinstance(part, _REAL) and not huge:
+                numbers.append(_exact(part))
                 paths.append(path)
                 return "number"
             labels.append(path)
@@ -78,34 +81,50 @@ def form_of(item: object) -> "Raised | Label | tuple[float, ...] | Nested":
     """Classify an output as missing, a label, a number, a vector, or nested.
 
     Raises:
-        BadValue: If the output is a vector with integers that float64 cannot represent exactly.
+        BadValue: If the output is a vector with integers that float64 cannot represent exactly, or
+            if it has a number of another type, such as a fraction, that float64 cannot represent.
         TypeError: If the output is neither a number nor a label, and does not consist of numbers
             and labels.
         Exception: If a method of the output, such as `__hash__`, raises an exception.
     """
-    if isinstance(item, np.ndarray):
+    if is_array(type(item)):
         item = entries(item)
     if (text := missing(item)) is not None:
         return Raised(text)
     if isinstance(item, Integral) and abs(int(item)) > LARGEST:
         return Label(int(item))
-    if isinstance(item, Real):
-        return (float(item),)
+    if isinstance(item, _REAL):
+        return (_exact(item),)
     if isinstance(item, list):
         item = tuple(item)
-    if isinstance(item, tuple) and all(isinstance(entry, Real) for entry in item):
+    if isinstance(item, tuple) and all(isinstance(entry, _REAL) for entry in item):
         if any(isinstance(entry, Integral) and abs(int(entry)) > LARGEST for entry in item):
             raise BadValue(
                 "vectors of integers above 2^53, which float64 cannot represent exactly: scale the "
                 "integers down, or return strings."
             )
-        return tuple(float(entry) for entry in item)
+        return tuple(map(_exact, item))
     if isinstance(item, dict | tuple):
         found = Nested.of(item)
         if found.numbers or isinstance(item, dict):
             return found
     hash(item)
     return Label(cast(Hashable, item))
+
+
+def _exact(number: Any) -> float:
+    """Convert a number to a float.
+
+    Raises:
+        BadValue: If float64 cannot represent the number exactly.
+    """
+    found = float(number)
+    if isinstance(number, float) or found == number or found != found:
+        return found
+    raise BadValue(
+        f"{number!r} ({type(number).__name__}), which float64 cannot represent exactly: return "
+        "float(value), or str(value) to compare the exact values as labels."
+    )
 
 
 def usual(found: Sequence[Nested]) -> Nested:

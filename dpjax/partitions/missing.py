@@ -12,6 +12,7 @@
 """
 
 from collections.abc import Iterable, Sized
+from typing import Any
 
 import numpy as np
 
@@ -53,9 +54,14 @@ def unmasked(array: np.ndarray) -> np.ndarray:
     return found
 
 
-def entries(array: np.ndarray) -> object:
+def is_array(kind: type) -> bool:
+    """Return whether a type is an array of NumPy, JAX or PyTorch, without row or column labels."""
+    return issubclass(kind, np.ndarray) or hasattr(kind, "__dlpack__")
+
+
+def entries(array: Any) -> object:
     """Return the content of an array as Python objects: a scalar, or nested lists."""
-    return unmasked(array).tolist()
+    return unmasked(array if isinstance(array, np.ndarray) else np.asarray(array)).tolist()
 
 
 def as_array(outputs: object) -> np.ndarray:

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from numbers import Integral
 from typing import Any, Protocol, cast, runtime_checkable
 
@@ -12,13 +13,28 @@ from dpjax.core.errors import text_of
 from dpjax.core.wording import BadValue
 from dpjax.partitions._distinct import labels_at
 from dpjax.partitions._nested import rows_of
-from dpjax.partitions.missing import as_array, as_objects, entries, missing, rows_of_objects
+from dpjax.partitions.missing import (
+    as_array,
+    as_objects,
+    entries,
+    is_array,
+    missing,
+    rows_of_objects,
+)
 
 _ROWS = 2**18
 _EXACT = 2**53
 
 _SPARE = 8
 """Maximum size of an array of labels, as a multiple of the total length of these labels."""
+
+_VECTORS = (list, tuple, np.ma.MaskedArray)
+"""Types of outputs that may have masked entries."""
+
+_JOINED = (bool, int, float, str, bytes, list, tuple, np.generic)
+"""Types of outputs, apart from arrays, that NumPy may join to an array. An array would not hold the
+whole content of other types, such as the index of a pandas series.
+"""
 
 _OF_PANDAS = ("CategoricalDtype", "StringDtype")
 """Names of the pandas dtypes of columns that may consist of strings only."""
@@ -157,15 +173,24 @@ def _array(outputs: object) -> np.ndarray:
         return labels_at(array.tolist(), spare=_SPARE) if texts else array
     # Most lists hold few types, so look at each type once.
     types = {*map(type, outputs)}
-    nested = any(issubclass(kind, list | tuple | np.ma.MaskedArray) for kind in types)
-    if nested and any(map(_is_masked, outputs)):
-        return as_objects([_unmasked(output) for output in outputs])
     kinds = {next((kind for kind in (str, bytes) if issubclass(t, kind)), None) for t in types}
-    if len(kinds) <= 1 and not _merged(outputs, array := np.asarray(outputs)):
-        return array
-    array = np.empty(len(outputs), object)
-    array[:] = outputs
-    return array
+    vectors = any(issubclass(kind, _VECTORS) for kind in types)
+    if len(kinds) <= 1 and all(issubclass(kind, _JOINED) or is_array(kind) for kind in types):
+        if not (vectors and any(map(_is_masked, outputs))):
+            try:
+                array = np.asarray(outputs)
+            except ValueError:  # The outputs are vectors of different shapes, or not all vectors.
+                array = None
+            if array is not None and _keeps_all(outputs, array):
+                return array
+    return as_objects(map(_unmasked, outputs))
+
+
+def _keeps_all(outputs: Sequence[Any], array: np.ndarray) -> bool:
+    """Return whether NumPy converted a list of outputs to numbers or labels without a loss."""
+    if array.ndim > 2 or array.dtype.kind not in ("biufUSO" if array.ndim == 1 else "biuf"):
+        return False
+    return not _merged(outputs, array)
 
 
 def _by_codes(outputs: Any) -> np.ndarray | None:
@@ -202,7 +227,9 @@ def _unmasked(output: object) -> object:
     """Replace masked entries of an output by `MASKED`, and convert vectors to tuples."""
     if isinstance(output, list | tuple):
         return tuple(map(_unmasked, output))
-    return _unmasked(entries(output)) if isinstance(output, np.ndarray) else output
+    if is_array(type(output)) and not isinstance(output, np.generic):
+        return _unmasked(entries(output))
+    return output
 
 
 def _merged(outputs: Sequence[Any], array: np.ndarray) -> bool:
@@ -211,9 +238,9 @@ def _merged(outputs: Sequence[Any], array: np.ndarray) -> bool:
     NumPy drops NUL characters at the end of strings. In a list that also contains floats, NumPy
     rounds integers above 2^53.
     """
-    if array.ndim != 1:
-        return False
     if array.dtype.kind in "US":
         return [*map(len, outputs)] != np.char.str_len(array).tolist()
-    large = array.dtype.kind == "f" and bool(np.any(np.abs(array) >= _EXACT))
-    return large and any(isinstance(v, Integral) for v in outputs)
+    if array.dtype.kind != "f" or not np.any(np.abs(array) >= _EXACT):
+        return False
+    rows = outputs if array.ndim == 1 else chain.from_iterable(outputs)
+    return any(isinstance(v, Integral) for v in rows)
