@@ -95,7 +95,7 @@ def test_unseen_events_are_as_rare_as_stated():
         unseen_probability(0)
     with pytest.raises(ValueError, match="chance must lie strictly between 0 and 1"):
         unseen_probability(10, 1.0)
-    with pytest.raises(ValueError, match="seen must be 'draws' or 'databases', but was 'rows'"):
+    with pytest.raises(ValueError, match="seen 'rows' is not known"):
         blind_spot(10, "rows")
 
 
