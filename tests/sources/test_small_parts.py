@@ -1,5 +1,7 @@
 """Parts of sources that other tests pass by: batches, restarts, archives and values of a cell."""
 
+import io
+import zipfile
 from concurrent.futures import Future
 from types import SimpleNamespace
 
@@ -120,6 +122,28 @@ def test_arrays_of_archives_in_either_order(tmp_path, order, saved):
     assert npz_array(tmp_path / "x.npz", "deep").shape == (2, 2, 2)
     with pytest.raises(ValueError, match=r"it holds the arrays .*'table', 'deep', 'line'"):
         read_samples(tmp_path / "x.npz")
+
+
+@pytest.mark.parametrize("packed", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
+@pytest.mark.parametrize("shape", [(4,), (4, 3)])
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize(("more", "message"), [(1, "more than the one array"), (-1, "cut short")])
+def test_arrays_of_archives_end_where_their_headers_say(
+    tmp_path, packed, shape, order, more, message
+):
+    file, table = io.BytesIO(), np.ones(shape)
+    np.save(file, np.asarray(table, order=order))
+    content = file.getvalue()
+    for damaged in (False, True):
+        with zipfile.ZipFile(tmp_path / "x.npz", "w", packed) as archive:
+            changed = content + b"x" if more > 0 else content[:more]
+            archive.writestr("t.npy", changed if damaged else content)
+        for read in (npz_array, read_samples):
+            if damaged:
+                with pytest.raises(ValueError, match=message):
+                    read(tmp_path / "x.npz", "t")
+            else:
+                assert read(tmp_path / "x.npz", "t").tolist() == table.tolist()
 
 
 def test_values_of_cells():
