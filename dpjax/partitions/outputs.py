@@ -142,6 +142,33 @@ class Encoder:
         return Outputs(labels, values, alone)
 
     def _encode_objects(self, items: Sequence[object]) -> Outputs:
+        num_known = len(self.names)
+        outputs = self._in_order_of_occurrence(items)
+        return outputs._replace(labels=self._shuffle_from(num_known)[outputs.labels])
+
+    def _shuffle_from(self, start: int) -> np.ndarray:
+        """Renumber the labels from index `start` on, always with the same permutation.
+
+        If labels were numbered in the order in which they first occur, the number of a label would
+        depend on the position of an output, and independent outputs would look dependent.
+
+        Returns:
+            The new index of each label, int32 [labels].
+        """
+        found, new = np.arange(len(self.names), dtype=np.int32), len(self.names) - start
+        if new < 2:
+            return found
+        order = np.random.Generator(np.random.Philox(0)).permutation(new)
+        names = self.names[start:]
+        keys = [self._numbers.popitem()[0] for _ in range(new)][::-1]
+        for place, old in enumerate(order.tolist(), start):
+            self._numbers[keys[old]] = place
+            self.names[place] = names[old]
+            found[start + old] = place
+        return found
+
+    def _in_order_of_occurrence(self, items: Sequence[object]) -> Outputs:
+        """Encode a batch of objects, and number new labels in the order of their occurrence."""
         labels = np.zeros(len(items), np.int32)
         rows: list[tuple[float, ...] | None] = [None] * len(items)
         nested: dict[int, Nested] = {}

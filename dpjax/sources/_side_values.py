@@ -1,6 +1,8 @@
 """Summary of one side's values, in constant memory, for the detection of repeated draws."""
 
+from collections.abc import Sequence
 from hashlib import blake2b
+from itertools import compress
 
 import numpy as np
 
@@ -38,6 +40,13 @@ _RANKED = 512
 """Number of first outputs whose ranks are compared between the two sides."""
 
 _ROWS = 2**18
+
+_EXACT = np.uint64(2**53)
+_SIGN = np.uint64(0x9E3779B97F4A7C15)
+"""Smallest integer with more than 53 bits, and bits that mark negative integers."""
+
+_NUMBERS = (int, float, np.integer, np.floating, np.bool_)
+"""Types of numbers in arrays of objects."""
 
 _KNOWN = 2**17
 """Maximum number of strings whose digests are stored for reuse."""
@@ -173,11 +182,18 @@ def hashes_of(outputs: np.ndarray, known: dict[str, bytes] | None = None) -> np.
     if outputs.dtype.kind in "biuf":
         hashes = np.zeros(len(outputs), np.uint64)
         for column in outputs.reshape(len(outputs), -1).T:
-            # Add 0.0 to convert -0.0 to 0.0.
-            hashes ^= (column.astype(np.float64) + 0.0).view(np.uint64)
+            hashes ^= _words(column)
             mix(hashes)
         return hashes
     if outputs.dtype.kind == "O":
+        numeric = np.fromiter((isinstance(o, _NUMBERS) for o in outputs), bool, len(outputs))
+        if numeric.any():
+            hashes = np.empty(len(outputs), np.uint64)
+            hashes[numeric] = _words_of_objects(outputs[numeric].tolist())
+            mix(hashes)
+            if not numeric.all():
+                hashes[~numeric] = hashes_of(outputs[~numeric], known)
+            return hashes
         # A string has the same hash in an object array as in a string array.
         numbers: dict[str, int] = {}
         found = [
@@ -200,8 +216,39 @@ def hashes_of(outputs: np.ndarray, known: dict[str, bytes] | None = None) -> np.
     return digests[places]
 
 
+def _words(numbers: np.ndarray) -> np.ndarray:
+    """Return 64 bits per number, uint64 [n], which differ if the numbers differ."""
+    # Add 0.0 to convert -0.0 to 0.0.
+    words = (numbers.astype(np.float64) + 0.0).view(np.uint64)
+    if numbers.dtype.kind in "iu" and numbers.dtype.itemsize == 8:
+        # Float64 represents an integer exactly if it has at most 53 bits without trailing zeros.
+        sizes = np.where(numbers < 0, -numbers, numbers).astype(np.uint64)
+        lowest = np.maximum(sizes & (~sizes + np.uint64(1)), np.uint64(1))
+        rounded = sizes // lowest >= _EXACT
+        words[rounded] = sizes[rounded] ^ np.where(numbers[rounded] < 0, _SIGN, np.uint64(0))
+    return words
+
+
+def _words_of_objects(numbers: Sequence[bool | int | float | np.number]) -> np.ndarray:
+    """Return the words that `_words` returns for these numbers, uint64 [n]."""
+    numbers = [n.item() if isinstance(n, np.generic) else n for n in numbers]
+    words = np.empty(len(numbers), np.uint64)
+    whole = np.array([isinstance(n, int) for n in numbers])
+    long = np.array([isinstance(n, int) and not -(2**63) <= n < 2**63 for n in numbers])
+    for rows, dtype in ((~whole, np.float64), (whole & ~long, np.int64)):
+        words[rows] = _words(np.array([*compress(numbers, rows)], dtype))
+    for row in np.flatnonzero(long):
+        if 0 <= numbers[row] < 2**64:
+            words[row] = _words(np.array([numbers[row]], np.uint64))[0]
+        else:
+            content = str(numbers[row]).encode()
+            words[row] = np.frombuffer(blake2b(content, digest_size=8).digest(), np.uint64)[0]
+    return words
+
+
 def _text(output: object) -> str:
-    return str.__str__(output) if isinstance(output, str) else text_of(output)
+    """Return the text of a label; only strings have a text that does not begin with NUL."""
+    return str.__str__(output) if isinstance(output, str) else f"\0{text_of(output)}"
 
 
 def mix(words: np.ndarray) -> None:

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+import dpjax
 from dpjax import Recorded
 from dpjax.core import random
 from dpjax.core.execution import Execution
@@ -120,3 +121,11 @@ def test_the_shorter_confirmation_set_limits_the_draws_of_an_event():
         for part in ({"first": 1}, {"size": 10}):
             with pytest.raises(ValueError, match="counted as a whole"):
                 opened.count(Marked(np.zeros(1, int), marks, 1, **part))
+
+
+@pytest.mark.parametrize("two", [("1", 1), ("nan", np.nan), (2**60, 2**60 + 1), ("None", None)])
+def test_outputs_that_vary_are_never_called_the_same(two):
+    """Both values occur on both sides, in the shares 0.1 and 0.9."""
+    sides = [np.random.default_rng(seed).random(2000) < p for seed, p in ((0, 0.1), (1, 0.9))]
+    x, y = ([two[int(second)] for second in side] for side in sides)
+    assert dpjax.audit(Recorded(x, y), claim=1.0).verdict == "violated"

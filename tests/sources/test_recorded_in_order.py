@@ -34,6 +34,22 @@ def test_clusters_of_a_rare_label_are_doubtful():
     assert result.verdict == "doubtful"
 
 
+@pytest.mark.parametrize(
+    "method", [dpjax.Events(), dpjax.Sequential()], ids=["events", "sequential"]
+)
+@pytest.mark.parametrize("kind", ["texts", "huge", "dicts"])
+def test_independent_labels_of_which_many_are_new_are_not_doubtful(kind, method):
+    """Few labels occur twice, so an order of first occurrence would rank later outputs higher."""
+    sides = [np.random.default_rng(seed).integers(0, 9000, 18_000).tolist() for seed in (6, 7)]
+    make = {
+        "texts": "v{}".format,
+        "huge": lambda number: 2**60 + number,
+        "dicts": lambda number: {"count": 1.0, "name": f"v{number}"},
+    }[kind]
+    x, y = ([make(number) for number in side] for side in sides)
+    assert not dpjax.audit(Recorded(x, y), method=method).doubts
+
+
 @pytest.mark.parametrize("method", [dpjax.Sequential(), dpjax.Local()], ids=["sequential", "local"])
 @pytest.mark.parametrize("side", ["x", "y"])
 def test_each_side_is_tested_for_clusters(side, method):

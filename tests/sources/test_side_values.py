@@ -211,6 +211,23 @@ def test_equal_outputs_have_equal_hashes():
     assert found[0] == found[2] != found[1]
 
 
+def test_different_outputs_have_different_hashes():
+    large = [2**60, 2**60 + 1, -(2**60), -(2**60) - 1, 2**63 - 1, -(2**63), 2**53 + 1, 2**53]
+    hashes = hashes_of(np.array(large))
+    assert len(set(hashes.tolist())) == len(large)
+    # An exact float equals the integer, and an array of objects hashes each number like an array.
+    np.testing.assert_array_equal(hashes_of(np.array([2.0**60, 2.0**53])), hashes[[0, 7]])
+    np.testing.assert_array_equal(hashes_of(np.array(large, object)), hashes)
+    unsigned = np.array([2**64 - 1, 2**63, 2**63 + 1], np.uint64)
+    np.testing.assert_array_equal(hashes_of(unsigned.astype(object)), hashes_of(unsigned))
+    ones = np.array([1, 1.0, True, np.True_, np.float32(1), np.uint8(1), "x"], object)
+    assert set(hashes_of(ones[:-1]).tolist()) == set(hashes_of(np.ones(1)).tolist())
+    mixed = ["1", 1, "nan", np.nan, "None", None, "", (1,), 2**64, 2**80, -(2**80), 10**400, "inf"]
+    objects = np.empty(len(mixed), object)
+    objects[:] = mixed
+    assert len(set(hashes_of(objects).tolist())) == len(mixed)
+
+
 def test_words_are_mixed_by_a_bijection():
     words = np.arange(2**12, dtype=np.uint64)
     mix(words)
