@@ -8,7 +8,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from dpjax import HostMechanism, Recording
+import dpjax
+from dpjax import HostMechanism, OneRun, Recorded, Recording
+from dpjax.methods._families import _Together
+from dpjax.methods.local._lattices import _of_each
 from dpjax.partitions import Encoder, Partition
 from dpjax.partitions.missing import MASKED, Raised, missing
 from dpjax.sources import _host, _side_values
@@ -213,3 +216,54 @@ def test_single_draws_of_a_function_of_a_seed():
     """A batch of calls gives each of them its own seed."""
     found = draw_batch(lambda database, seed: database + seed, True, None, None, 10, 3, range(3))
     assert [*found] == [10, 11, 12]
+
+
+def test_labels_are_not_compared_with_vectors():
+    vectors = np.random.default_rng(0).normal(size=(400, 2))
+    labels = np.array(["a", "b"] * 200)
+    for sides in ((labels, vectors), (vectors, labels)):
+        with pytest.raises(TypeError, match="one kind"):
+            dpjax.audit(Recorded(*sides))
+
+
+@pytest.mark.parametrize("content", ["0\n1\n2\n", "yes\nno\nmaybe\n", "0\n1\n-1\n"])
+def test_recorded_coins_are_0_and_1(tmp_path, content):
+    (tmp_path / "coins.csv").write_text(10 * content)
+    source = OneRun(np.arange(30.0), Recording(tmp_path / "coins.csv"))
+    with pytest.raises(ValueError, match="included must be a column of 0 and 1, but held '"):
+        source.canaries()
+
+
+def test_empty_texts_and_masked_entries_are_missing():
+    """In arrays of strings, of objects and of numbers with a mask."""
+    encoder = Encoder("it")
+    for raw in (np.array(["", "a"]), np.array(["", "a"], object), ["", "a"]):
+        names = [encoder.names[label] for label in encoder.encode(raw).labels]
+        assert names == ["empty text", "'a'"]
+    for raw in (
+        np.ma.array([1.0, 2.0], mask=[True, False]),
+        np.ma.array([1, 2], mask=[True, False]),
+        np.ma.array(["u", "v"], mask=[True, False]),
+    ):
+        first, second = encoder.encode(raw).labels
+        assert encoder.names[first] == "masked" and encoder.names[second] in ("a number", "'v'")
+    masked = Encoder("it").encode(np.ma.array([[1.0, 2.0], [3.0, 4.0]], mask=[[1, 0], [0, 0]]))
+    assert masked.alone.tolist() != [False, False] and masked.labels[1] == 0
+
+
+def test_a_family_is_asked_by_its_first_member():
+    first = HostMechanism(failing, batched=False, timeout=3.0)
+    together = _Together([first, HostMechanism(failing, batched=False)])
+    assert together.name == first.name and together.timeout == 3.0 and together.batched is False
+    assert together.time_limit is None
+    for name in ("__deepcopy__", "no_such_option"):
+        with pytest.raises(AttributeError, match=name):
+            getattr(together, name)
+
+
+def test_refined_runs_take_the_place_of_coarse_ones():
+    chosen = np.array([True, False, True])
+    old = {"a": np.zeros((3, 2)), "b": np.zeros(3)}
+    new = {"a": np.ones((3, 2)), "b": np.full(3, 2.0)}
+    found = _of_each(chosen, new, old)
+    assert found["a"].tolist() == [[1, 1], [0, 0], [1, 1]] and found["b"].tolist() == [2, 0, 2]
