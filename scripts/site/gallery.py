@@ -1,12 +1,32 @@
-"""The figures of the gallery: each is made by the code that is shown below it."""
+"""The figures of the site: each is made by the code that is shown below it.
 
+Figures of results are SVG elements of the page, one below the other on narrow screens: their text
+stays legible, and their colors follow the page's scheme.
+"""
+
+import io
+import re
 import tempfile
 from collections.abc import Iterator
+from contextlib import redirect_stdout
 from dataclasses import dataclass
+from html import escape
 from pathlib import Path
 from typing import Any
 
 import dpjax
+from dpjax.empirical import plot_empirical_curves, plot_empirical_noise
+from dpjax.plotting import figure_svg
+from dpjax.results._figures import (
+    has_band,
+    has_losses,
+    has_trade_off,
+    notions_figures,
+    outputs_figure,
+    trade_off_figure,
+)
+from dpjax.results._words import outputs_caption, trade_off_caption
+from scripts.site.blocks import blocks_of
 
 
 @dataclass(frozen=True)
@@ -19,8 +39,9 @@ class Figure:
         description: A sentence, which is also read to people who do not see it.
         language: Of the code.
         code: What makes it.
-        content: A png.
-        found: What it finds, in a sentence.
+        pictures: HTML elements that show it.
+        found: What it finds, in a sentence; empty where `description` says it.
+        content: A png that `pictures` refers to as `name`.png, or None.
     """
 
     name: str
@@ -28,8 +49,9 @@ class Figure:
     description: str
     language: str
     code: str
-    content: bytes
+    pictures: str
     found: str
+    content: bytes | None = None
 
 
 _DRAWN = (
@@ -164,15 +186,68 @@ def figures(root: Path) -> Iterator[Figure]:
         root: Of the repository.
     """
     for name, title, description, code in _DRAWN:
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "figure.png"
-            names: dict[str, Any] = {}
-            exec(compile(code.replace('"figure.png"', repr(str(path))), name, "exec"), names)
-            found = _found(names)
-            yield Figure(name, title, description, "python", code, path.read_bytes(), found)
+        names = _run(code, name)
+        pictures = _pictures(names, name, title, description)
+        yield Figure(name, title, description, "python", code, pictures, _found(names))
     for name, title, description, command, file in _MEASURED:
         content = (root / "benchmarks" / "results" / file).read_bytes()
-        yield Figure(name, title, description, "bash", command, content, description)
+        picture = f'<img src="{name}.png" alt="{escape(description)}">'
+        # Eight panels beside each other are legible only at full size, so a narrow page scrolls
+        # them, by keys too.
+        pictures = (
+            f'<div class="scrolled" tabindex="0" role="region" aria-label="{title}">{picture}</div>'
+        )
+        yield Figure(name, title, description, "bash", command, pictures, "", content)
+
+
+def first_audit(root: Path) -> str:
+    """HTML elements with the figures of the audit at the top of README.
+
+    Args:
+        root: Of the repository.
+    """
+    block = next(blocks_of((root / "README.md").read_text(encoding="utf-8")))
+    names = _run(block.code, "first-audit")
+    return _pictures(names, "first-audit", "A first audit", "")
+
+
+def _run(code: str, name: str) -> dict[str, Any]:
+    """What a piece of code defines; the figure that it writes is thrown away."""
+    names: dict[str, Any] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        written = re.sub(r'"(\w+\.png)"', lambda file: repr(str(Path(folder) / file[1])), code)
+        # What the code prints is shown elsewhere.
+        with redirect_stdout(io.StringIO()):
+            exec(compile(written, name, "exec"), names)
+    return names
+
+
+def _pictures(names: dict[str, Any], name: str, title: str, description: str) -> str:
+    """An SVG element for each panel of what an example found.
+
+    Args:
+        names: What the example defines.
+        name: Of the example, with which all ids begin.
+        title: Of each panel, for screen readers.
+        description: Of the panels that have no caption on a result page, for screen readers.
+    """
+    said: dict[str, str] = {}
+    if "noise" in names:
+        panels = {"noise": plot_empirical_noise(names["noise"])}
+    elif not isinstance(result := names["result"], dpjax.AuditResult):
+        panels = {"curves": plot_empirical_curves(result)}
+    elif isinstance(result.notion, dpjax.Profile):
+        panels = notions_figures(result)
+    else:
+        panels = {"tests": trade_off_figure(result)} if has_trade_off(result) else {}
+        panels["outputs"] = outputs_figure(result, titled=False)
+        known = {"banded": has_band(result), "known": has_losses(result)}
+        said = {"tests": trade_off_caption(result), "outputs": outputs_caption(result, **known)}
+    drawn = (
+        figure_svg(panel, f"{name}-{key}", title, said.get(key, description))
+        for key, panel in panels.items()
+    )
+    return f'<div class="pictures">{"".join(f"<figure>{svg}</figure>" for svg in drawn)}</div>'
 
 
 def _found(names: dict[str, Any]) -> str:

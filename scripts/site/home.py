@@ -2,8 +2,6 @@
 
 from dpjax.guides import NAMES, title_of
 
-_PICTURE = "benchmarks/results/first-audit.png"
-
 _PAGE = """---
 hide: [navigation, toc]
 title: dpjax
@@ -15,10 +13,7 @@ dpjax audits differential privacy from outputs alone: it finds an event that tel
 databases apart, and returns a lower confidence bound on epsilon that anyone can check.
 {{: .lead }}
 
-![Left, false alarms against misses of a test between two databases: the claim forbids the shaded
-region, and the test that was counted lies inside it. Right, the outputs at both databases, and
-their privacy loss above the claim]({picture})
-{{: .picture }}
+{pictures}
 
 The noise of this mechanism is a fifth too small. Its claim forbids every test in the shaded region;
 the dot is a test that dpjax found and counted on fresh outputs.
@@ -85,11 +80,12 @@ See also [the built-in mechanisms](mechanisms/index.md), [the API](api/index.md)
 """
 
 
-def home(aside: tuple[str, ...]) -> str:
+def home(pictures: str, aside: tuple[str, ...]) -> str:
     """The text of the front page.
 
     Args:
+        pictures: HTML element with the figures of the first audit.
         aside: Guides that are not listed.
     """
     guides = "\n".join(f"- [{title_of(name)}]({name}.md)" for name in NAMES if name not in aside)
-    return _PAGE.format(picture=_PICTURE, guides=guides)
+    return _PAGE.format(pictures=pictures, guides=guides)

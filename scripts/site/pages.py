@@ -24,11 +24,14 @@ from dpjax.guides import NAMES, title_of  # noqa: E402
 from dpjax.mechanisms import CATALOGUE, BuiltIn  # noqa: E402
 from dpjax.reference import best_level  # noqa: E402
 from scripts.site.commands import commands  # noqa: E402
-from scripts.site.gallery import figures  # noqa: E402
+from scripts.site.gallery import figures, first_audit  # noqa: E402
 from scripts.site.home import home  # noqa: E402
 
 _ASIDE = ("changelog", "citing")
 """Guides that have a place of their own in the navigation."""
+
+_PICTURES: dict[str, str] = {}
+"""HTML elements by the name of their place."""
 
 _PACKAGES = (
     ("dpjax", "The front door"),
@@ -73,7 +76,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Adds the pages that are made, with their figures."""
     pages: dict[str, str | bytes] = {
         "site.css": (ROOT / "scripts" / "site" / "site.css").read_text(),
-        "index.md": home(_ASIDE),
+        "index.md": home(_kept("first-audit", first_audit(ROOT)), _ASIDE),
         "commands.md": commands(),
         "api/index.md": _overview(),
         "mechanisms/index.md": _catalogue(),
@@ -81,8 +84,6 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
     pages |= {f"mechanisms/{name}.md": _mechanism(name, kind) for name, kind in CATALOGUE.items()}
     pages |= {f"api/{name}.md": _package(name, title) for name, title in _PACKAGES}
     pages |= _gallery()
-    shown = "benchmarks/results/first-audit.png"
-    pages[shown] = (ROOT / shown).read_bytes()
     for path, content in pages.items():
         files.append(File.generated(config, path, content=content))
     return files
@@ -99,23 +100,30 @@ def on_page_markdown(markdown: str, page: Any, config: MkDocsConfig, files: File
     return re.sub(r"`dpjax guide ([a-z-]+)`", link, markdown)
 
 
+def on_post_page(output: str, page: Any, config: MkDocsConfig) -> str:
+    """Puts the pictures in their places, after the search has read the text of the page."""
+    return re.sub(r'<div id="picture-([\w-]+)"></div>', lambda place: _PICTURES[place[1]], output)
+
+
+def _kept(name: str, pictures: str) -> str:
+    """A place in Markdown, where `on_post_page` will put the pictures."""
+    _PICTURES[name] = pictures
+    return f'<div id="picture-{name}"></div>'
+
+
 def _gallery() -> dict[str, str | bytes]:
     """The page of all figures, and each of them."""
-    lines, sections = ["# Gallery\n", '<div class="grid cards" markdown>\n'], []
+    sections = ["# Gallery\n"]
     pages: dict[str, str | bytes] = {}
     for figure in figures(ROOT):
-        file = f"{figure.name}.png"
-        pages[f"gallery/{file}"] = figure.content
-        lines += [
-            f"- **[{figure.title}](#{figure.name})**\n",
-            f"    [![{figure.description}]({file})](#{figure.name})\n",
-            f"    {figure.found}\n",
-        ]
+        if figure.content is not None:
+            pages[f"gallery/{figure.name}.png"] = figure.content
         sections += [
-            f"## {figure.title} {{#{figure.name}}}\n\n[![{figure.description}]({file})]({file})\n",
-            f"{figure.description}\n\n```{figure.language}\n{figure.code}\n```\n",
+            f"## {figure.title} {{#{figure.name}}}\n",
+            f"{_kept(figure.name, figure.pictures)}\n",
+            f"{figure.description}\n\n{figure.found}\n\n```{figure.language}\n{figure.code}\n```\n",
         ]
-    return pages | {"gallery/index.md": "\n".join([*lines, "</div>\n", *sections])}
+    return pages | {"gallery/index.md": "\n".join(sections)}
 
 
 def _catalogue() -> str:

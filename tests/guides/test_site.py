@@ -25,6 +25,8 @@ def test_the_site(tmp_path):
     assert done.returncode == 0, done.stderr
     every_page_is_there(folder)
     the_front_page_shows_how_to_start(folder)
+    pictures_are_legible_on_a_telephone(folder)
+    pictures_suit_both_schemes(folder)
     no_page_loads_anything_of_another_host(folder)
     links_lead_between_guides_and_to_search(folder)
 
@@ -34,18 +36,51 @@ def every_page_is_there(site):
     pages += ["commands.html", "api/index.html"]
     pages += [f"mechanisms/{name}.html" for name in CATALOGUE]
     assert [page for page in pages if not (site / page).exists()] == []
-    assert len(list((site / "gallery").glob("*.png"))) >= 8
+    assert [path.name for path in (site / "gallery").glob("*.png")] == ["figure4.png"]
 
 
 def the_front_page_shows_how_to_start(site):
     page = (site / "index.html").read_text()
-    assert "first-audit.png" in page and page.count("How private is it really?") >= 1
+    assert page.count("How private is it really?") >= 1
+    assert all(f'id="first-audit-{panel}-title"' in page for panel in ("tests", "outputs"))
     assert all(text in page for text in ("In Python", "In a terminal", "In a test suite"))
     gallery = (site / "gallery" / "index.html").read_text()
     assert gallery.count("With confidence 0.999, ") >= 5
     assert "--num-samples" in (site / "commands.html").read_text()
     overview = (site / "api" / "index.html").read_text()
     assert 'href="dpjax.html#dpjax.audit.audit"' in overview
+
+
+def pictures_are_legible_on_a_telephone(site):
+    """A page of 400 pixels leaves 353 to a picture: two margins of 16, and a scroll bar of 15."""
+    for page, least in (("index.html", 2), ("gallery/index.html", 14)):
+        pictures = _pictures((site / page).read_text())
+        assert len(pictures) >= least
+        for picture in pictures:
+            width = float(re.search(r'viewBox="0 0 ([\d.]+) ', picture)[1])
+            smallest = min(map(float, re.findall(r"font-size: ([\d.]+)px", picture)))
+            assert smallest * 353 / width >= 10, picture[:400]
+    text = (site / "gallery" / "index.html").read_text()
+    names = re.findall(r'\sid="([^"]+)"', "".join(_pictures(text)))
+    assert len(names) == len(set(names))
+    # The search shows sentences, not the numbers at the axes of pictures.
+    assert "false alarm: event under" not in (site / "search/search_index.json").read_text()
+
+
+def pictures_suit_both_schemes(site):
+    """Ink is that of the page, and the dark has the colors of result pages."""
+    for page in ("index.html", "gallery/index.html"):
+        for picture in _pictures((site / page).read_text()):
+            fixed = re.findall(r"(?:fill|stroke): #(?:000000|3b3b3b|ffffff)", picture)
+            assert fixed == [] and "currentColor" in picture
+    template = (ROOT / "dpjax" / "report" / "templates" / "page.html").read_text()
+    of_results = set(re.findall(r"--dpjax-\w+: #\w+", template))
+    assert len(of_results) == 4
+    assert set(re.findall(r"--dpjax-\w+: #\w+", (site / "site.css").read_text())) == of_results
+
+
+def _pictures(page):
+    return re.findall(r"<svg [^>]*aria-labelledby=.*?</svg>", page, re.S)
 
 
 def no_page_loads_anything_of_another_host(site):

@@ -7,7 +7,14 @@ import numpy as np
 import pytest
 from scipy import optimize, special, stats
 
-from dpjax.inference import Difference, Ratio, Shift, clopper_pearson, event_lower_bound
+from dpjax.inference import (
+    Difference,
+    Ratio,
+    Shift,
+    _buehler,
+    clopper_pearson,
+    event_lower_bound,
+)
 from dpjax.inference._blocks import Blocks, Windows
 from dpjax.inference._buehler import _halved, _line_gaps, _Tail, buehler_bound
 
@@ -393,3 +400,19 @@ def test_gaps_below_lines_are_bounded_and_nearly_attained_by_short_ones(trials):
             curve = trials * np.logaddexp(0, between)
             largest = np.max(np.interp(between, between[[0, -1]], curve[[0, -1]]) - curve)
             assert 0 < largest <= gap * (1 + 1e-9) and gap <= loosest * largest
+
+
+@pytest.mark.parametrize("tries", [0, 1, 2, 4])
+def test_without_enough_steps_the_level_is_bisected(monkeypatch, tries):
+    """From whatever the steps have found until then; both are within the tolerance of the bound."""
+    cases = [
+        (kind, counts)
+        for kind in (Ratio(), Ratio(0.01), Difference(), Shift())
+        for counts in ((90, 30), (7, 0), (99, 98))
+    ]
+    usual = [buehler_bound(kind, *counts, (100, 120), 0.05) for kind, counts in cases]
+    monkeypatch.setattr(_buehler, "_MOST_TRIES", tries)
+    for (kind, counts), bound in zip(cases, usual, strict=True):
+        error = _Tail(kind, counts, (100, 120), 0.05).error
+        found = buehler_bound(kind, *counts, (100, 120), 0.05)
+        assert found == pytest.approx(bound, abs=0.02 * error), (kind, counts)

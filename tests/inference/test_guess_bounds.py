@@ -11,6 +11,7 @@ from scipy import optimize, stats
 from dpjax.inference import one_run_lower_bound, one_run_p_value
 from dpjax.inference._guesses import (
     Guessed,
+    _envelope,
     delta_of_guesses,
     gaussian_gain,
     mu_of_guesses,
@@ -265,3 +266,20 @@ def test_impossible_levels_are_refused():
         one_run_p_value(10, 5, 4, -0.1, 0.1)
     with pytest.raises(ValueError, match="c must"):
         one_run_lower_bound(10, 5, 4.5, delta=0.1, confidence=0.9)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_envelope_is_the_highest_chord(seed):
+    """By all chords over a place, which a search for the chord finds in a few steps."""
+    rng = np.random.default_rng(seed)
+    x = np.append(0.0, np.cumsum(rng.random(40)))
+    y = np.sort(rng.random(41)) ** rng.choice([0.3, 1.0, 3.0])
+    for place in [*rng.uniform(0, x[-1], 20), *x[1:-1:7]]:
+        chords = [
+            y[i] + (y[j] - y[i]) * (place - x[i]) / (x[j] - x[i])
+            for i, j in itertools.combinations(range(41), 2)
+            if x[i] <= place <= x[j]
+        ]
+        assert _envelope(x, y, place) == pytest.approx(max(chords), rel=1e-9)
+    assert _envelope(x, y, 0.0) == _envelope(x, y, -1.0) == y[0]
+    assert _envelope(x, y, x[-1]) == _envelope(x, y, x[-1] + 1) == 1.0

@@ -95,6 +95,8 @@ def test_unseen_events_are_as_rare_as_stated():
         unseen_probability(0)
     with pytest.raises(ValueError, match="chance must lie strictly between 0 and 1"):
         unseen_probability(10, 1.0)
+    with pytest.raises(ValueError, match="seen 'rows' is not known"):
+        blind_spot(10, "rows")
 
 
 @pytest.mark.parametrize("chance", [0.0, 1.0, -1.0, 2.0])

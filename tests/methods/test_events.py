@@ -16,7 +16,8 @@ from dpjax.core import random
 from dpjax.core.types import FiniteSpace
 from dpjax.databases import Pairs
 from dpjax.mechanisms import SVT2, Laplace, ReportNoisyMax
-from dpjax.partitions import Encoder, encode_drawn, lay
+from dpjax.methods import _events
+from dpjax.partitions import Budget, Encoder, encode_drawn, lay
 from dpjax.sources import AnyPairs, Drawn, Marked, Request, Search, Source, Tally
 
 SMALL = dpjax.Events(num_samples=2_000, num_confirm=4_000)
@@ -351,3 +352,26 @@ def test_alike_pairs_do_not_hide_a_rare_event():
         options = {"notion": dpjax.Epsilon(0.005), "confidence": 1 - 1e-6, "key": key}
         found += dpjax.audit(subject, pairs, method=method, **options).lower_bound > 1
     assert found >= 26
+
+
+@pytest.mark.parametrize(
+    ("subject", "pairs", "shared"),
+    [
+        (Laplace(), ONE, True),
+        (dpjax.HostMechanism(lambda x, n: np.random.default_rng().laplace(x, size=n)), ONE, True),
+        (dpjax.Recorded(*np.random.default_rng(0).laplace([0, 1], size=(2000, 2)).T), None, False),
+    ],
+    ids=["drawn", "host", "recorded"],
+)
+def test_only_fresh_outputs_are_divided_between_the_sides(monkeypatch, subject, pairs, shared):
+    """All outputs of a recording are counted, so its bounds are expected for equal numbers."""
+    asked = []
+
+    def recorded(*values):
+        asked.append(Budget(*values))
+        return asked[-1]
+
+    monkeypatch.setattr(_events, "Budget", recorded)
+    method = dpjax.Events() if pairs is None else dpjax.Events(600, 900)
+    dpjax.audit(subject, pairs, method=method)
+    assert asked and {budget.shared for budget in asked} == {shared}

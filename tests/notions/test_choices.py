@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from dpjax.notions import Epsilon
+from dpjax.methods._candidates import promised
+from dpjax.notions import Epsilon, Terms
 from dpjax.partitions import Budget, Partition, Search
 
 
@@ -47,6 +48,21 @@ def test_of_many_rivals_each_promises_less(ask):
         given = getattr(Epsilon(), ask)(search, Budget(5_000, 0.999, rivals))
         found.append(float(given.predicted if ask == "choose" else given))
     assert found[0] > found[1] > found[2] > 0
+
+
+@pytest.mark.parametrize("law", [shifted(400, 40.0), scattered(400)], ids=["lines", "sets"])
+def test_of_many_partitions_each_promises_less(law):
+    """As of many pairs; sets that are ordered by ratio are shrunk for partitions alone."""
+    search = searched(codes(400, ordered=True), law, draws=20_000)
+    asked = [Budget(5_000, 0.999, num_partitions=number) for number in (1, 5, 25)]
+    found = [float(Epsilon().choose(search, budget).predicted) for budget in asked]
+    assert found[0] > found[1] > found[2] > 0
+    terms = Terms(Epsilon(), None, 0.999, 1, 0)
+    cells, halves, _ = search
+    for budget in asked:
+        promise = promised(terms, cells, halves, 5_000, budget.num_partitions)
+        assert promise == Epsilon().promise(search, budget)
+    assert promised(terms, cells, halves, 5_000) == Epsilon().promise(search, asked[0])
 
 
 @pytest.mark.parametrize("ask", ["choose", "promise"])

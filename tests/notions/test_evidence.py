@@ -1,5 +1,7 @@
 """What is bounded from counts: each side by its own draws, each kind of evidence by its error."""
 
+import math
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -8,10 +10,10 @@ import dpjax
 from dpjax.inference import Event, one_run_lower_bound
 from dpjax.inference._band import band, radius
 from dpjax.inference._buehler import buehler_bound
-from dpjax.inference._guesses import Guessed
+from dpjax.inference._guesses import Guessed, refutes
 from dpjax.inference._hypotheses import Ratio
 from dpjax.notions import ChainCounts, EventAndChain, EventCounts, evidence_from_plain
-from dpjax.notions.evidence._guesses import GuessCounts, level_of
+from dpjax.notions.evidence._guesses import GuessCounts, _of_curve, level_of
 
 COUNTS, TRIALS = np.array([30, 200]), (400, 1_000)
 
@@ -116,3 +118,20 @@ def test_the_number_of_guesses_is_fixed_unless_it_is_chosen():
 def test_a_share_of_the_error_is_told_where_other_guesses_use_the_rest(share):
     (part,) = GuessCounts(1000, 50, 50, 95, share=share).parts()
     assert ("40% of the error probability was used" in part.text) == (share < 1)
+
+
+@pytest.mark.parametrize("right", [85, 95])
+@pytest.mark.parametrize("claim", [((1.0, 0.0),), ((0.0, 0.3), (0.5, 0.1), (1.0, 0.0))])
+def test_the_smallest_error_of_a_curve_is_rounded_up(right, claim):
+    """The curve is refuted at that error, and at one that is smaller by 1e-9 it is not."""
+    guessed = Guessed(1000, 100, right)
+
+    def gain(y):
+        """Each point bounds P(S) <= e^epsilon Q(S) + delta, for an event and its complement."""
+        one = [math.exp(-e) * (y - delta) for e, delta in claim]
+        other = [1 - delta - math.exp(e) * (1 - y) for e, delta in claim]
+        return max(0.0, *one, *other)
+
+    found = _of_curve(guessed, claim)
+    assert 1e-14 < found < 1 and refutes(guessed, gain, found)
+    assert not refutes(guessed, gain, found * (1 - 1e-9))

@@ -340,6 +340,13 @@ def test_a_histogram_in_words():
         ("Precision", "0.2"),
     ]  # fmt: skip
     assert "safety check" not in dict(histogram(0.7).rows(statement, ""))
+    for p_value, said in (
+        (0.01, "p = 0.01: the counts contradict the assumption"),
+        (0.5, "p = 0.5: the counts do not contradict the assumption"),
+        (None, "none: a check requires an assumption about densities and more draws"),
+    ):
+        rows = [row for part in histogram(0.7, p_value).parts() for row in part.rows]
+        assert ("Safety check of the assumption", said) in rows
     failed = histogram(None, order=2.5)
     assert failed.table(failed.interval(), "sure")[0] == (
         "Renyi level of order 2.5, estimate", "none: the run failed",

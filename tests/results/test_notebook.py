@@ -111,6 +111,15 @@ def test_a_sweep_shows_the_bounds_of_its_runs(results):
     assert first < second
 
 
+def test_a_printed_summary_has_labels_at_the_left_and_numbers_at_the_right():
+    found = SimpleNamespace(
+        name="s", sentence="It ran.", head=["entry", "bound"], table=[["a", "0.25"], ["long", "10"]]
+    )
+    assert SweepSummary.__str__(found) == (
+        "Sweep s: It ran.\nentry  bound\na       0.25\nlong      10"
+    )
+
+
 def test_a_summary_of_bounds_of_0_shows_them_and_not_the_estimates():
     """Bounds of 0 are bounds; estimates stand in where a method states no bound."""
 

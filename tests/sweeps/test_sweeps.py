@@ -151,9 +151,14 @@ def test_the_identity_is_what_sets_the_law():
         ("method", Local(num_samples=300, num_confirm=700)),
         ("confidence", 0.9),
         ("notion", Epsilon(0.1)),
+        ("distance", 2),
+        ("claim", 1.0),
         ("pairs", Pairs([1.0], [0.0])),
     ):
-        assert dataclasses.replace(COUNTED, **{name: value}).id != COUNTED.id, (name, value)
+        changed = dataclasses.replace(COUNTED, **{name: value})
+        assert changed.id != COUNTED.id and changed != COUNTED, (name, value)
+        again = Entry.from_dict(changed.to_dict())
+        assert again == changed and again.distance == changed.distance
 
 
 def test_ids_are_the_same_in_every_process():

@@ -80,6 +80,31 @@ def test_counts_follow_the_exact_law_and_reject_a_near_one(mechanism, law):
         assert chisquare(row, n * np.diff(wrong.cdf(x, edges))).pvalue < 1e-6
 
 
+def test_progress_is_told_in_draws_of_all_inputs_and_runs():
+    told = []
+    execution = Execution(progress=lambda *both: told.append(both))
+    histogram_levels(TruncatedLaplace(0.7), [0.1, 0.8], FEW, key=5, num_runs=2, execution=execution)
+    total = 2 * 2 * FEW.num_samples
+    done = [number for number, _ in told]
+    assert {whole for _, whole in told} == {total} and done[0] == 0 and done[-1] == total
+    assert done == sorted(done)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "message"),
+    [
+        ([0, 1], "pairs must be a list of"),
+        ([(0, 1, 1)], "pairs must be a list of"),
+        ([(0.0, 1.0)], "pairs must be a list of"),
+        ([(0, 2)], "indices from 0 to below 2"),
+        ([(-1, 0)], "indices from 0 to below 2"),
+    ],
+)
+def test_pairs_of_inputs_are_indices(pairs, message):
+    with pytest.raises(ValueError, match=message):
+        histogram_levels(TruncatedLaplace(0.7), [0.1, 0.8], FEW, key=5, num_runs=2, pairs=pairs)
+
+
 def test_both_ends_belong_and_what_lies_outside_is_set_apart():
     reducer = interval_counts(-1.0, 3.0, 4)
     samples = jnp.array([-1.0, 3.0, 0.0, 0.5, -1.001, 3.001, jnp.nan, jnp.inf, 2.0])

@@ -1,5 +1,7 @@
 """DPL and MPL: against a naive twin on the same draws, in every layout, with one compile."""
 
+from types import SimpleNamespace
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -16,6 +18,7 @@ from dpjax.densities import Fixed, Silverman, as_rule
 from dpjax.methods.local import dpl_runs, mpl_runs
 from dpjax.methods.local._confirm import confirm_pair
 from dpjax.methods.local._findings import bounds_of
+from dpjax.methods.local._method import _searched
 from dpjax.methods.local._search import search_pair
 from dpjax.partitions import Box, as_region
 from dpjax.sources.streams import DrawnStreams
@@ -368,3 +371,25 @@ def test_the_undersmoothing_is_one_percent_above_its_least_value(num_samples, nu
     assert found == pytest.approx(1.01 * nu / (6 * (1 + nu)))
     assert Local(num_samples, num_samples + 1).confirm_undersmoothing == 0.02
     assert Local(num_samples, num_confirm, undersmoothing=0.3).confirm_undersmoothing == 0.3
+
+
+def test_rows_of_a_search_tell_where_a_density_is_at_the_floor():
+    """Two runs of two pairs; each run's row is of its pair with the larger score."""
+    densities = np.array([[[0.5, 0.4], [0.3, 0.05]], [[0.2, 0.3], [0.9, 0.9]]])
+    found = SimpleNamespace(
+        score=np.array([[0.1, 0.2], [0.4, 0.3]]),
+        densities=densities,
+        floor=np.array([[0.1, 0.1], [0.1, 0.1]]),
+        loss=np.array([[1.0, np.inf], [3.0, 4.0]]),
+        point=np.arange(4.0).reshape(2, 2, 1),
+    )
+    first, second = _searched(found)
+    assert (first.pair, second.pair) == (1, 0)
+    assert (first.status, second.status) == ("ON_FLOOR", "OK")
+    assert (first.statement.estimate, second.statement.estimate) == (None, 3.0)
+    assert {row.statement.basis for row in (first, second)} == {"search"}
+    assert (first.output, second.output) == ([1.0], [2.0])
+    found.floor[0, 1] = 0.05
+    assert _searched(found)[0].status == "ON_FLOOR"
+    found.floor[0, 1] = 0.04
+    assert _searched(found)[0].status == "OK"

@@ -1,8 +1,10 @@
 """Files that were made to cost much, or to be misread: a sentence, and no memory before it."""
 
+import csv
 import os
 import struct
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +13,7 @@ import dpjax
 from dpjax import Recorded, Recording
 from dpjax.sources.readers import read_samples
 from dpjax.sources.readers._entries import as_outputs
+from dpjax.sources.readers._recording import _naming
 
 MEGABYTE = 2**20
 
@@ -381,3 +384,40 @@ def test_names_of_any_bytes(tmp_path):
         result = dpjax.audit(recorded)
         assert "\x1b" not in str(result) and str(result).isprintable() is False
         str(result).encode()
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (ValueError("must hold numbers."), "must hold numbers."),
+        (
+            ValueError("has no column 'a': did you mean 'b'?"),
+            "has no column 'a': did you mean 'b'?",
+        ),
+        (ValueError("mixes both"), "mixes both."),
+        (ValueError("row 3 is short"), "cannot be read: row 3 is short."),
+        (OSError("gone"), "cannot be read: gone."),
+        (EOFError("ends early"), "cannot be read: ends early."),
+        (zipfile.BadZipFile("no zip"), "cannot be read: no zip."),
+        (csv.Error("a NUL"), "cannot be read: a NUL."),
+        (
+            UnicodeDecodeError("utf-8", b"a\xff", 1, 2, "bad"),
+            "cannot be read: it is not UTF-8 (byte 1 of what was read is 0xff); save it as UTF-8.",
+        ),
+        (
+            RuntimeError("lost."),
+            "cannot be read: it is damaged, or its format is not known (RuntimeError: lost).",
+        ),
+        (ValueError("x" * 1000), f"cannot be read: {'x' * 1000}."),
+        (ValueError("x" * 1001), f"cannot be read: {'x' * 1000}...."),
+    ],
+)
+def test_errors_of_readers_name_the_file(error, said):
+    with pytest.raises(ValueError) as raised, _naming(Path("a.csv")):
+        raise error
+    assert str(raised.value) == f"samples file a.csv {said}"
+
+
+def test_a_library_that_is_missing_is_no_damaged_file():
+    with pytest.raises(ImportError, match="install pyarrow"), _naming(Path("a.parquet")):
+        raise ImportError("install pyarrow")
