@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from hashlib import blake2b
 from itertools import compress
+from typing import Any
 
 import numpy as np
 
@@ -229,7 +230,7 @@ def _words(numbers: np.ndarray) -> np.ndarray:
     return words
 
 
-def _words_of_objects(numbers: Sequence[bool | int | float | np.number]) -> np.ndarray:
+def _words_of_objects(numbers: Sequence[Any]) -> np.ndarray:
     """Return the words that `_words` returns for these numbers, uint64 [n]."""
     numbers = [n.item() if isinstance(n, np.generic) else n for n in numbers]
     words = np.empty(len(numbers), np.uint64)
@@ -237,7 +238,7 @@ def _words_of_objects(numbers: Sequence[bool | int | float | np.number]) -> np.n
     long = np.array([isinstance(n, int) and not -(2**63) <= n < 2**63 for n in numbers])
     for rows, dtype in ((~whole, np.float64), (whole & ~long, np.int64)):
         words[rows] = _words(np.array([*compress(numbers, rows)], dtype))
-    for row in np.flatnonzero(long):
+    for row in np.flatnonzero(long).tolist():
         if 0 <= numbers[row] < 2**64:
             words[row] = _words(np.array([numbers[row]], np.uint64))[0]
         else:
