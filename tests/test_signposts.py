@@ -172,7 +172,7 @@ def test_a_misplaced_argument_is_told_where_it_goes(name, place):
     assert str(error).startswith(f"audit() has no argument {name!r}: {place}")
 
 
-@pytest.mark.parametrize("name", ["num_samples", "num_confirm", "time_limit", "special", "region"])
+@pytest.mark.parametrize("name", ["num_samples", "num_confirm", "time_limit", "region", "bits"])
 def test_at_most_three_calls_are_suggested_of_each_place(name):
     """The first of those that have the option, in the order of their tables."""
     said = str(refusal(dpjax.audit, release, ONE, **{name: 1.0}))

@@ -5,6 +5,7 @@ seeded; libraries draw their own, and each of their tests fails with a probabili
 """
 
 from contextlib import ExitStack
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -199,3 +200,23 @@ def test_curves_and_sweeps_are_refused():
     with pytest.raises(TypeError, match="claim must be one number for a family"):
         dpjax.audit(family, SPACE, notion=dpjax.Profile(), claim=curve)
     assert "cannot be audited as a whole" in family.refuses("events")
+
+
+@pytest.mark.parametrize("notion", [None, dpjax.Gdp()])
+@pytest.mark.parametrize("claim", [None, 0.25])
+@pytest.mark.parametrize("stated", [None, (dpjax.Zcdp(), 0.5)])
+def test_what_a_member_states_counts_where_nothing_is_asked(notion, claim, stated):
+    family = SimpleNamespace(_asked=(notion, claim), made=[None, SimpleNamespace(stated=stated)])
+    pair = SimpleNamespace(database=SimpleNamespace(member=1))
+    expected = (notion or dpjax.Epsilon(), claim or 0.0)
+    if notion is None and claim is None and stated is not None:
+        expected = stated
+    assert _Members.asked_of(family, pair) == expected
+
+
+def test_members_are_compared_by_numbers():
+    pair = SimpleNamespace(database=SimpleNamespace(member=0))
+    asked = dpjax.Profile(), [(0.0, 0.5)]
+    family = SimpleNamespace(_asked=asked, made=[SimpleNamespace(stated=None)])
+    with pytest.raises(TypeError, match="claim must be one number for a family"):
+        _Members.asked_of(family, pair)

@@ -8,7 +8,7 @@ import pytest
 import dpjax
 from dpjax import Local, Recorded, Sequential
 from dpjax.core import validate
-from dpjax.mechanisms import TruncatedLaplace
+from dpjax.mechanisms import RandomizedResponse, TruncatedLaplace
 from dpjax.methods.histogram import Unplanned, histogram_levels, midpoints
 from dpjax.partitions import Encoder
 from dpjax.results.recipes import notion_from_plain
@@ -48,6 +48,24 @@ REFUSED = {
             method=dpjax.Histogram(lipschitz=0.8, precision=1.0, input_interval=(1.0, 0.0)),
         ),
         "input_interval must have low < high",
+    ),
+    **{
+        f"{name} of finitely many outputs": (
+            lambda given={name: value}: dpjax.audit(
+                RandomizedResponse(1.0),
+                method=dpjax.Histogram(precision=1.0, least_probability=0.1, **given),
+            ),
+            "are for outputs in an interval, but the mechanism has 2 outputs",
+        )
+        for name, value in (
+            ("lipschitz", 0.8),
+            ("input_lipschitz", 0.8),
+            ("output_interval", (0.0, 1.0)),
+        )
+    },
+    "pairs of different shapes in a histogram": (
+        lambda: dpjax.Histogram(precision=1.0)._inputs(None, [([0.0] * 3, [1.0] * 4)]),
+        "pairs must hold arrays of equal shape for a histogram",
     ),
     "workers": (lambda: CommandMechanism(PRINT, workers=0), "workers must be an integer >= 1"),
     "sizes of batches": (

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import dpjax
-from dpjax.results.provenance import _probe, processor, revision
+from dpjax.results.provenance import _probe, key_of, processor, revision, seed_of
 from dpjax.results.recipes import compared
 from dpjax.sources import AnyPairs
 
@@ -100,3 +100,13 @@ def test_a_result_with_an_impossible_confidence_is_refused(confidence):
     content["statement"]["confidence"] = confidence
     with pytest.raises(ValueError, match="confidence must"):
         dpjax.AuditResult.from_json(json.dumps(content))
+
+
+def test_keys_come_back_whatever_generator_the_caller_prefers():
+    key = jax.random.key(3, impl="threefry2x32")
+    for usual in ("threefry2x32", "rbg"):
+        with jax.default_prng_impl(usual):
+            again = key_of(seed_of(key))
+            assert again.dtype == key.dtype
+            assert jax.random.key_data(again).tolist() == jax.random.key_data(key).tolist()
+    assert key_of(seed_of(7)) == 7

@@ -4,6 +4,7 @@ import os
 import subprocess
 import threading
 import time
+from types import SimpleNamespace
 
 import pytest
 
@@ -48,6 +49,16 @@ def test_programs_that_have_ended_are_forgotten():
     # One guard for all programs.
     assert programs._guard is guard
     programs.stop()
+
+
+def test_the_guard_is_told_of_an_end_at_once():
+    """Later, another program may have the same number."""
+    written, programs = [], Programs()
+    stdin = SimpleNamespace(write=written.append, flush=lambda: written.append("flushed"))
+    programs._forget(SimpleNamespace(pid=7))
+    programs._guard = SimpleNamespace(stdin=stdin)
+    programs._forget(SimpleNamespace(pid=8))
+    assert written == [b"-8\n", "flushed"]
 
 
 def test_where_there_are_no_groups_the_program_alone_is_killed(monkeypatch):

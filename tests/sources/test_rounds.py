@@ -71,3 +71,12 @@ def test_pairs_of_a_second_round_may_have_cells_of_different_numbers():
     assert result.settings["rounds"]["num_kept"] == 2
     assert result.witness.pair == "pair 0" and result.verdict == "violated"
     assert result.witness.event == "the output is 'label 2'"
+
+
+@pytest.mark.parametrize("num_pairs", [1, 999, 1000, 1001, 1500, 20_000])
+def test_each_pair_after_a_thousand_adds_300_draws(num_pairs):
+    rounds = dpjax.Events().rounds(num_pairs)
+    total = 50_000 + 20_000 * min(num_pairs, 1000) + 300 * max(num_pairs - 1000, 0)
+    spent = rounds.searched(num_pairs) + rounds.num_confirm
+    # Shares are rounded in each of the rounds.
+    assert total - 2 * num_pairs <= spent <= total + num_pairs

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from dpjax.core import random
+from dpjax.core import random, streaming
 from dpjax.core.errors import Status
 from dpjax.core.execution import Execution
 from dpjax.core.numerics import WideCount
@@ -80,14 +80,17 @@ def test_counts_follow_the_exact_law_and_reject_a_near_one(mechanism, law):
         assert chisquare(row, n * np.diff(wrong.cdf(x, edges))).pvalue < 1e-6
 
 
-def test_progress_is_told_in_draws_of_all_inputs_and_runs():
+def test_progress_is_told_in_draws_of_all_inputs_and_runs(monkeypatch):
+    """Each call draws one block of each stream, as the first call of a long estimate does."""
+    monkeypatch.setattr(streaming, "_FIRST_DRAWS", 1)
+    monkeypatch.setattr(streaming, "_CALL_SECONDS", 0.0)
     told = []
     execution = Execution(progress=lambda *both: told.append(both))
     histogram_levels(TruncatedLaplace(0.7), [0.1, 0.8], FEW, key=5, num_runs=2, execution=execution)
     total = 2 * 2 * FEW.num_samples
     done = [number for number, _ in told]
     assert {whole for _, whole in told} == {total} and done[0] == 0 and done[-1] == total
-    assert done == sorted(done)
+    assert done == sorted(done) and len(done) == 4
 
 
 @pytest.mark.parametrize(

@@ -16,9 +16,10 @@ from dpjax import mechanisms
 from dpjax.core import random
 from dpjax.densities import Fixed, find_kernel
 from dpjax.mechanisms import Laplace
-from dpjax.methods.local import mpl_runs
+from dpjax.methods.local import _findings, mpl_runs
 from dpjax.methods.local._findings import bounds_of
 from dpjax.methods.local._lattices import refined
+from dpjax.methods.local._search import Curves
 from dpjax.notions import Terms
 from dpjax.partitions import Box
 from dpjax.sources import Drawn
@@ -346,3 +347,27 @@ def test_files_must_be_read_into_memory(tmp_path):
     x, y = (dpjax.Recording(tmp_path / f"{name}.csv") for name in "xy")
     with pytest.raises(TypeError, match="Local needs outputs in memory, but x was a Recording"):
         dpjax.audit(dpjax.Recorded(x, y), method=FEW)
+
+
+@pytest.mark.parametrize("discrete", [False, True])
+@pytest.mark.parametrize("number", [3, 60])
+def test_a_curve_shows_few_points(monkeypatch, discrete, number):
+    """The likeliest outcomes, or points that are evenly spaced among those that are allowed."""
+    monkeypatch.setattr(_findings, "_CURVE_POINTS", 10)
+    rng = np.random.default_rng(number)
+    points = np.arange(number) if discrete else np.linspace(-1, 1, number)[:, None]
+    allowed, densities = np.arange(number) % 5 != 1, rng.random((2, number))
+    found = _findings._curve(Curves(points, densities, allowed), 0.2, lambda point: [point])
+    index = np.flatnonzero(allowed)
+    if discrete:
+        likeliest = sorted(index, key=lambda place: -max(densities[:, place]))
+        index = sorted(likeliest[:10])
+    else:
+        size = min(10, len(index))
+        index = [index[int(k * (len(index) - 1) / (size - 1))] for k in range(size)]
+    assert found["points"] == [[points.reshape(-1)[place]] for place in index]
+    assert found["density"] == densities[0, index].tolist()
+    assert found["neighbor_density"] == densities[1, index].tolist()
+    raised = np.maximum(densities[:, index], 0.2)
+    np.testing.assert_allclose(found["loss"], np.abs(np.log(raised[0] / raised[1])), atol=1e-6)
+    assert _findings._curve(Curves(np.zeros((number, 2)), densities, allowed), 0.2, list) is None
