@@ -19,6 +19,7 @@ from dpjax.core.errors import text_of
 from dpjax.core.types import Database, JsonObject
 from dpjax.core.wording import OUTCOMES, BadValue, term
 from dpjax.partitions._distinct import distinct
+from dpjax.partitions._low_bits import check_bits, lowest_set_bit
 from dpjax.partitions._nested import LARGEST, Label, Nested, form_of, usual
 from dpjax.partitions.missing import Raised, missing, rows_of_objects, unmasked
 
@@ -363,37 +364,6 @@ class _Special(str):
     """A label that dpjax creates. The label is distinct from an output with the same text."""
 
     __slots__ = ()
-
-
-def check_bits(bits: int | str | None) -> None:
-    """Validate the `bits` option of `Encoder`."""
-    if isinstance(bits, str):
-        validate.one_of(("lowest", "auto"), bits=bits)
-    elif bits is not None:
-        validate.positive_int(bits=bits)
-        if bits > 8:
-            raise BadValue(f"bits must be at most 8 (2^8 labels), but was {bits}.")
-
-
-def lowest_set_bit(values: np.ndarray) -> np.ndarray:
-    """Return the exponent of the largest power of two that divides each number.
-
-    The largest power of two that divides a floating-point sum can reveal which terms were added.
-
-    Args:
-        values: Finite nonzero numbers, float64 [n].
-
-    Returns:
-        Exponents between -1074 and 1023, int64 [n].
-
-    References:
-        Mironov (2012), "On significance of the least significant bits for differential privacy",
-        section 4.
-    """
-    fraction, exponent = np.frexp(values)
-    mantissa = np.abs(np.ldexp(fraction, 53)).astype(np.int64)
-    lowest = mantissa & -mantissa
-    return exponent.astype(np.int64) - 53 + np.frexp(lowest.astype(np.float64))[1] - 1
 
 
 def special_text(row: Sequence[float] | np.ndarray) -> str:

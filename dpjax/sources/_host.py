@@ -15,7 +15,8 @@ from dpjax.core.options import option
 from dpjax.core.types import JsonObject
 from dpjax.core.wording import NO_RESTART, NO_WORKERS, ONE_BY_ONE, BadType, BadValue, term
 from dpjax.mechanisms.named import imported, path_of
-from dpjax.partitions.outputs import Encoder, check_bits
+from dpjax.partitions._low_bits import check_bits
+from dpjax.partitions.outputs import Encoder
 from dpjax.sources._calls import draw_batch, seed_argument
 from dpjax.sources._deadline import Deadline
 from dpjax.sources._on_host import OnHost

@@ -13,7 +13,8 @@ from dpjax.core.options import option
 from dpjax.core.types import JsonObject
 from dpjax.core.wording import EVENTS, BadValue
 from dpjax.partitions import RegionLike
-from dpjax.partitions.outputs import check_bits, preview
+from dpjax.partitions._low_bits import check_bits
+from dpjax.partitions.outputs import preview
 from dpjax.sources._plain import files_of, known_options, place_of, stated_options
 from dpjax.sources._recorded_arrays import RecordedArrays, recorded_arrays
 from dpjax.sources._recorded_counts import OpenedRecorded

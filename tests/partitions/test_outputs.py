@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 from dpjax.partitions import Encoder
+from dpjax.partitions._low_bits import lowest_set_bit
 from dpjax.partitions.missing import Raised
-from dpjax.partitions.outputs import lowest_set_bit, preview
+from dpjax.partitions.outputs import preview
 
 
 def names_of(encoder, raw):

@@ -5,8 +5,9 @@ import pytest
 
 from dpjax.core.types import FiniteSpace, IntegerSpace, RealSpace, VectorSpace
 from dpjax.partitions import Box, Outcomes, as_region
+from dpjax.partitions._low_bits import lowest_set_bit
 from dpjax.partitions._region import as_box, product_grid, region_text
-from dpjax.partitions.outputs import Encoder, lowest_set_bit, preview, shortened, special_text
+from dpjax.partitions.outputs import Encoder, preview, shortened, special_text
 
 
 @pytest.mark.parametrize(("dimension", "points"), [(1, 201), (2, 41), (3, 13), (4, 2)])
