@@ -31,6 +31,11 @@ numbers x are equally spaced.
 _TOP, _LARGEST_LOG = 30.0, 600.0
 """Largest epsilon of a node, and largest argument of an exponential."""
 
+_LARGEST_ORDER = 1e100
+"""Largest order that is computed. Divergences increase with the order, so a lower bound at this
+order holds at every larger order, whose square may overflow.
+"""
+
 ZCDP_ORDERS = np.arange(1.0, 65.0)
 """Orders of the Renyi divergences from which rho is bounded.
 
@@ -50,7 +55,7 @@ def renyi(band: Band, orders: ArrayLike, nodes: ArrayLike | None = None) -> NDAr
     Returns:
         Lower bounds, float64 [orders], at least 0.
     """
-    a = np.asarray(orders, np.float64)
+    a = np.minimum(np.asarray(orders, np.float64), _LARGEST_ORDER)
     e = _nodes(band, float(a.max())) if nodes is None else np.unique(np.asarray(nodes, np.float64))
     found = np.zeros(a.shape)
     if e[-1] > 0:

@@ -23,6 +23,9 @@ ONE_RUN: NDArray[np.int32] = np.zeros(1, np.int32)
 run with index 0.
 """
 
+_MOST_PARTS = 20
+"""Maximum number of parts that a note lists."""
+
 Promise = Callable[[Partition, NDArray[np.int64], int, int], float]
 """Function (partition, counts, num_confirm, num_partitions) -> expected bound. The counts have
 shape [2 halves, 2 sides, cells], `num_confirm` is the number of confirmation samples per side, and
@@ -388,4 +391,6 @@ class Source:
 
 def parts_note(entries: Sequence[str]) -> str:
     """Return a note that lists, in order, the parts of an output that its numbers represent."""
-    return f"Outputs have multiple parts; their numbers are, in order: {', '.join(entries)}."
+    shown, left_out = ", ".join(entries[:_MOST_PARTS]), len(entries) - _MOST_PARTS
+    more = f" and {left_out} more" if left_out > 0 else ""
+    return f"Outputs have multiple parts; their numbers are, in order: {shown}{more}."

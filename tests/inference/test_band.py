@@ -287,3 +287,12 @@ def test_a_band_of_many_sets_shows_at_least_the_best_of_them(order, swapped):
         alone = Band.of(*inside[:, :, None], usable)
         found = renyi(alone, [order], nodes=[0.0])[0]
         assert found == pytest.approx(0 if swapped else max(expected), rel=1e-9)
+
+
+@pytest.mark.parametrize("order", [1e10, 1e100, 1e200, 1e300, 1.7e308])
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_divergences_of_huge_orders_are_at_most_the_largest_log_ratio(order):
+    p, q = law(3)
+    (found,) = renyi(known_band([p, q]), [order])
+    worst = np.abs(np.log(p / q)).max()
+    assert worst - 1e-2 <= found <= worst

@@ -407,3 +407,15 @@ def test_a_side_without_numbers_is_compared_with_vectors(silent, width):
     result = dpjax.audit(subject, [(0, 1)], method=Events(2_000, 400), claim=1.0)
     assert result.verdict == "violated" and result.lower_bound > 3
     assert 0 in result.witness.event_counts
+
+
+def test_a_note_lists_only_some_of_many_parts():
+    def release(database, seed):
+        return {f"k{number:02}": 1.0 * (number < 30) for number in range(30)}
+
+    source = HostMechanism(release, batched=False)
+    notes = dpjax.audit(source, [(0, 1)], method=dpjax.Events(num_draws=500)).notes
+    places = ", ".join(f"['k{number:02}']" for number in range(20))
+    assert (
+        f"Outputs have multiple parts; their numbers are, in order: {places} and 10 more." in notes
+    )

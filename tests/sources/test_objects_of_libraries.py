@@ -16,6 +16,7 @@ import pytest
 import dpjax
 from dpjax import Domain, Epsilon, LibraryMechanism, Profile, Zcdp, neighbors
 from dpjax.sources import as_source
+from dpjax.sources.libraries._read import read
 
 dp = pytest.importorskip("opendp.prelude")
 mechanisms = pytest.importorskip("diffprivlib.mechanisms")
@@ -275,6 +276,43 @@ def test_the_draws_of_an_audit_are_not_entered_in_a_ledger():
             as_source(subject)._handed.call(database)
     assert len(budget) == 0 and model.accountant is budget
     assert len(BudgetAccountant.load_default(None)) == before
+
+
+FOUR = np.array([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0], [3.0, 3.0]] * 5)
+
+
+class Remembering(models.DecisionTreeClassifier):
+    """A tree that keeps the exact number of records of class 1 in its nodes."""
+
+    def fit(self, x, y):
+        super().fit(x, y)
+        self.tree_.value[:] = np.sum(y)
+        return self
+
+
+def test_trees_are_compared_and_not_only_the_numbers_of_a_model():
+    y = np.array([0, 1] * 10)
+    pair = (FOUR, y), (FOUR, np.where(np.arange(20) == 0, 1, y))
+    tree = Remembering(epsilon=1.0, max_depth=2, bounds=(0, 5), classes=[0, 1])
+    subject = LibraryMechanism(tree, time_limit=None)
+    method = dpjax.Events(num_samples=200, num_confirm=400)
+    result = dpjax.audit(subject, [pair], claim=1.0, method=method)
+    assert result.verdict == "violated" and result.lower_bound > 4
+
+
+def test_trees_of_forests_are_compared():
+    forest = models.RandomForestClassifier(2, epsilon=1.0, bounds=(0, 5), classes=[0, 1])
+    fitted = read(forest, None).call((FOUR, np.array([0, 1] * 10)))
+    assert [len(tree["tree_"]["values"]) for tree in fitted["estimators_"]] == [126, 126]
+
+
+def test_classes_that_are_text_are_compared():
+    """diffprivlib shows which classes are in the data."""
+    y = np.array(["a", "b"] * 10)
+    model = models.GaussianNB(epsilon=1.0, bounds=(0, 5))
+    fitted = [read(model, None).call((FOUR, labels)) for labels in (y, np.char.add(y, "c"))]
+    assert [part["classes_"] for part in fitted] == [["a", "b"], ["ac", "bc"]]
+    assert not isinstance(fitted[0]["theta_"], list)
 
 
 @pytest.mark.slow

@@ -205,3 +205,17 @@ def test_the_library_itself():
     assert as_source(gaussian).stated == (Zcdp(), pytest.approx(2 / 9))
     result = dpjax.audit(noise.AddGeometricNoise(1), [(0, 1)], method=FEW, confidence=CONFIDENCE)
     assert result.verdict == "not refuted" and result.lower_bound > 0.5
+
+
+def test_labels_of_rows_are_part_of_an_output():
+    pandas = pytest.importorskip("pandas")
+    call = read(stating(FLOATS), None).call
+    assert call(pandas.Series([1.0, 2.0])) == [1.0, 2.0]
+    assert call(pandas.Series([1.0, 2.0], ["p", "q"])) == [["p", "q"], [1.0, 2.0]]
+    assert call(pandas.DataFrame({"a": [1.0]})) == {"a": [1.0]}
+    assert call(pandas.DataFrame({"a": [1.0]}, ["p"])) == [["p"], {"a": [1.0]}]
+    call = LibraryMechanism(
+        stating(FLOATS, __call__=lambda self, value: pandas.Series([1.0], [value]))
+    )
+    result = dpjax.audit(call, [(0, 1)], notion=Epsilon(), claim=1.0, method=FEW)
+    assert result.verdict in ("violated", "not random")

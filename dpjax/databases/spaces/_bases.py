@@ -8,7 +8,14 @@ from typing import NamedTuple
 import numpy as np
 
 from dpjax.databases.spaces._fields import Field
-from dpjax.databases.spaces._records import Form, Record, fields_of, key_of, with_fields
+from dpjax.databases.spaces._records import (
+    Form,
+    Record,
+    fields_of,
+    key_of,
+    short,
+    with_fields,
+)
 
 MOST_RECORDS = 150
 """Maximum number of candidates for the record in which two databases differ."""
@@ -136,9 +143,3 @@ def _repeated(record: Record, size: int) -> list[Record]:
 
 def _halves(one: Record, other: Record, size: int) -> list[Record]:
     return [one] * (size // 2) + [other] * (size - size // 2)
-
-
-def short(record: Record) -> str:
-    """Return a record as text for a label; long text is shortened."""
-    text = repr(record)
-    return text if len(text) <= 30 else f"{text[:27]}..."

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dpjax.databases.spaces._bases import Base, short
-from dpjax.databases.spaces._records import Record
+from dpjax.databases.spaces._bases import Base
+from dpjax.databases.spaces._records import Record, short
 
 _FIRST = 2
 """A change is tried early if its index plus its base database's index is at most this number."""

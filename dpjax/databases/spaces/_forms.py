@@ -1,14 +1,15 @@
 """Conversion of databases to lists of records, and back."""
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from dpjax.core.wording import BadType
+from dpjax.core.wording import BadType, BadValue
 from dpjax.databases.spaces._fields import Column
 from dpjax.databases.spaces._frames import frame_form, is_frame
-from dpjax.databases.spaces._records import Form, Record, fields_of
+from dpjax.databases.spaces._records import Form, Record, fields_of, short
 
 _KINDS: dict[str, type] = {"b": bool, "i": int, "u": int, "f": float, "U": str}
 """Map from the kind of a NumPy dtype to the Python type of its values."""
@@ -31,12 +32,15 @@ def form_of(like: object) -> Form:
     if isinstance(like, str):
         return Form("text", list, "".join, tuple(sorted({*like, *_CHARACTERS})), exact=True)
     if isinstance(like, bytes | bytearray):
-        return Form("bytes", list, bytes, _each_bit(like), exact=True)
+        return Form(type(like).__name__, list, type(like), _each_bit(like), exact=True)
+    if isinstance(like, np.ma.MaskedArray):
+        raise BadType("like must not be a masked array: pass an array in which NaN means missing.")
     if isinstance(like, np.ndarray) and like.ndim in (1, 2):
         return _array(like)
     if is_frame(like):
         return frame_form(like)
-    if isinstance(like, dict) and like and _are_columns(list(like.values())):
+    if isinstance(like, dict):
+        _check_dict(like)
         names, parts = list(like), _columns(tuple(like.values()), tuple(like))
         return parts._replace(
             name=f"a dict of {names}, {parts.name}",
@@ -47,14 +51,38 @@ def form_of(like: object) -> Form:
     if isinstance(like, tuple) and _are_columns(like):
         return _columns(like, (None,) * len(like))
     if isinstance(like, list | tuple):
-        names = like[0] if like and isinstance(like[0], dict) else ()
-        columns = tuple(Column(name) for name in names)
-        return Form(f"a {type(like).__name__}", list, type(like), columns=columns, exact=True)
+        names = list(like[0]) if like and isinstance(like[0], dict) else []
+        columns = tuple(map(Column, names))
+        records = partial(_in_order, names) if names else list
+        return Form(f"a {type(like).__name__}", records, type(like), columns=columns, exact=True)
     raise BadType(
         "like must be a list or tuple of records, an array of one or two axes, a data frame, a "
         "tuple or dict of columns, a string, or bytes, but was of type "
         f"{type(like).__name__}: for a number or a vector, pass relation=Within(...)."
     )
+
+
+def _in_order(names: list[Hashable], given: Sequence[Record]) -> list[Record]:
+    """Return records, with the keys of each dict in the order of `names`.
+
+    Fields are matched by position, so the keys of all records must have the same order.
+    """
+    return [
+        {name: record[name] for name in names}
+        if isinstance(record, dict) and list(record) != names and set(record) == set(names)
+        else record
+        for record in given
+    ]
+
+
+def _check_dict(like: dict) -> None:
+    """Raise an error unless the entries of a dict are columns of equal length."""
+    kinds = [isinstance(part, np.ndarray | list) for part in like.values()]
+    if not like or not all(kinds) or len({len(part) for part in like.values()}) > 1:
+        raise BadValue(
+            "like must be a dict of columns, each an array or a list, of equal length, but was "
+            f"{short(like)}."
+        )
 
 
 def _each_bit(like: bytes | bytearray) -> tuple[int, ...]:
@@ -73,14 +101,14 @@ def _array(like: np.ndarray) -> Form:
     def database(rows: Sequence[Record]) -> np.ndarray:
         return np.array(list(rows), dtype).reshape(len(rows), *width)
 
-    column = _column_of(dtype)
+    column = column_of(dtype)
     columns = (column,) * (width[0] if width else 1) if column.kind else ()
     blank = () if width else None
     name = f"an array {dtype} {width}"
     return Form(name, records, database, columns=columns, exact=bool(columns), blank=blank)
 
 
-def _column_of(dtype: np.dtype) -> Column:
+def column_of(dtype: np.dtype) -> Column:
     """Return the column for a dtype; its kind is None if the dtype allows arbitrary objects."""
     kind = _KINDS.get(dtype.kind)
     number = dtype if dtype.kind in "iuf" else None

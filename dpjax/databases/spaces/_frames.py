@@ -109,7 +109,8 @@ def _column(pandas: Any, name: object, dtype: Any, like: Frame) -> Column:
                 raise ValueError(f"{value!r} is not a category")
         return _values(pandas.Series([value], dtype=dtype))[0]
 
-    number = getattr(dtype, "numpy_dtype", dtype) if kind in (int, float) else None
+    number = getattr(dtype, "numpy_dtype", getattr(dtype, "subtype", dtype))
+    number = number if kind in (int, float) else None
     return Column(name, kind, number, categories, missing, stored)
 
 

@@ -8,10 +8,10 @@ from itertools import zip_longest
 import numpy as np
 
 from dpjax.core.wording import BadType, BadValue
-from dpjax.databases.spaces._bases import short
 from dpjax.databases.spaces._domain import Domain, check_columns
 from dpjax.databases.spaces._drawn import drawn, is_strategy
 from dpjax.databases.spaces._record_pairs import RecordPairs
+from dpjax.databases.spaces._records import short
 from dpjax.databases.spaces._relations import Relation, relation_of
 from dpjax.databases.spaces._space import Maker, Proposed, Space
 from dpjax.databases.spaces._value_pairs import ValuePairs

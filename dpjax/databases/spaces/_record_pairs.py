@@ -11,7 +11,14 @@ from dpjax.databases.spaces._changes import Change, changes_of
 from dpjax.databases.spaces._domain import Domain
 from dpjax.databases.spaces._fields import ANY_COLUMN, Field, fields_of_columns
 from dpjax.databases.spaces._forms import form_of
-from dpjax.databases.spaces._records import Record, fields_of, key_of, key_of_fields, with_fields
+from dpjax.databases.spaces._records import (
+    Record,
+    check_alike,
+    fields_of,
+    key_of,
+    key_of_fields,
+    with_fields,
+)
 from dpjax.databases.spaces._relations import AddRemove, Relation
 from dpjax.databases.spaces._space import Database, Made, Proposed
 
@@ -38,7 +45,7 @@ class RecordPairs:
         *,
         closed: bool = False,
     ):
-        self._form = form_of(examples[0])
+        self._form = form_of(next(filter(len, examples), examples[0]))
         self._examples = list(map(self._form.records, examples))
         self._seen = list(chain(*self._examples))
         self._relation, self._rng, self._closed = relation, rng, closed
@@ -48,6 +55,7 @@ class RecordPairs:
         if closed:
             self._known = dict.fromkeys(map(key_of_fields, self._seen), True)
         else:
+            check_alike(self._seen)
             rows = [] if self._form.alphabet is not None else list(map(fields_of, self._seen))
             self._fields = fields_of_columns(self._form.columns, domain, rows)
 

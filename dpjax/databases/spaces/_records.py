@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from dpjax.core.wording import BadValue
 from dpjax.databases.spaces._fields import Column
 
 Record = Any
@@ -60,6 +61,21 @@ class Form(NamedTuple):
     blank: Record = None
 
 
+def check_alike(records: Sequence[Record]) -> None:
+    """Raise an error unless all records have the same fields.
+
+    Raises:
+        ValueError: If records differ in their number of fields, or if dicts differ in their keys.
+    """
+    kinds = [frozenset(r) if isinstance(r, dict) else len(fields_of(r)) for r in records]
+    for record, kind in zip(records, kinds, strict=True):
+        if kind != kinds[0]:
+            raise BadValue(
+                f"like must hold records with the same fields, but held {short(records[0])} and "
+                f"{short(record)}: use None for a missing value, or pass a Hypothesis strategy."
+            )
+
+
 def fields_of(record: Record) -> list[Any]:
     """Return the fields of a record; a record is one field unless it is a tuple, list or dict."""
     if isinstance(record, dict):
@@ -73,6 +89,8 @@ def with_fields(record: Record, fields: Sequence[object]) -> Record:
         return dict(zip(record, fields, strict=True))
     if isinstance(record, Row):
         return Row(fields, record.label)
+    if isinstance(record, tuple) and hasattr(record, "_make"):  # a named tuple
+        return record._make(fields)
     if isinstance(record, tuple | list):
         return type(record)(fields)
     return fields[0]
@@ -89,7 +107,15 @@ def key_of_fields(record: Record) -> str:
     """Return a string that is equal for records with equal fields, even if their labels differ."""
     key = getattr(record, "key", None) if isinstance(record, Row) else None
     if key is None:
-        key = repr([(type(field).__name__, repr(field)) for field in fields_of(record)])
+        texts = [(type(field).__name__, repr(field)) for field in fields_of(record)]
+        named = isinstance(record, dict)
+        key = repr(sorted(zip(map(repr, record), texts, strict=True)) if named else texts)
         if isinstance(record, Row):
             record.key = key
     return key
+
+
+def short(record: Record) -> str:
+    """Return a record as text for a label; long text is shortened."""
+    text = repr(record)
+    return text if len(text) <= 30 else f"{text[:27]}..."

@@ -8,10 +8,10 @@ from typing import NamedTuple
 import numpy as np
 
 from dpjax.core.wording import BadValue
-from dpjax.databases.spaces._bases import short
 from dpjax.databases.spaces._domain import Domain, Value
 from dpjax.databases.spaces._fields import ANY_COLUMN, Field, domain_like, is_number
-from dpjax.databases.spaces._records import key_of
+from dpjax.databases.spaces._forms import column_of
+from dpjax.databases.spaces._records import key_of, short
 from dpjax.databases.spaces._relations import Relation, Within
 from dpjax.databases.spaces._space import Database, Made, Proposed
 
@@ -69,6 +69,8 @@ class ValuePairs:
         self._examples, self._like, self._closed = examples, examples[0], closed
         self._columns = list(zip(*entries, strict=True))
         self._relation, self._domain = relation, domain
+        dtype = getattr(self._like, "dtype", None)
+        self._column = ANY_COLUMN if dtype is None else column_of(dtype)
 
     def candidates(self) -> list[ValuePair]:
         """Return candidate pairs."""
@@ -111,12 +113,15 @@ class ValuePairs:
         entries = _entries(pair.database)
         if not self._closed or isinstance(self._relation, Within):
             entries = [self._field(i).near(v, rng) for i, v in enumerate(entries)]
-        value = _vector(self._like, entries) if isinstance(self._like, _VECTORS) else entries[0]
-        both = (pair.database, pair.neighbor)
+        value = _like(self._like, entries)
+        if value is None:
+            return pair.database, pair.neighbor
+        both = [_entries(side)[0] for side in (pair.database, pair.neighbor)]
         if self._bits and all(type(side) is int for side in both) and rng.integers(2):
             # The same bit is flipped on both sides, so the sides still differ in the same bits.
             bit = 1 << int(rng.integers(len(self._bits)))
-            return pair.database ^ bit, pair.neighbor ^ bit
+            one, other = (_like(self._like, [side ^ bit]) for side in both)
+            return (value, value) if one is None or other is None else (one, other)
         others = self._values()
         if isinstance(self._relation, Within):
             others = _moved(value, self._relation)
@@ -125,20 +130,23 @@ class ValuePairs:
     @property
     def _bits(self) -> list[int]:
         """Bits that may be flipped in an integer, as powers of two; [] if there are none."""
-        if type(self._like) is not int or self._closed or isinstance(self._relation, Within):
+        like = _scalar(self._like)
+        if type(like) is not int or self._closed or isinstance(self._relation, Within):
             return []
         bounds = self._domain.bounds_of(0)
-        largest = max(map(abs, bounds)) if bounds else max(abs(self._like), _FEWEST_BITS)
+        largest = max(map(abs, bounds)) if bounds else max(abs(like), _FEWEST_BITS)
         return [1 << place for place in range(math.ceil(largest).bit_length())]
 
     def _flipped(self) -> list[ValuePair]:
         """Return pairs of integers that differ in one bit."""
         bounds = self._domain.bounds_of(0)
         ends = [math.ceil(bounds[0]), math.floor(bounds[1])] if bounds else [0]
-        return [ValuePair(x, x ^ bit) for x in (self._like, *ends) for bit in self._bits]
+        pairs = [(x, x ^ bit) for x in (_scalar(self._like), *ends) for bit in self._bits]
+        both = [[_like(self._like, [side]) for side in pair] for pair in pairs]
+        return [ValuePair(x, y) for x, y in both if x is not None and y is not None]
 
     def _field(self, place: int) -> Field:
-        return Field.of(self._domain, place, ANY_COLUMN)
+        return Field.of(self._domain, place, self._column)
 
     def _has(self, value: Value, place: int) -> bool:
         """Return whether the entry with the given index may hold a value."""
@@ -156,7 +164,8 @@ class ValuePairs:
             return list(self._examples)
         like = self._like
         if not isinstance(like, _VECTORS):
-            return self._field(0).values(self._columns[0])
+            values = self._field(0).values(self._columns[0])
+            return [_like(like, [value]) for value in values]
         entries = _entries(like)
         single = len(self._examples) == 1
         each = [
@@ -167,22 +176,32 @@ class ValuePairs:
         for place in range(max(map(len, each), default=0)):
             rows.append([options[place % len(options)] for options in each])
             rows.append([options[(place + i) % len(options)] for i, options in enumerate(each)])
-        return [*self._examples[1:], *(_vector(like, row) for row in rows)]
+        return [*self._examples[1:], *(_like(like, row) for row in rows)]
+
+
+def _scalar(value: Value) -> Value:
+    return value.item() if isinstance(value, np.generic) else value
 
 
 def _entries(value: object) -> list[Value]:
     if isinstance(value, np.ndarray):
         return value.tolist()
-    return list(value) if isinstance(value, _VECTORS) else [value]
+    return list(value) if isinstance(value, _VECTORS) else [_scalar(value)]
 
 
-def _vector(like: Database, entries: Sequence[Value]) -> Database:
-    return np.array(entries, like.dtype) if isinstance(like, np.ndarray) else type(like)(entries)
+def _like(like: Database, entries: Sequence[Value]) -> Database | None:
+    """Return a database of the type of `like`, or None if the type cannot represent an entry."""
+    if not isinstance(like, np.ndarray | np.generic):
+        return type(like)(entries) if isinstance(like, _VECTORS) else entries[0]
+    try:
+        return np.array(entries, like.dtype)[() if isinstance(like, np.ndarray) else 0]
+    except OverflowError:
+        return None
 
 
 def _moved(value: object, relation: Within) -> list[Value]:
     """Return values at the maximum distance from a value, in one entry or in all entries."""
-    entries = [v.item() if isinstance(v, np.generic) else v for v in _entries(value)]
+    entries = list(map(_scalar, _entries(value)))
     whole = all(isinstance(v, int) for v in entries)
     size, distance = len(entries), relation.distance
     spread = {"l1": distance / size, "l2": distance / math.sqrt(size)}.get(relation.norm, distance)
@@ -196,8 +215,8 @@ def _moved(value: object, relation: Within) -> list[Value]:
     found = []
     for step in steps:
         moved = [_added(v, d, whole) for v, d in zip(entries, step, strict=True)]
-        found.append(_vector(value, moved) if isinstance(value, _VECTORS) else moved[0])
-    return found
+        found.append(_like(value, moved))
+    return [value for value in found if value is not None]
 
 
 def _added(value: float, step: float, whole: bool) -> float:

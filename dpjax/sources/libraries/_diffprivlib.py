@@ -100,11 +100,37 @@ class _Fitted:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             fresh.fit(*database) if isinstance(database, tuple) else fresh.fit(database)
-        return {
-            name: np.asarray(value, float).ravel()
-            for name, value in sorted(vars(fresh).items())
-            if name.endswith("_") and not name.startswith(("_", "n_features")) and _is_number(value)
-        }
+        return _fitted(fresh)
+
+
+def _fitted(model: object) -> dict[str, object]:
+    """Return the fitted attributes of a model, whose names end with an underscore."""
+    return {
+        name: _content(value)
+        for name, value in sorted(vars(model).items())
+        if name.endswith("_") and not name.startswith(("_", "n_features"))
+    }
+
+
+def _content(value: Any) -> object:
+    """Convert a fitted attribute to numbers, text, or a nested list or dict of these."""
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, list | tuple):
+        return [_content(part) for part in value]
+    if isinstance(value, dict):
+        return {str(name): _content(part) for name, part in value.items()}
+    if isinstance(value, np.ndarray) and value.dtype.names:
+        return {name: _content(value[name]) for name in value.dtype.names}
+    if _is_number(value):
+        return np.asarray(value, float).ravel()
+    if isinstance(value, np.ndarray):
+        return [_content(part) for part in value.ravel().tolist()]
+    if hasattr(value, "fit"):
+        return _fitted(value)
+    # The trees of a forest are objects of compiled code, whose state is a dict of arrays.
+    state = value.__getstate__()
+    return _content(state) if isinstance(state, dict) else type(value).__name__
 
 
 def _accountant() -> object:
@@ -119,8 +145,8 @@ def _accountant() -> object:
 
 
 def _is_number(value: object) -> bool:
-    array = value if isinstance(value, np.ndarray) else np.asarray(value, object)
-    return isinstance(value, numbers.Real) or array.dtype.kind in "iuf"
+    kind = value.dtype.kind if isinstance(value, np.ndarray) else ""
+    return isinstance(value, numbers.Real) or kind in tuple("biuf")
 
 
 def _mechanism(mechanism: Any, d_in: object) -> Handed:

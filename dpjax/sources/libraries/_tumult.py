@@ -56,8 +56,11 @@ class _Measurement:
             database = pandas.Series(database, dtype=domain.element_domain.carrier_type)
         output = self._measurement(database)
         # A measurement whose input is a series or a frame may also output a series or a frame.
-        if hasattr(output, "to_dict") and hasattr(output, "columns"):
-            return output.to_dict("list")
+        if hasattr(output, "to_dict"):
+            values = output.to_dict("list") if hasattr(output, "columns") else output.tolist()
+            labels = output.index.tolist()
+            # The labels of rows are part of the output, unless they only count the rows.
+            return values if labels == [*range(len(labels))] else [labels, values]
         return output.tolist() if hasattr(output, "tolist") else output
 
 
