@@ -38,7 +38,7 @@ class RecordPairs:
 
     def __init__(
         self,
-        examples: Sequence[object],
+        examples: Sequence[Database],
         relation: Relation,
         domain: Domain | Mapping[Hashable, Domain] | None,
         rng: np.random.Generator,

@@ -89,8 +89,8 @@ def with_fields(record: Record, fields: Sequence[object]) -> Record:
         return dict(zip(record, fields, strict=True))
     if isinstance(record, Row):
         return Row(fields, record.label)
-    if isinstance(record, tuple) and hasattr(record, "_make"):  # a named tuple
-        return record._make(fields)
+    if isinstance(record, tuple) and (make := getattr(record, "_make", None)):  # a named tuple
+        return make(fields)
     if isinstance(record, tuple | list):
         return type(record)(fields)
     return fields[0]
