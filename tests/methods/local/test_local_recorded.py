@@ -299,7 +299,7 @@ def broken(value, at=5):
         (3.0, NORMAL, {}, ValueError, r"x must have the shape \[n\] or \[n, d\], but had \(\)"),
         (NORMAL + 1j, NORMAL, {}, TypeError, "x must hold numbers or labels, .* complex128"),
         ([1, "a", None] * 99, NORMAL, {}, TypeError, "x must hold either numbers or labels"),
-        ([[1.0], [1.0, 2.0]], NORMAL, {}, ValueError, "x must be outputs that form an array"),
+        ([[1.0], [1.0, 2.0]], NORMAL, {}, TypeError, "x must hold either numbers or labels"),
         (np.array([["a", "b"]] * 99), LABELS[0], {}, TypeError, "x must be a vector of labels"),
         (*REALS, {"search_fraction": 1e-4}, ValueError, "at least 10 outputs .*of 1001 left 0"),
         (np.array([]), np.array([]), {}, ValueError, "x and y must hold at least"),
