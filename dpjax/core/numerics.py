@@ -21,6 +21,9 @@ FIXED_POINT = 2**17
 1 / FIXED_POINT.
 """
 
+MOST_EXACT = 2**53
+"""Largest integer up to which float64 represents every integer exactly."""
+
 _LIMB_BITS = 30
 _LIMB_MASK = (1 << _LIMB_BITS) - 1
 

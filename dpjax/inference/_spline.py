@@ -177,7 +177,8 @@ def fitted(counts: Floats) -> Fit:
         likelihood = _of_groups(*of_rows, of_scale).sum(axis=0)
         likelihood -= (fit * _times(precision, fit)).sum(axis=0) / 2
         likelihood += log_det / 2 - np.log(found[..., 0]).sum(axis=1)
-        # As the scale increases, the likelihood increases up to a maximum and then decreases.
+        # The likelihood has one maximum in nearly all fits. Once it decreases for a run, larger
+        # scales are not tried for this run.
         better = likelihood > best[rows]
         rows = rows[better]
         best[rows], theta[:, rows], odds[:, rows] = (

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 
+from dpjax.core.numerics import MOST_EXACT
 from dpjax.core.wording import BadValue
 from dpjax.partitions.missing import Raised, entries, is_array, missing
 
@@ -14,9 +15,6 @@ Key = TypeVar("Key")
 
 _REAL = (Real, np.bool_)
 """Types of numbers."""
-
-LARGEST = 2**53
-"""Largest integer up to which float64 represents every integer exactly."""
 
 
 class Nested(NamedTuple):
@@ -56,7 +54,7 @@ class Nested(NamedTuple):
                 return f"{{{', '.join(inside)}}}"
             if isinstance(part, list | tuple):
                 return f"({', '.join(text(p, f'{path}[{i}]') for i, p in enumerate(part))})"
-            huge = isinstance(part, Integral) and abs(int(part)) > LARGEST
+            huge = isinstance(part, Integral) and abs(int(part)) > MOST_EXACT
             if isinstance(part, _REAL) and not huge:
                 numbers.append(_exact(part))
                 paths.append(path)
@@ -91,14 +89,14 @@ def form_of(item: object) -> "Raised | Label | tuple[float, ...] | Nested":
         item = entries(item)
     if (text := missing(item)) is not None:
         return Raised(text)
-    if isinstance(item, Integral) and abs(int(item)) > LARGEST:
+    if isinstance(item, Integral) and abs(int(item)) > MOST_EXACT:
         return Label(int(item))
     if isinstance(item, _REAL):
         return (_exact(item),)
     if isinstance(item, list):
         item = tuple(item)
     if isinstance(item, tuple) and all(isinstance(entry, _REAL) for entry in item):
-        if any(isinstance(entry, Integral) and abs(int(entry)) > LARGEST for entry in item):
+        if any(isinstance(entry, Integral) and abs(int(entry)) > MOST_EXACT for entry in item):
             raise BadValue(
                 "vectors of integers above 2^53, which float64 cannot represent exactly: scale the "
                 "integers down, or return strings."

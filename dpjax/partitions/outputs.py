@@ -16,10 +16,11 @@ import numpy as np
 
 from dpjax.core import validate
 from dpjax.core.errors import text_of
+from dpjax.core.numerics import MOST_EXACT
 from dpjax.core.types import Database, JsonObject
 from dpjax.core.wording import OUTCOMES, BadValue, term
 from dpjax.partitions._distinct import distinct
-from dpjax.partitions._nested import LARGEST, Label, Nested, form_of, usual
+from dpjax.partitions._nested import Label, Nested, form_of, usual
 from dpjax.partitions.low_bits import check_bits, lowest_set_bit
 from dpjax.partitions.missing import Raised, missing, rows_of_objects, unmasked
 
@@ -122,7 +123,7 @@ class Encoder:
             )
         rows = raw.reshape(len(raw), -1)
         self._check_dimension(rows.shape[1])
-        if raw.dtype.kind in "iu" and np.any((rows > LARGEST) | (rows < -LARGEST)):
+        if raw.dtype.kind in "iu" and np.any((rows > MOST_EXACT) | (rows < -MOST_EXACT)):
             if rows.shape[1] > 1:
                 raise ValueError(
                     f"{self.source} gave vectors of integers above 2^53, which float64 cannot "
@@ -145,6 +146,8 @@ class Encoder:
     def _encode_objects(self, items: Sequence[object]) -> Outputs:
         num_known = len(self.names)
         outputs = self._in_order_of_occurrence(items)
+        if len(self.names) < num_known + 2:
+            return outputs
         return outputs._replace(labels=self._shuffle_from(num_known)[outputs.labels])
 
     def _shuffle_from(self, start: int) -> np.ndarray:
@@ -157,8 +160,6 @@ class Encoder:
             The new index of each label, int32 [labels].
         """
         found, new = np.arange(len(self.names), dtype=np.int32), len(self.names) - start
-        if new < 2:
-            return found
         order = np.random.Generator(np.random.Philox(0)).permutation(new)
         names = self.names[start:]
         keys = [self._numbers.popitem()[0] for _ in range(new)][::-1]

@@ -11,24 +11,14 @@ from dpjax.partitions import EVERYWHERE
 from dpjax.plotting import figure_svg
 from dpjax.report import Figure, Page, Section, Table, Verdict, result_text
 from dpjax.results._advice import advice
-from dpjax.results._figures import (
-    has_band,
-    has_losses,
-    has_trade_off,
-    notions_figures,
-    outputs_figure,
-    trade_off_figure,
-    wealth_figure,
-)
 from dpjax.results._meaning import meaning
+from dpjax.results._panels import Panel, panels, panels_of_every_notion
 from dpjax.results._parts import Parts
 from dpjax.results._words import (
     HEADLINES,
     claimed,
-    outputs_caption,
     pretty,
     shown_rows,
-    trade_off_caption,
     unit_of,
     witness_story,
 )
@@ -71,7 +61,7 @@ def _subject(result: Parts) -> Table:
 def _shown(result: Parts, drawn: bool) -> Section:
     """Return the section that shows the figures, and the numbers with their units."""
     unit, sentence = unit_of(result)
-    figures = _figures(result) if drawn else ()
+    figures = _drawn(panels(result), f"Audit of {result.mechanism}") if drawn else ()
     table = Table(_numbers(result, unit), ("Number", "Value", "Unit"), units=True)
     return Section("What was shown", (sentence,), figures, table, result.notes)
 
@@ -112,7 +102,7 @@ def _evidence(result: Parts, drawn: bool) -> list[Section]:
             "Lower bounds from the same counts. All of these bounds hold together with the "
             "confidence of this audit."
         )
-        shown = _every_notion(result) if drawn else ()
+        shown = _drawn(panels_of_every_notion(result), "Every notion") if drawn else ()
         table = Table([*answers], ("Level", "Lower bound", "Unit"), units=True)
         found.append(Section("Every notion", (every,), shown, table))
     return found
@@ -196,35 +186,7 @@ def _allowance(subject: JsonObject) -> str:
     return f" --allow-import {quote(module)}" if colon else ""
 
 
-def _figures(result: Parts) -> tuple[Figure, ...]:
-    title, found = f"Audit of {result.mechanism}", []
-    if has_trade_off(result):
-        said = trade_off_caption(result)
-        found.append(Figure(said, figure_svg(trade_off_figure(result), "tests", title, said)))
-    said = outputs_caption(result, banded=has_band(result), known=has_losses(result))
-    drawn = outputs_figure(result, titled=False)
-    found.append(Figure(said, figure_svg(drawn, "outputs", title, said)))
-    if (way := wealth_figure(result, titled=False)) is not None:
-        said = "The lower bound after each block of draws."
-        if result.claim is not None:
-            said = (
-                "Wealth of the bets after each block of draws. The claim is refuted once the "
-                "wealth reaches 1 / error."
-            )
-        found.append(Figure(said, figure_svg(way, "wealth", title, said)))
-    return tuple(found)
-
-
-_CAPTIONS = {
-    "profile": "For each epsilon, a lower bound on delta.",
-    "errors": "For each rate of false alarms, an upper bound on the best test's rate of misses.",
-    "divergences": "For each order, a lower bound on the Renyi divergence.",
-}
-
-
-def _every_notion(result: Parts) -> tuple[Figure, ...]:
-    """Return the figures for all notions, or () if no chain of nested events was counted."""
+def _drawn(shown: list[Panel], title: str) -> tuple[Figure, ...]:
     return tuple(
-        Figure(_CAPTIONS[name], figure_svg(figure, name, "Every notion", _CAPTIONS[name]))
-        for name, figure in notions_figures(result).items()
+        Figure(one.caption, figure_svg(one.figure, one.name, title, one.caption)) for one in shown
     )

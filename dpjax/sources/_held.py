@@ -10,6 +10,7 @@ from typing import Any, Protocol, cast, runtime_checkable
 import numpy as np
 
 from dpjax.core.errors import text_of
+from dpjax.core.numerics import MOST_EXACT
 from dpjax.core.wording import BadValue
 from dpjax.partitions._distinct import labels_at
 from dpjax.partitions._nested import rows_of
@@ -23,7 +24,6 @@ from dpjax.partitions.missing import (
 )
 
 _ROWS = 2**18
-_EXACT = 2**53
 
 _SPARE = 8
 """Maximum size of an array of labels, as a multiple of the total length of these labels."""
@@ -240,7 +240,7 @@ def _merged(outputs: Sequence[Any], array: np.ndarray) -> bool:
     """
     if array.dtype.kind in "US":
         return [*map(len, outputs)] != np.char.str_len(array).tolist()
-    if array.dtype.kind != "f" or not np.any(np.abs(array) >= _EXACT):
+    if array.dtype.kind != "f" or not np.any(np.abs(array) >= MOST_EXACT):
         return False
     rows = outputs if array.ndim == 1 else chain.from_iterable(outputs)
     return any(isinstance(v, Integral) for v in rows)

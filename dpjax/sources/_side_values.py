@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from dpjax.core.errors import text_of
+from dpjax.core.numerics import MOST_EXACT
 from dpjax.partitions._distinct import distinct
 from dpjax.sources._spacings import Spacings
 
@@ -42,9 +43,8 @@ _RANKED = 512
 
 _ROWS = 2**18
 
-_EXACT = np.uint64(2**53)
 _SIGN = np.uint64(0x9E3779B97F4A7C15)
-"""Smallest integer with more than 53 bits, and bits that mark negative integers."""
+"""Bits that mark negative integers in a hash."""
 
 _NUMBERS = (int, float, np.integer, np.floating, np.bool_)
 """Types of numbers in arrays of objects."""
@@ -222,11 +222,14 @@ def _words(numbers: np.ndarray) -> np.ndarray:
     # Add 0.0 to convert -0.0 to 0.0.
     words = (numbers.astype(np.float64) + 0.0).view(np.uint64)
     if numbers.dtype.kind in "iu" and numbers.dtype.itemsize == 8:
+        (rows,) = np.nonzero((numbers > MOST_EXACT) | (numbers < -MOST_EXACT))
+        large = numbers[rows]
+        sizes = np.where(large < 0, -large, large).astype(np.uint64)
         # Float64 represents an integer exactly if it has at most 53 bits without trailing zeros.
-        sizes = np.where(numbers < 0, -numbers, numbers).astype(np.uint64)
-        lowest = np.maximum(sizes & (~sizes + np.uint64(1)), np.uint64(1))
-        rounded = sizes // lowest >= _EXACT
-        words[rounded] = sizes[rounded] ^ np.where(numbers[rounded] < 0, _SIGN, np.uint64(0))
+        lowest = sizes & (~sizes + np.uint64(1))
+        rounded = sizes // lowest >= np.uint64(MOST_EXACT)
+        negative = np.where(large < 0, _SIGN, np.uint64(0))
+        words[rows[rounded]] = (sizes ^ negative)[rounded]
     return words
 
 

@@ -17,15 +17,7 @@ from typing import Any
 import dpjax
 from dpjax.empirical import plot_empirical_curves, plot_empirical_noise
 from dpjax.plotting import figure_svg
-from dpjax.results._figures import (
-    has_band,
-    has_losses,
-    has_trade_off,
-    notions_figures,
-    outputs_figure,
-    trade_off_figure,
-)
-from dpjax.results._words import outputs_caption, trade_off_caption
+from dpjax.results._panels import Panel, panels, panels_of_every_notion
 from scripts.site.blocks import blocks_of
 
 
@@ -231,22 +223,15 @@ def _pictures(names: dict[str, Any], name: str, title: str, description: str) ->
         title: Of each panel, for screen readers.
         description: Of the panels that have no caption on a result page, for screen readers.
     """
-    said: dict[str, str] = {}
     if "noise" in names:
-        panels = {"noise": plot_empirical_noise(names["noise"])}
+        shown = [Panel("noise", plot_empirical_noise(names["noise"]), description)]
     elif not isinstance(result := names["result"], dpjax.AuditResult):
-        panels = {"curves": plot_empirical_curves(result)}
+        shown = [Panel("curves", plot_empirical_curves(result), description)]
     elif isinstance(result.notion, dpjax.Profile):
-        panels = notions_figures(result)
+        shown = panels_of_every_notion(result)
     else:
-        panels = {"tests": trade_off_figure(result)} if has_trade_off(result) else {}
-        panels["outputs"] = outputs_figure(result, titled=False)
-        known = {"banded": has_band(result), "known": has_losses(result)}
-        said = {"tests": trade_off_caption(result), "outputs": outputs_caption(result, **known)}
-    drawn = (
-        figure_svg(panel, f"{name}-{key}", title, said.get(key, description))
-        for key, panel in panels.items()
-    )
+        shown = panels(result)
+    drawn = (figure_svg(one.figure, f"{name}-{one.name}", title, one.caption) for one in shown)
     return f'<div class="pictures">{"".join(f"<figure>{svg}</figure>" for svg in drawn)}</div>'
 
 

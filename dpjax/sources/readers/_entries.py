@@ -7,6 +7,7 @@ from decimal import Decimal
 import numpy as np
 
 from dpjax.core import validate
+from dpjax.core.numerics import MOST_EXACT
 from dpjax.partitions._distinct import labels_at
 
 SPACE = " \t\r\n\v\f"
@@ -17,7 +18,6 @@ entry.
 _NO_NUMBER = re.compile(r"[^\t\n\v\f\r -^`-~]")
 """Characters in numbers that Python accepts but the readers reject, such as _ in 1_0."""
 
-_EXACT = 2**53
 _SMALLEST, _LARGEST = -(2**63), 2**63 - 1
 
 
@@ -43,7 +43,7 @@ def as_numbers(entries: Sequence[str]) -> np.ndarray | None:
     if not (np.all(values == np.floor(values)) and all(map(is_integer, entries))):
         return values if first_inexact(values, entries) is None else None
     # From 2^53 on, a float may differ from the integer that was written, such as 2^53 + 1.
-    if np.all(np.abs(values) < _EXACT):
+    if np.all(np.abs(values) < MOST_EXACT):
         return values.astype(np.int64)
     if too_large(entries) is not None:
         return None
@@ -82,7 +82,7 @@ def too_large(entries: Sequence[str]) -> int | None:
 
 def first_inexact(values: np.ndarray, entries: Sequence[str]) -> int | None:
     """Return the index of the first integer that float64 cannot represent exactly, or None."""
-    for place in np.flatnonzero(np.abs(values) >= _EXACT).tolist():
+    for place in np.flatnonzero(np.abs(values) >= MOST_EXACT).tolist():
         if is_integer(entry := entries[place]) and Decimal(entry) != Decimal(values[place]):
             return place
     return None
