@@ -71,8 +71,8 @@ def test_databases_of_any_structure_and_of_two_shapes(function, pair, first, lay
     assert again.lower_bound == result.lower_bound
     if function is sums:
         assert result.witness.output.startswith("a vector with")
-        note = "Outputs have multiple parts; their numbers are, in order: ['first'] [], ['sum'] []."
-        assert note in result.notes
+        listed = "the numbers in each output are, in order: ['first'] [], ['sum'] []."
+        assert f"Outputs have multiple parts; {listed}" in result.notes
 
 
 def test_what_no_sampler_sees_is_not_refuted():

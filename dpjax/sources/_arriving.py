@@ -83,7 +83,7 @@ class Arriving(Recorded):
     """Outputs of a running system, except outputs that the audit has already counted and dropped.
 
     Attributes:
-        gone: For each side, the number of outputs that were counted and then dropped. The first
+        gone: Number of outputs per side that were counted and then dropped. The first
             `dpjax.inference.LAYING` outputs, which define the partition, are never dropped.
     """
 
@@ -93,7 +93,7 @@ class Arriving(Recorded):
     has_arrays: ClassVar[bool] = False
 
     def refuses(self, method: str) -> str | None:
-        """Refuse methods other than a sequential audit, as they need all outputs in advance."""
+        """Refuse all methods except sequential audits, because they need all outputs in advance."""
         if method == "sequential":
             return None
         return f"method must be dpjax.Sequential() for arriving outputs, but was {method!r}."

@@ -121,7 +121,7 @@ def _draw_one(
         if deadline.passed:
             raise BadValue(
                 f"{where} was still running at the end of the time limit: set a timeout (seconds "
-                "per call), so that such calls are ended and count as an outcome."
+                "per call), so that such calls are terminated and count as an outcome."
             ) from None
         if catch:
             return Raised("error: timeout")
@@ -146,7 +146,7 @@ def _called(
     *arguments: object,
     **options: object,
 ) -> object:
-    """Call a function; if it forks this process, the new process ends when the call returns."""
+    """Call a function; if it forks this process, the new process exits when the call returns."""
     process = os.getpid()
     try:
         with callers_floats():

@@ -32,7 +32,7 @@ class CanaryRuns(GuessedCanaries):
     Attributes:
         function: Function (included, seed) -> scores of all canaries, [num_canaries]. A higher
             score means that the canary is more likely to have been included. Entry i of the boolean
-            array `included` says whether to include canary i in the run.
+            array `included` states whether to include canary i in the run.
         num_canaries: Number of canaries, at least 20.
 
     Raises:
@@ -66,7 +66,7 @@ class CanaryRuns(GuessedCanaries):
     def canaries(
         self, words: Sequence[int], run: int
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """Toss the coins for one run, and return the canaries' scores; see `Source`.
+        """Toss the coins for one run, and return the scores and the coins; see `Source`.
 
         Raises:
             TypeError: If the scores are not numbers of shape [n].

@@ -141,7 +141,7 @@ class CommandMechanism(OnHost):
 
     @contextmanager
     def drawing(self) -> Iterator[Draw]:
-        """Return a context manager whose value draws batches of raw outputs."""
+        """Return a context manager that provides a function for drawing batches of raw outputs."""
         # Use threads, since each thread only waits for its own process.
         programs = Programs()
         deadline = Deadline.of_programs(self.timeout, self.time_limit)
@@ -192,7 +192,8 @@ class CommandMechanism(OnHost):
             raise ValueError(
                 f"the command {what}, printed "
                 f"{len(lines) if len(lines) < num_samples else f'more than {num_samples}'} lines: "
-                f"it must print one output per line, as many as requested{_saying(last)}"
+                "it must print one output per line, and as many outputs as requested"
+                f"{_saying(last)}"
             )
         return as_outputs(lines)
 

@@ -42,7 +42,7 @@ multiple of d.
 _RATIO = 5.0
 """Largest assumed ratio of a value's probabilities on the two sides; see _NOTE_CHANCE."""
 
-_ONCE = "Give every output once."
+_ONCE = "Pass every output only once."
 
 
 def refuse_copies(name: str, side: SideValues) -> None:
@@ -59,8 +59,8 @@ def refuse_copies(name: str, side: SideValues) -> None:
     if side.again is not None:
         raise ValueError(
             f"{name} must hold independent outputs, but repeats itself: the sequence of outputs "
-            f"from output {side.again[0] + 1} on is the same as from output "
-            f"{side.again[1] + 1} on. {_ONCE}"
+            f"that begins at output {side.again[0] + 1} begins again at output "
+            f"{side.again[1] + 1}. {_ONCE}"
         )
     half = np.full(side.counts.size, 0.5)
     needed = np.log((side.total + 1) * len(_DIVISORS) / _CHANCE)
@@ -70,7 +70,7 @@ def refuse_copies(name: str, side: SideValues) -> None:
             raise ValueError(
                 f"{name} must hold independent outputs, but holds copies: of {divisible.size} "
                 f"values that were compared, {divisible.sum()} have counts divisible by {divisor}. "
-                f"If outputs are independent, the probability is below {_CHANCE:g}. {_ONCE}"
+                f"For independent outputs, the probability of this is below {_CHANCE:g}. {_ONCE}"
             )
 
 
@@ -86,10 +86,11 @@ def notes_of_near_copies(x: SideValues, y: SideValues) -> list[Doubt]:
         return []
     return [
         Doubt(
-            f"Of {found.pairs} pairs of adjacent spacings between sorted outputs, {found.close} "
-            "have one spacing that is over a thousand times the other; in "
-            f"{found.alone} of these pairs, both close outputs are from one side. If outputs are "
-            f"independent, such counts have a probability below {_CHANCE:g}. If outputs were "
+            f"In {found.close} of {found.pairs} pairs of adjacent spacings between sorted outputs, "
+            "one spacing is over a thousand times the other. In "
+            f"{found.alone} of these {found.close} pairs, the two outputs that are close to each "
+            "other are from the same side. If outputs are independent, the probability of such "
+            f"counts is below {_CHANCE:g}. If outputs were "
             "copied or resampled and then changed by a little noise, the bound does not hold, "
             "because it treats every output as an independent draw."
         )
@@ -115,8 +116,8 @@ def notes_of_copies(x: SideValues, y: SideValues) -> list[str]:
     chance = np.max(shares[:, None] ** pooled + (1 - shares[:, None]) ** pooled, axis=0)
     if log_evidence(np.clip(chance, 1e-300, 1 - 1e-9), apart) <= -np.log(_NOTE_CHANCE):
         return []
-    # A few outcomes on one side only, or different lattices on the two sides, mean a privacy leak
-    # rather than copies.
+    # If only a few outcomes occur on one side only, or if the two sides have different lattices,
+    # the cause is a privacy leak rather than copies.
     many = log_evidence(np.clip(chance, 0.5, 1 - 1e-9), apart) > -np.log(_NOTE_CHANCE)
     irregular = x.spacings.irregular or y.spacings.irregular
     return [

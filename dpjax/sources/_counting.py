@@ -34,7 +34,7 @@ def count_halves(cells: Partition, sides: Sequence[Iterable[Outputs]]) -> NDArra
 def halves_of(
     cells: Partition, outputs: Outputs, fold: NDArray[np.int64], numbers: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Count one side's even- and odd-numbered outputs in each cell, int64 [2 halves, cells].
+    """Count one side's even- and odd-numbered outputs per cell, and return int64 [2 halves, cells].
 
     Args:
         cells: Partition of the outputs. If the partition uses a cross-fitted score, each output's

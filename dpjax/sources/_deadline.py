@@ -1,7 +1,7 @@
-"""Deadlines for calls: a program is killed, and a function call is ended by an alarm signal.
+"""Deadlines for calls: a program is killed, and an alarm signal terminates a function call.
 
-Python runs the signal handler between two instructions of the main thread, so a deadline cannot end
-C code that never returns to Python.
+Python runs the signal handler between two instructions of the main thread, so a deadline cannot
+terminate C code that never returns to Python.
 """
 
 import signal
@@ -19,17 +19,17 @@ exception.
 """
 
 _OVER, _LEAST_SHARE, _LEAST = 1.05, 0.05, 0.5
-"""Constants that determine when an audit with a time limit ends its calls.
+"""Constants that determine when an audit with a time limit terminates its calls.
 
 Let T be the time _OVER * time_limit seconds after the audit's start, and let L be the larger of
-_LEAST_SHARE * time_limit and _LEAST, in seconds. A call that starts before T - L ends at T at the
-latest. A call that starts later may take at most L seconds, and ends at T + L at the latest. An
-audit that is slightly late can therefore still return a result.
+_LEAST_SHARE * time_limit and _LEAST, in seconds. A call that starts before T - L is terminated at T
+at the latest. A call that starts later may take at most L seconds, and is terminated at T + L at
+the latest. An audit that is slightly late can therefore still return a result.
 """
 
 
 class TookTooLong(BaseException):
-    """Exception that ends a call at its deadline; `except Exception` does not catch it."""
+    """Exception that terminates a call at its deadline; `except Exception` does not catch it."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Deadline:
 
     @classmethod
     def of(cls, timeout: float | None, time_limit: float | None) -> "Deadline | None":
-        """Return the deadline for an audit that starts now, or None if nothing limits the audit.
+        """Return the deadline for an audit that starts now, or None if there is no limit.
 
         Raises:
             ValueError: If a timeout is set, but alarms are not available on this system or in this
@@ -103,7 +103,7 @@ class Deadline:
             rest = self.end - time.monotonic()
             if rest <= -self.least:
                 _end()
-            # All late calls together have `least` seconds, so that late calls cannot delay the
+            # All late calls share a total of `least` seconds, so that late calls cannot delay the
             # audit forever.
             left.append(max(rest, min(self.least, rest + self.least)))
         return min(left)
@@ -125,7 +125,7 @@ class Deadline:
         other, again = signal.getitimer(signal.ITIMER_REAL)
         handler = signal.signal(signal.SIGALRM, ring)
         began = time.monotonic()
-        # The alarm may ring anywhere here, even at the first step of a `finally` block. The outer
+        # The alarm may go off anywhere here, even at the first step of a `finally` block. The outer
         # `finally` block ensures that the timer and the handler are always removed.
         try:
             try:

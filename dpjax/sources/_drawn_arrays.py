@@ -13,7 +13,7 @@ from dpjax.sources._pairs import AnyPairs
 from dpjax.sources._subject import inner_range, pilot_outputs
 from dpjax.sources.streams import DrawnStreams
 
-PILOT_NOTE = "The region is the range of a pilot's outputs."
+PILOT_NOTE = "The region covers the central 99% of the outputs in a pilot."
 
 _LOST = 1e-6
 """Largest share of a pilot's outputs that may lie outside the finite space because of rounding

@@ -109,7 +109,7 @@ class OpenedDrawn:
         self._streamed &= not isinstance(self._space, VectorSpace) or self._region is not None
 
     def search(self) -> list[Search]:
-        """Determine the cells of every pair, and count the first search round."""
+        """Determine the cells of every pair, and count the draws of the first search round."""
         num_samples, num_pairs = self._rounds.num_samples, len(self.pairs)
         if self._streamed:
             for pair in range(num_pairs):
@@ -160,7 +160,7 @@ class OpenedDrawn:
         return Search(laid.partition, halves[None], laid.partition.inside(self._region))
 
     def count(self, marked: Marked) -> NDArray[np.int64]:
-        """Count the confirmation set; see `dpjax.sources.Opened`."""
+        """Count the confirmation draws of one pair per run; see `dpjax.sources.Opened`."""
         pairs, marks, num_marks, first = marked[:4]
         if not first:
             self._refuse_repeated(int(pairs[0]))
@@ -210,7 +210,10 @@ class OpenedDrawn:
         return laid
 
     def _search_gathered(self, pair: int, num_samples: int) -> NDArray[np.int64]:
-        """Count the first search round of a pair, int64 [runs, 2 halves, 2 sides, cells]."""
+        """Count a pair's draws in the first search round.
+
+        The counts are int64 [runs, 2 halves, 2 sides, cells].
+        """
         laid, found = self._lay(pair), []
         for run in self._request.runs:
             pilots, start = None, 0
@@ -242,16 +245,18 @@ class OpenedDrawn:
     def _search_streamed(
         self, stage: int, num_samples: int, searched: NDArray[np.int64]
     ) -> NDArray[np.int64]:
-        """Count one search round in a compiled program, for the pairs that each run searches.
+        """Count the draws of one search round in a compiled program.
 
-        The result is int64 [runs, searched, 2 halves, 2 sides, cells].
+        The counts are int64 [runs, searched, 2 halves, 2 sides, cells], for the pairs that each run
+        searches.
         """
         num_searched = searched.shape[1]
         if num_searched > _STREAMED_PAIRS:
             size = max(laid.partition.size for laid in self._laid.values())
             found = np.empty((*searched.shape, 2, 2, size), np.int64)
             for start in range(0, num_searched, _STREAMED_PAIRS):
-                # Every part has equally many pairs, so that all parts share a compiled program.
+                # Every part has the same number of pairs, so that all parts share a compiled
+                # program.
                 places = np.arange(start, start + _STREAMED_PAIRS)
                 part = searched[:, np.minimum(places, num_searched - 1)]
                 counts = self._search_streamed(stage, num_samples, part)
@@ -331,7 +336,7 @@ class OpenedDrawn:
     def _draw(
         self, run: int, pair: int, side: int, stage: int, num_draws: int, first: int = 0
     ) -> np.ndarray:
-        """Draw `num_draws` outputs of a stream on the host, starting with block number `first`."""
+        """Draw `num_draws` outputs of a stream onto the host, beginning with block `first`."""
         place = run, int(pair), side, stage
         if run not in self._streams_by_run:
             self._streams_by_run[run] = stream_words(self._words, run, len(self.pairs))
@@ -364,7 +369,7 @@ class OpenedDrawn:
     def _batches(
         self, run: int, pair: int, side: int, stage: int, num_draws: int, first: int = 0
     ) -> Iterator[Outputs]:
-        """Yield the draws numbered `first`, ..., `num_draws` - 1 of a stream, in constant memory.
+        """Yield draws `first`, ..., `num_draws` - 1 of a stream in batches, in constant memory.
 
         Args:
             run: Index of the run.

@@ -1,4 +1,4 @@
-"""Families of mechanisms: a function creates the family's member with given parameters."""
+"""Families of mechanisms: a function creates each member of a family from its parameters."""
 
 import itertools
 from collections.abc import Callable, Mapping
@@ -42,7 +42,7 @@ class _Interval(NamedTuple):
         return list(dict.fromkeys((self.low, self.at(0.5), self.high)))
 
     def at(self, share: float) -> float:
-        """Return the value at the fraction `share` of the way from the lower to the upper end.
+        """Return the value that lies at the fraction `share` of the way from `low` to `high`.
 
         The scale is logarithmic if both ends are positive. If both ends are integers, the value is
         an integer.
@@ -198,7 +198,7 @@ class Member(OnHost):
         return self.source.encoder()
 
     def drawing(self) -> AbstractContextManager[Draw]:
-        """Return a context manager whose value draws batches of raw outputs."""
+        """Return a context manager that provides a function for drawing batches of raw outputs."""
         return self.source.drawing()
 
     def restarted(self, sides: tuple[object, object], count: int) -> Restarted | None:
@@ -206,7 +206,7 @@ class Member(OnHost):
         return self.source.restarted(sides, count)
 
     def to_plain(self) -> JsonObject | None:
-        """Return MODULE:NAME of the function, and the parameters; see `Source`."""
+        """Return the function as MODULE:NAME, and the parameters; see `Source`."""
         path = path_of(self.make)
         plain = all(isinstance(value, _PLAIN) for value in self.chosen.values())
         return {"name": path, "parameters": dict(self.chosen)} if path and plain else None

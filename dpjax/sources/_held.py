@@ -32,20 +32,20 @@ _VECTORS = (list, tuple, np.ma.MaskedArray)
 """Types of outputs that may have masked entries."""
 
 _JOINED = (bool, int, float, str, bytes, list, tuple, np.generic)
-"""Types of outputs, apart from arrays, that NumPy may join to an array. An array would not hold the
-whole content of other types, such as the index of a pandas series.
+"""Types of outputs, apart from arrays, that NumPy may combine into one array. For other types, an
+array would lose part of the content, such as the index of a pandas series.
 """
 
 _OF_PANDAS = ("CategoricalDtype", "StringDtype")
-"""Names of the pandas dtypes of columns that may consist of strings only."""
+"""Names of pandas dtypes; a column with one of these dtypes may contain only strings."""
 
 _TEXTS = ("string", "large_string")
-"""Prefixes of the type names that Arrow gives to strings."""
+"""Prefixes of the names of Arrow's string types."""
 
 
 @runtime_checkable
 class Chunked(Protocol):
-    """Recorded outputs that can be read in chunks, more than once."""
+    """Recorded outputs that can be read in chunks, as often as needed."""
 
     @property
     def name(self) -> str:

@@ -34,7 +34,7 @@ class HostMechanism(OnHost):
     Outputs may be numbers, vectors of numbers, labels, or nested dicts, lists and tuples of numbers
     and labels. The numbers in a nested output form a vector, sorted by key and position. Everything
     else in a nested output forms a label, which is observed in addition to the vector. NaN, each
-    infinity and each kind of missing value (None, "", a masked entry) are outcomes of their own. If
+    infinity and each kind of missing value (None, "", a masked entry) are separate outcomes. If
     each call returns one output, each type of exception is an outcome, too.
 
     Attributes:
@@ -59,14 +59,14 @@ class HostMechanism(OnHost):
         time_limit: Maximum time, in seconds, that an audit spends on drawing, or None for no limit.
             The audit first measures the time per output, with draws that are discarded. If the time
             limit is too short for all draws, the audit draws fewer outputs.
-        timeout: Maximum duration of one call, in seconds, or None for no limit. A call is ended
-            once it has taken `timeout` seconds. If each call returns one output, a timeout counts
-            as an outcome of its own. Without a timeout, an error is raised if a call is still
-            running when the time limit expires. A call to C code that never returns to Python
-            cannot be ended.
+        timeout: Maximum duration of one call, in seconds, or None for no limit. A call is
+            terminated once it has taken `timeout` seconds. If each call returns one output, a
+            timeout counts as an outcome of its own. Without a timeout, an error is raised if a call
+            is still running when the time limit expires. A call to C code that never returns to
+            Python cannot be terminated.
         restart: Whether to draw outputs for the chosen pair in two new processes, and to compare
             the outputs of the two processes. If both processes draw the same noise, for example
-            because a module sets a fixed seed on import, the verdict says so. Comparing two
+            because a module sets a fixed seed on import, the verdict is "not random". Comparing two
             processes requires a picklable function. For a function that has a parameter `seed` or
             `rng`, processes are not compared.
 
@@ -104,7 +104,7 @@ class HostMechanism(OnHost):
         default=None,
     )
     restart: bool = option(
-        "Also draw in two new processes; if both draw the same noise, the verdict says so.",
+        "Also draw in two new processes; if both draw the same noise, the verdict is not random.",
         default=False,
         flag="--restart",
     )
@@ -141,7 +141,7 @@ class HostMechanism(OnHost):
         return seed_argument(self.function) is not None
 
     def to_plain(self) -> JsonObject | None:
-        """Return MODULE:NAME of the function, and the options; see `Source`."""
+        """Return the function as MODULE:NAME, and the options; see `Source`."""
         path = path_of(self.function)
         return None if path is None else {"name": path, **stated_options(self)}
 
@@ -177,7 +177,7 @@ class HostMechanism(OnHost):
 
     @contextmanager
     def drawing(self) -> Iterator[Draw]:
-        """Return a context manager whose value draws batches of raw outputs."""
+        """Return a context manager that provides a function for drawing batches of raw outputs."""
         call = partial(draw_batch, self.function, self.special == "outcomes")
         if not self.workers:
             deadline = Deadline.of(self.timeout, self.time_limit)
@@ -218,8 +218,9 @@ class HostMechanism(OnHost):
                 yield batch
         except futures.BrokenExecutor:
             raise BadValue(
-                f"the function {self.name} ended its worker process, or cannot be imported there: "
-                f"it must be at the top level of an importable module; or use {NO_WORKERS}."
+                f"the function {self.name} terminated its worker process, or cannot be imported in "
+                "a worker: it must be at the top level of an importable module; or use "
+                f"{NO_WORKERS}."
             ) from None
 
 

@@ -21,7 +21,7 @@ class Kept:
     """Storage for the first outputs on each side of each pair, up to a maximum number per side.
 
     Args:
-        encoder: Encoder that assigns a number to each label of the outputs.
+        encoder: Encoder that assigns an integer index to each label.
         most: Maximum number of outputs to keep per side.
     """
 
@@ -102,5 +102,5 @@ def joined(batches: Sequence[Outputs]) -> Outputs:
 
 
 def widened(values: np.ndarray, width: int) -> np.ndarray:
-    """Return `values`, or zeros [n, width] if the outputs are labels and have no numbers."""
+    """Return `values`, or zeros [n, width] if all outputs are labels without numbers."""
     return values if values.shape[1] == width else np.zeros((len(values), width))

@@ -7,8 +7,8 @@ import numpy as np
 from dpjax.partitions import Encoder, Outputs
 
 _ALONE_SHARE, _RARE = 0.99, 3
-"""Outputs are refused if at least the fraction `_ALONE_SHARE` of them have a label that occurs only
-once, and if no label occurs `_RARE` times or more.
+"""Outputs are refused if two conditions hold: for at least the fraction `_ALONE_SHARE` of the
+outputs, the label occurs only once; and no label occurs `_RARE` times or more.
 """
 
 _LEAST_LOOKED_AT = 200
@@ -22,7 +22,7 @@ def refuse_labels_alone(
 
     Args:
         pilots: Pilot outputs of both sides.
-        encoder: Encoder that numbered the labels of the pilots.
+        encoder: Encoder that assigned integer indices to the labels of the pilots.
         names: Plural noun that messages use for the outputs.
         num_outputs: Total number of outputs; None if the pilots contain all outputs.
 
@@ -50,7 +50,7 @@ def refuse_alone(counts: np.ndarray, names: str, num_outputs: int, example: str)
     repeated = counts[counts > 1].sum()
     if repeated <= (1 - _ALONE_SHARE) * counts.sum() and counts.max() < _RARE:
         raise ValueError(
-            f"{names} hold {num_outputs} labels, such as {example}, and hardly any occurs twice, "
-            "so there is nothing to compare: write numbers as numbers (float of a Decimal), "
-            "remove parts that identify a run (such as IDs or times), or group the labels."
+            f"{names} hold {num_outputs} labels, such as {example}, and hardly any label occurs "
+            "twice, so there is nothing to compare: write numbers as numbers (convert a Decimal to "
+            "float), remove parts that identify a run (such as IDs or times), or group the labels."
         )

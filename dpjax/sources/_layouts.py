@@ -108,7 +108,7 @@ def first_draws(
     first: int,
     threads: bool,
 ) -> np.ndarray:
-    """Draw `num_draws` outputs of a stream onto the host, starting with block number `first`.
+    """Draw `num_draws` outputs of a stream, starting with block `first`, and return a host array.
 
     Args:
         mechanism: Pytree with `sample(key, database, num_samples)`.
@@ -145,7 +145,7 @@ def sample_blocks(
     Args:
         mechanism: Pytree with `sample(key, database, num_samples)`.
         words: Key of each block, as two words, uint32 [most, 2].
-        number: Number of blocks to draw, int32. All further blocks of the result are zeros.
+        number: Number of blocks to draw, int32. All remaining blocks of the result are zeros.
         database: A single database.
         size: Number of draws in a block.
     """
@@ -197,7 +197,7 @@ def sample_pairs(
     Args:
         mechanism: Pytree with `sample(key, database, num_samples)`.
         words: Key of each block, as two words, uint32 [most, blocks, 2].
-        number: Number of pairs to draw for, int32. All further blocks of the result are zeros.
+        number: Number of pairs to draw for, int32. All remaining blocks of the result are zeros.
         databases: Stacked databases, [most, ...].
         size: Number of draws in a block.
     """
@@ -311,7 +311,7 @@ def _counts(
     cells: Lookup,
     marked: tuple[Array, int] | None,
 ) -> WideCount:
-    """Count the draws on each side by mark, or by half and cell; return [2 sides, categories].
+    """Count each side's draws by mark, or by half and cell; return counts [2 sides, categories].
 
     Args:
         streams: Streams of one run.

@@ -1,4 +1,4 @@
-"""Choice of a pair's partition. Vectors get the score whose cells have the best expected bound."""
+"""Choice of a partition for a pair's outputs, and of a score if the outputs are vectors."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -12,7 +12,7 @@ from dpjax.partitions._scored import entry_partition
 from dpjax.sources._counting import halves_of
 
 _ENOUGH = 0.97
-"""A simpler score is preferred if its expected bound is at least this fraction of the largest."""
+"""A simpler score is preferred if its expected bound is at least this share of the largest one."""
 
 _MOST_BOXES = 3
 """Maximum dimension of vectors for which cells are boxes."""
@@ -33,7 +33,7 @@ def lay_best(
     parts: tuple[str, ...] = (),
     **options: Any,
 ) -> Partition:
-    """Return a partition of a pair's outputs whose expected bound is close to the largest one.
+    """For a pair's outputs, choose a partition whose expected bound is nearly the largest.
 
     Vectors are divided by a score, or into boxes if boxes have a larger expected bound. If
     `options` contain a region, vectors are always divided into boxes.
@@ -58,7 +58,8 @@ def lay_best(
     entries = [entry_partition(first, names, column) for column in range(dimension)]
     others: list[Partition] = [*score_partitions(pilots, folds, names)]
     if dimension <= _MOST_BOXES:
-        # Try boxes directly after the linear score, since events of boxes are as easy to describe.
+        # Try boxes directly after the linear score, since events that consist of boxes are as easy
+        # to describe as events of a linear score.
         others.insert(1, lay(first, names, **options))
 
     num_partitions = len(entries) + len(others)

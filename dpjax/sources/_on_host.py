@@ -42,7 +42,7 @@ in each run, and maximum share of the time limit.
 """
 
 _LEAST_TIME = 1e-3
-"""Minimum time limit, in seconds, that is left however much time earlier steps have used."""
+"""Minimum remaining time limit, in seconds, no matter how much time earlier steps have used."""
 
 _CUT = 1000
 """Maximum number of outputs per batch if each output needs its own call."""
@@ -102,7 +102,7 @@ class OnHost(Source):
         return None
 
     def drawing(self) -> AbstractContextManager[Draw]:
-        """Return a context manager whose value is a `Draw`, which yields batches of raw outputs.
+        """Return a context manager that provides a `Draw`, which yields batches of raw outputs.
 
         If each output needs its own call and the span has a `cut`, a batch has at most `cut`
         outputs. The outputs depend only on the database, the indices of the outputs and the span's
@@ -164,7 +164,7 @@ class _OpenedOnHost:
         return [*self._said, *unvaried]
 
     def search(self) -> list[Search]:
-        """Draw and count the first search round; see `dpjax.sources.Opened`."""
+        """Draw and count the outputs of the first search round; see `dpjax.sources.Opened`."""
         rounds, pairs = self._rounds, self.pairs
         self.tally.expect(2 * (rounds.searched(len(pairs)) + rounds.num_confirm))
         if self._source.time_limit is not None and self._request.seconds is None:
@@ -190,7 +190,7 @@ class _OpenedOnHost:
         return found
 
     def search_again(self, kept: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Draw the second search round; see `dpjax.sources.Opened`."""
+        """Draw and count the outputs of the second search round; see `dpjax.sources.Opened`."""
         wanted = self._rounds.num_again
         quota = self._plan(kept.size, wanted, 0)
         size = max(cells.size for cells in self._laid)
@@ -227,7 +227,7 @@ class _OpenedOnHost:
         return quota
 
     def _plan_confirm(self) -> None:
-        """Plan a confirmation set of the requested size, or a smaller one if time is short."""
+        """Plan the size of the confirmation set: the requested size, or less if time is short."""
         if self._pace is None:
             return
         wanted = self._rounds.num_confirm
@@ -243,13 +243,13 @@ class _OpenedOnHost:
             self._said += _said_fewer(self._pace, least, wanted, what)
 
     def count(self, marked: Marked) -> NDArray[np.int64]:
-        """Count the confirmation set; see `dpjax.sources.Opened`."""
+        """Count fresh outputs of the chosen pair; see `dpjax.sources.Opened`."""
         pair, (marks,), num_marks = int(marked.pairs[0]), marked.marks, marked.num_marks
         counted, first = marks_counter(self._laid[pair], marks, num_marks), marked.first
         if pair not in self._counted:
             self._counted.add(pair)
             self._refuse_same_runs(pair)
-        # Set no time limit here, since the outputs that are counted must not depend on how long
+        # Set no time limit here, since the choice of outputs to count must not depend on how long
         # they take.
         stops = marked.stops(self.num_confirm)[0].tolist()
         quotas = [Quota(stop - first, self._cut, None) for stop in stops]

@@ -38,7 +38,7 @@ class GuessedCanaries(Source):
         if method == self.usual_method:
             return None
         return Sentence(
-            f"scores of canaries in one run have no second database: use "
+            f"scores of canaries from one run come without a second database: use "
             f"{term('method=Guesses()', '--method guesses')}, or record scores with and without a "
             f"canary as {term('Recorded(x, y)', '--samples X Y')}."
         )
@@ -80,8 +80,8 @@ class OneRun(GuessedCanaries):
     name: str = "one run"  # pyright: ignore[reportIncompatibleMethodOverride]
     kind: ClassVar[str] = "one_run"
     asked: ClassVar[tuple[str, str]] = (
-        "Scores of canaries from one run, with --score and --included for its columns (csv, tsv, "
-        "txt or parquet).",
+        "File with scores of canaries from one run (csv, tsv, txt or parquet); --score and "
+        "--included name its columns.",
         "FILE",
     )
     # The command line reads the next two values from the source code of this class, without an

@@ -1,4 +1,4 @@
-"""Numbering of recorded outcomes, and the decision whether outputs are discrete or real."""
+"""Decision whether outputs are discrete or real, and integer indices for discrete outcomes."""
 
 import numpy as np
 
@@ -110,7 +110,7 @@ def _step(values: np.ndarray) -> int:
 
 
 def most_often(num_outputs: int) -> float:
-    """Return the count above which a value is an atom; the count allows for random variation."""
+    """Return the count above which a value is an atom, with a margin for random variation."""
     usual = _ATOM_SHARE * num_outputs
     return usual + 3 * np.sqrt(usual)
 
@@ -148,15 +148,15 @@ def in_one_type(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def number_outcomes(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Number the outcomes of both sides.
+    """Assign an integer index to each outcome that occurs on either side.
 
     Args:
         x: Numbers or labels [n].
         y: Numbers or labels [m], of the same kind.
 
     Returns:
-        For each output of `x` and `y`, the number of its outcome, int32 [n] and int32 [m]; and all
-        outcomes, sorted by number.
+        For each output of `x` and `y`, the index of its outcome, int32 [n] and int32 [m]; and all
+        outcomes, sorted by index.
 
     Raises:
         ValueError: If there are fewer than two outcomes or too many outcomes, if hardly any outcome

@@ -68,7 +68,7 @@ class AnyPairs(NamedTuple):
             shown = preview_database(first.tolist() if hasattr(first, "tolist") else first)
             raise BadValue(
                 f"pairs must hold two different databases, but in {' and '.join(self.labels[:3])} "
-                f"both are {shown}: no output can tell them apart."
+                f"both are {shown}: no output can distinguish them."
             )
 
     def equal_notes(self) -> list[str]:

@@ -1,14 +1,14 @@
-"""Detection of sequences of outputs (passages) that have already arrived before.
+"""Detection of sequences of outputs (passages) that have arrived before.
 
 A window is any sequence of `WINDOW` consecutive outputs on one side. A window's hash is kept if the
 hash is a multiple of `_EVERY`. On average, one in `_EVERY` windows has such a hash. If a passage
-arrives again, in the same or in other chunks, it consists of the same windows, so the same hashes
-are kept again. A window is ignored if it may occur twice by chance. The last outputs of each side
+arrives again, in the same or in other chunks, it consists of the same windows and therefore has the
+same kept hashes. A window is ignored if it may occur twice by chance. The last outputs of each side
 are kept, so that windows may span chunks.
 
 References:
-    Manber, "Finding similar files in a large file system", USENIX Winter 1994 (for keeping hashes
-    by content).
+    Manber, "Finding similar files in a large file system", USENIX Winter 1994 (for selecting hashes
+    by their values).
 """
 
 from dataclasses import dataclass, replace

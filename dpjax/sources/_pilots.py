@@ -43,7 +43,7 @@ class Laid:
     """The cells of one pair, and the draws that determined the cells.
 
     Attributes:
-        encoder: Encoder whose label numbers agree with the partition.
+        encoder: Encoder whose integer indices for labels agree with those of the partition.
         partition: Partition of the outputs into cells.
         first: First raw draws from the database, at most one block.
         pilots: Encoded draws that determined the cells, or None once these draws are counted.

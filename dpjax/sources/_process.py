@@ -15,7 +15,7 @@ from typing import NamedTuple
 from dpjax.core import validate
 
 _PDEATHSIG = 1
-"""Number of the prctl option that sets the signal a process receives when its parent ends."""
+"""The prctl option that sets which signal a process receives when its parent ends."""
 
 _LAST_LINES, _LAST_BYTES = 5, 10_000
 _GRACE = 0.5
@@ -45,7 +45,7 @@ def end_with_parent() -> None:
     """Make this worker process end as soon as its parent process ends for any reason.
 
     The worker ignores interrupts from the terminal, because after an interrupt the parent itself
-    ends its workers.
+    terminates its workers.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if hasattr(signal, "pthread_sigmask"):
@@ -54,7 +54,7 @@ def end_with_parent() -> None:
     parent = multiprocessing.parent_process()
     assert parent is not None
     if sys.platform == "linux":
-        # Ask the kernel, which can end even a call that never returns to Python.
+        # Ask the kernel, which can terminate even a call that never returns to Python.
         ctypes.CDLL(None).prctl(_PDEATHSIG, signal.SIGKILL)
 
     def watch() -> None:
@@ -107,8 +107,8 @@ class Programs:
     def _start(self, words: Sequence[str], errors: int) -> subprocess.Popen:
         """Start a program, and register it with the guard if the system has process groups."""
         stdin: object = subprocess.DEVNULL
-        # Start a missing program without the guard, so that the start fails with the system's own
-        # error.
+        # If the program does not exist, do not use the guard, so that the system's own error is
+        # raised.
         if hasattr(os, "killpg") and shutil.which(words[0]) is not None:
             if self._guard is None:
                 self._guard = subprocess.Popen(
@@ -247,7 +247,7 @@ def _kill(process: subprocess.Popen) -> None:
         process.kill()
         return
     try:
-        # The program leads its process group, which therefore has the same number.
+        # The program leads its process group, which therefore has the same ID as the program.
         os.killpg(process.pid, signal.SIGKILL)
     except (ProcessLookupError, PermissionError):
         pass

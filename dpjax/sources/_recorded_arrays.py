@@ -38,8 +38,10 @@ class RecordedArrays:
 
     Attributes:
         space: Space of the outputs.
-        labels: Outcomes in the caller's form, sorted by number; or None if the outputs are reals.
-        origin: Median of the outputs, [d], which is subtracted before reals are rounded to float32.
+        labels: Outcomes in the caller's form, sorted by integer index; or None if the outputs are
+            reals.
+        origin: Median of the outputs, float [d]. It is subtracted before reals are rounded to
+            float32.
     """
 
     def __init__(
@@ -92,14 +94,14 @@ class RecordedArrays:
         if not low.shape == high.shape == self.origin.shape:
             return region
         validate.increasing(low, high, name="region")
-        # Subtract before rounding to float32, in which ends far from 0 could become equal.
+        # Subtract before rounding to float32, since rounding could make ends far from 0 equal.
         return Box(low - self.origin, high - self.origin, num_points)
 
     def text_of(self, region: Region) -> str:
         """Describe the region in words, in the caller's coordinates."""
         if isinstance(region, Box):
             ends = zip(region.low + self.origin, region.high + self.origin, strict=True)
-            # Do not create a Box, whose float32 ends could become equal far from 0.
+            # Do not create a Box, since rounding to float32 could make ends far from 0 equal.
             return " x ".join(_interval(float(low), float(high)) for low, high in ends)
         if self.labels is not None:
             chosen = [str(in_python(self.labels[i])) for i in np.flatnonzero(region.allowed)]
@@ -108,7 +110,7 @@ class RecordedArrays:
         return str(region)
 
     def relabel(self, output: Any) -> object:
-        """Convert the number of an outcome, or a point, to an output in the caller's form."""
+        """Convert the index of an outcome, or a point, to an output in the caller's form."""
         if self.labels is not None:
             return in_python(self.labels[output])
         if isinstance(output, list):
@@ -181,8 +183,8 @@ def recorded_arrays(
         notes += weighed(notes_of_order(name, [split], place), recorded)
     if count < MIN_SEARCH:
         raise BadValue(
-            f"search_fraction must leave at least {MIN_SEARCH} outputs per side to search, but "
-            f"{fraction} of {size} left {count}."
+            f"search_fraction must put at least {MIN_SEARCH} outputs per side into the search set, "
+            f"but {fraction} of {size} is only {count}."
         )
     x, y = mixed
     labels, origin = None, np.zeros(1)

@@ -111,7 +111,7 @@ class OpenedRecorded:
             np.add.at(counts[0, side], of_cells, self._counts[2, side])
             cells = self._parts[side].in_order
             # Test whether the marks are in random order. Since an event may be rare, also test the
-            # cells, split at their median.
+            # order of the cells, split at their median.
             splits = [
                 v >= max(np.median(v), v.min(initial=0) + 1) for v in (of_cells[cells], cells)
             ]
@@ -123,7 +123,7 @@ class OpenedRecorded:
 
 
 def weighed(notes: Sequence[str], source: Sides) -> Sequence[str]:
-    """Return notes. If the caller states that outputs are independent, doubts become notes."""
+    """Return the notes; convert doubts to notes if the caller states independence."""
     if not source.independent:
         return notes
     return [str(note) if isinstance(note, Doubt) else note for note in notes]
@@ -203,7 +203,7 @@ def _notes_of_nan(cells: Partition, counts: NDArray[np.int64]) -> list[str]:
 
 
 def _notes_of_atoms(cells: Partition, pilots: list[Outputs]) -> list[str]:
-    """Return notes on frequent values, each of which has a cell of its own."""
+    """Return notes on frequent values, each of which has its own cell."""
     notes = []
     sides = [pilot.values[~pilot.alone] for pilot in pilots]
     for column, atoms in enumerate(cells.atoms):
@@ -212,8 +212,8 @@ def _notes_of_atoms(cells: Partition, pilots: list[Outputs]) -> list[str]:
             continue
         if all(np.all(side[:, column] == np.rint(side[:, column])) for side in sides):
             notes.append(
-                f"Integers that occur often ({len(atoms)} of them) were counted one by one, and "
-                "all other integers were counted in intervals."
+                f"Each integer that occurs often ({len(atoms)} of them) was treated as a separate "
+                "outcome, and all other integers were grouped into intervals."
             )
             continue
         shown = ", ".join(f"{atom:g}" for atom in atoms[:3])

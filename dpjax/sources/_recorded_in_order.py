@@ -149,11 +149,13 @@ class OpenedInOrder:
                 "with a longer recording of the other side."
             )
         for side in self._sides:
-            # Test the order of many outputs now, since the audit may count only a few outputs.
+            # Test the order of many outputs now, since the audit may later count only a few
+            # outputs.
             order = found.partition.index(self._encoder.encode(side.beginning()))
             if np.any(order == found.partition.num_alone - 1):
-                # All labels of the first outputs have cells, but some labels of later outputs
-                # share a cell. Hence only the cells of later outputs are in random order.
+                # Labels of the first outputs have their own cells, but other labels share one cell,
+                # which contains no first outputs. The cells are in random order only for later
+                # outputs.
                 order = order[self._first :]
             likely = order >= max(np.median(order), order.min() + 1)
             self.notes += weighed(notes_of_order(side.name, [likely], order), self._source)

@@ -51,7 +51,7 @@ class Repeats(ValueError):
 def nats_of(outputs: Outputs, size: int) -> float:
     """Return the surprise of a sequence of outputs, -ln(prod f(x_i)), in nats.
 
-    Only the labels and the first numbers of outputs are compared.
+    Only the label and the first number of each output are used.
 
     Args:
         outputs: Batch of at least `size` outputs.

@@ -87,9 +87,9 @@ def in_order(
         while waiting:
             yield waiting.popleft().result()
     except KeyboardInterrupt:
-        # Do not cancel the waiting tasks, since the owner of the workers ends the workers. If a
-        # process pool is ended while its tasks are being canceled, a thread of the pool prints a
-        # traceback.
+        # Do not cancel the waiting tasks, since the owner of the workers terminates the workers. If
+        # a process pool is terminated while its tasks are being canceled, a thread of the pool
+        # prints a traceback.
         waiting.clear()
         raise
     finally:

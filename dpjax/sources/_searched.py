@@ -42,7 +42,7 @@ def _lost_outcomes(found: Sequence[Search], space: OutputSpace) -> list[str]:
 
 
 def _unvaried(found: Sequence[Search], labels: Sequence[str]) -> list[Unvaried]:
-    """Return a note for each pair in which all search outputs of the same side are equal."""
+    """Return a note for each pair in which the search outputs are constant on both sides."""
     notes = []
     for search, label in zip(found, labels, strict=True):
         counts = search.halves.sum(axis=(0, 1))

@@ -70,9 +70,9 @@ def notes_of_order(
     if any(_num_runs(split) + _num_runs(~split) <= _TWO_RUNS for split in splits):
         return [
             Doubt(
-                f"The bound requires independent outputs, but this cannot be checked for {name}, "
-                "because its values are sorted or change only once: pass the outputs in the order "
-                "in which they were drawn."
+                "The bound requires independent outputs, but independence cannot be checked for "
+                f"{name}, because its values are sorted or change only once: pass the outputs in "
+                "the order in which they were drawn."
             )
         ]
     _, distance, number = min(found)
@@ -80,12 +80,13 @@ def notes_of_order(
     size = ways[number][0].size
     return [
         Doubt(
-            f"{name}: successive outputs are correlated ({correlation[distance]:.2g} at distance "
-            f"{distance}; the probability is below {_CHANCE:g} for independent draws). The {size} "
-            f"outputs are worth about {effective_size(correlation, size)} independent ones, so the "
-            "bound may exceed the truth. Record every output in a separate run. If a Markov chain "
-            "draws the outputs, pass a block length at which outputs from different blocks are "
-            f"almost independent: {term('blocks=LENGTH', '--blocks LENGTH')}."
+            f"{name}: successive outputs are correlated: the correlation at distance {distance} is "
+            f"{correlation[distance]:.2g} (for independent draws, the probability of such a value "
+            f"is below {_CHANCE:g}). The {size} outputs contain about as much information as "
+            f"{effective_size(correlation, size)} independent outputs, so the bound may exceed the "
+            "true level. Record every output in a separate run. If a Markov chain draws the "
+            "outputs, pass a block length at which outputs from different blocks are almost "
+            f"independent: {term('blocks=LENGTH', '--blocks LENGTH')}."
         )
     ]
 

@@ -4,17 +4,17 @@ A bound on the ratio of two probabilities assumes that the outputs on the two si
 If both sides contain the same outputs, every mechanism looks private. Shared outputs are detected
 in two ways.
 
-Values: consider a value that occurs c times on both sides together, where c is even. Whatever the
-two distributions are, the probability that this value occurs equally often on both sides is at most
-h(c) = C(c, c/2) / 2^c. Choose a number s > h(c). Each value with an even count c contributes the
-factor s / h(c) if its counts on the two sides are equal, and the factor (1 - s) / (1 - h(c))
-otherwise. If the sides are independent and the counts of different values are independent, the
-expected product of all factors is at most 1. Therefore the product is rarely large (by Markov's
-inequality, or at any time by Ville's inequality). In fact, the counts of different values are
-dependent, because they add up to the numbers n and m of outputs on the two sides. The dependence of
-the counts increases probabilities by a factor of at most n + m + 1, which is the number of possible
-totals (Darroch). For example, a real that occurs once on each side has h = 1/2. The test of values
-does not depend on the order of the outputs.
+Values: consider a value that occurs c times in total, summed over both sides, where c is even.
+Whatever the two distributions are, the probability that this value occurs equally often on both
+sides is at most h(c) = C(c, c/2) / 2^c. Choose a number s > h(c). Each value with an even count c
+contributes the factor s / h(c) if its counts on the two sides are equal, and the factor (1 - s) /
+(1 - h(c)) otherwise. If the sides are independent and the counts of different values are
+independent, the expected product of all factors is at most 1. Therefore the product is rarely large
+(by Markov's inequality, or at any time by Ville's inequality). In fact, the counts of different
+values are dependent, because they add up to the numbers n and m of outputs on the two sides. The
+dependence of the counts increases probabilities by a factor of at most n + m + 1, which is the
+number of possible totals (Darroch). For example, a real that occurs once on each side has h = 1/2.
+The test of values does not depend on the order of the outputs.
 
 Order: if a long sequence of outcomes occurs on both sides, the sequence was almost certainly
 shared, even if there are few distinct outcomes. If a long sequence of ranks occurs on both sides,
@@ -33,7 +33,7 @@ from dpjax.sources._held import Chunked
 from dpjax.sources._side_values import ORDER_NATS, SideValues, log_evidence, order_nats
 
 _CHANCE = 1e-9
-"""Maximum probability that two sides that were drawn independently are refused."""
+"""Maximum probability with which two independently drawn sides are refused."""
 
 _ANEW = "Draw the outputs for the neighbor again, with independent randomness."
 
@@ -68,8 +68,8 @@ def refuse_shared_draws(x: SideValues, y: SideValues) -> None:
     if log_evidence(chance, equal) > np.log((x.total + y.total + 1) / _CHANCE):
         raise ValueError(
             f"x and y must be independent of each other, but share draws: of {len(equal)} values "
-            f"that could be compared, {equal.sum()} occur equally often in both. Independent "
-            f"draws do so with a probability below {_CHANCE:g}. {_ANEW}"
+            f"that could be compared, {equal.sum()} occur equally often in both. For "
+            f"independent draws, the probability of this is below {_CHANCE:g}. {_ANEW}"
         )
     size = min(len(x.first), len(y.first))
     if np.array_equal(x.first[:size], y.first[:size]) and order_nats(x.first[:size]) > ORDER_NATS:

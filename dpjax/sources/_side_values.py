@@ -54,7 +54,7 @@ _KNOWN = 2**17
 
 
 class SideValues:
-    """Counts of those values of one side that have the smallest hashes, in constant memory.
+    """Counts of one side's values, restricted to the smallest hashes so that memory is constant.
 
     Values are selected by their hashes alone, so both sides count the same values.
 
@@ -64,8 +64,8 @@ class SideValues:
         limit: Largest hash for which values are counted.
         first: Hashes of the first outputs, uint64 [m].
         total: Number of outputs so far.
-        again: If a long sequence occurs twice, the indices of the outputs at which its two
-            occurrences begin. Otherwise None.
+        again: If a long sequence occurs twice, the indices of the first outputs of its two
+            occurrences; otherwise None.
         spacings: Spacings between values that are floats.
         leading: The first number in each of the first outputs, float64 [m]. The array is empty if
             outputs are not numbers.
@@ -130,7 +130,7 @@ class SideValues:
 
 
 def log_evidence(chance: np.ndarray, happened: np.ndarray) -> float:
-    """Return the log of the evidence against an assumed probability of coincidences.
+    """Return the log of the evidence against assumed bounds on the probabilities of coincidences.
 
     An example of a coincidence is that a value occurs equally often on both sides. The assumption
     is that each of n possible coincidences has a probability of at most h. Choose a number s > h.
@@ -225,7 +225,8 @@ def _words(numbers: np.ndarray) -> np.ndarray:
         (rows,) = np.nonzero((numbers > MOST_EXACT) | (numbers < -MOST_EXACT))
         large = numbers[rows]
         sizes = np.where(large < 0, -large, large).astype(np.uint64)
-        # Float64 represents an integer exactly if it has at most 53 bits without trailing zeros.
+        # Float64 represents an integer exactly if the integer has at most 53 bits, not counting
+        # trailing zeros.
         lowest = sizes & (~sizes + np.uint64(1))
         rounded = sizes // lowest >= np.uint64(MOST_EXACT)
         negative = np.where(large < 0, _SIGN, np.uint64(0))

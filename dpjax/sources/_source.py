@@ -24,7 +24,7 @@ run with index 0.
 """
 
 _MOST_PARTS = 20
-"""Maximum number of parts that a note lists."""
+"""Maximum number of parts of an output that one note lists."""
 
 Promise = Callable[[Partition, NDArray[np.int64], int, int], float]
 """Function (partition, counts, num_confirm, num_partitions) -> expected bound. The counts have
@@ -55,10 +55,10 @@ class Request:
             random.
         each: Whether every output is expensive. If `each` is True, progress is reported after each
             output, and every output is kept.
-        held: First outputs, from `OpenedInTurn.held`, of the earlier audit that this audit
-            continues; or None if there is no earlier audit.
-        seconds: Maximum time, in seconds, that a host source spends on search draws for each side
-            of each pair. If `seconds` is not None, the source's own time limit is ignored.
+        held: The value of `OpenedInTurn.held` (the first outputs) from the earlier audit that this
+            audit continues; or None if there is no earlier audit.
+        seconds: Maximum time, in seconds, that a host source spends on search draws per side of
+            each pair. If `seconds` is not None, the source's own time limit is ignored.
     """
 
     rounds: Callable[[int], Rounds]
@@ -126,9 +126,9 @@ class Opened(AtPairs, Protocol):
         tally: Counts and progress of the audit so far.
         num_confirm: Number N of fresh samples per side. If there is a time limit, the search may
             reduce N below the requested number.
-        shares: Whether the numbers of fresh outputs on the two sides may differ. In any case, the
+        shares: Whether the two sides may have different numbers of fresh outputs. In any case, the
             two numbers add up to 2 N.
-        region: Region in words.
+        region: Description of the region in words.
     """
 
     tally: Tally
@@ -150,10 +150,10 @@ class Opened(AtPairs, Protocol):
         ...
 
     def search_again(self, kept: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Draw the second search round for some pairs, and count the outputs of this round.
+        """Draw the outputs of the second search round for some pairs, and count these outputs.
 
         Args:
-            kept: Indices of the pairs of each run, int64 [runs, kept].
+            kept: Indices of the pairs that each run keeps for this round, int64 [runs, kept].
 
         Returns:
             Counts of the second round alone, int64 [runs, kept, 2 halves, 2 sides, cells]. The
@@ -191,7 +191,7 @@ class OpenedInTurn(Opened, Protocol):
             size: Number of fresh outputs per side that determine the cells.
 
         Returns:
-            The new cells, together with the counts of the outputs that determined them.
+            The new cells, and the counts of the outputs that were used to determine these cells.
         """
         ...
 
@@ -209,7 +209,7 @@ class Arrays(AtPairs, Protocol):
 
     Attributes:
         region: Region in the kernel's coordinates.
-        region_text: Region in words, in the caller's coordinates.
+        region_text: Description of the region in words, in the caller's coordinates.
         notes: Notes for readers of the result.
     """
 
@@ -235,7 +235,8 @@ class Arrays(AtPairs, Protocol):
         """Return notes on outputs outside the finite space.
 
         Args:
-            shares: Share of the outputs with each outcome, on both sides of a pair, [2, outcomes].
+            shares: For each side of a pair, the share of its outputs that have each outcome, float
+                [2, outcomes].
         """
         ...
 
@@ -326,7 +327,7 @@ class Source:
 
     @property
     def usual_pairs(self) -> object:
-        """Default pairs, or None if the source has its own pair or the caller passes pairs."""
+        """Default pairs, or None if the source has its own pair or the caller must pass pairs."""
         return None
 
     def with_time_used(self, seconds: float) -> Self:
@@ -334,7 +335,7 @@ class Source:
         return self
 
     def refuses(self, method: str) -> str | None:
-        """Return the reason why a method cannot audit the source, or None if there is none."""
+        """Return the reason why a method cannot audit the source, or None if it can."""
         return None
 
     def opened(self, pairs: object, request: Request) -> AbstractContextManager[Opened]:
@@ -390,7 +391,7 @@ class Source:
 
 
 def parts_note(entries: Sequence[str]) -> str:
-    """Return a note that lists, in order, the parts of an output that its numbers represent."""
+    """Return a note that lists, in order, which part of an output each number represents."""
     shown, left_out = ", ".join(entries[:_MOST_PARTS]), len(entries) - _MOST_PARTS
     more = f" and {left_out} more" if left_out > 0 else ""
-    return f"Outputs have multiple parts; their numbers are, in order: {shown}{more}."
+    return f"Outputs have multiple parts; the numbers in each output are, in order: {shown}{more}."

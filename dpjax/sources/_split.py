@@ -34,7 +34,7 @@ def key_of_side(key: jax.Array, side: int) -> np.ndarray:
 
 
 def random_words(key: np.ndarray, start: int, count: int) -> np.ndarray:
-    """Return the words numbered start, ..., start + count - 1 of a random stream.
+    """Return words start, ..., start + count - 1 of a random stream.
 
     Args:
         key: Key of the stream, uint64 [2].
@@ -90,7 +90,7 @@ class Split:
         self.values, self.in_order = SideValues(), np.empty(0, np.uint8)
 
     def _numbered(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield chunks and one random word per output; the outputs in a block share a word."""
+        """Yield chunks, with one random word per output; all outputs in a block share one word."""
         for start, chunk in self._placed():
             first, last = start // self._block, (start + len(chunk) - 1) // self._block
             words = random_words(self._key, first, last - first + 1)
@@ -133,8 +133,8 @@ class Split:
             )
         if int(total * self.fraction) < MIN_SEARCH:
             raise BadValue(
-                f"search_fraction must leave at least {MIN_SEARCH} outputs of {self.name} to "
-                f"search, but {self.fraction} of {total} left {int(total * self.fraction)}."
+                f"search_fraction must put at least {MIN_SEARCH} outputs of {self.name} into the "
+                f"search set, but {self.fraction} of {total} is only {int(total * self.fraction)}."
             )
         if searching < MIN_SEARCH:
             # If there are few outputs, too few random words may be below the limit, so raise the
@@ -147,7 +147,7 @@ class Split:
         return pilot
 
     def counts(self, encoder: Encoder, cells: Partition, tally: Tally) -> np.ndarray:
-        """Count the two search halves and the confirmation set by cell, int64 [3, cells]."""
+        """Return the counts of both search halves and of the confirmation set, int64 [3, cells]."""
         counts, number, kept = np.zeros((4, cells.size), np.int64), 0, []
         for chunk, words in self._numbered():
             half = (words & np.uint64(1)).astype(np.int64)

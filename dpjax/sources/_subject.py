@@ -48,7 +48,7 @@ def _refuse_outputs(mechanism: object) -> None:
             f"mechanism must be a mechanism or a function, but was the torch module "
             f"{type(mechanism).__name__}: to audit its training, pass a function (database, "
             f"num_samples) that trains it and returns the released values, as {ON_HOST}, or the "
-            "scores of the canaries of one training, as "
+            "scores of the canaries from one training run, as "
             f"{term('dpjax.OneRun(scores, included)', '--one-run')}."
         )
     if not (callable(mechanism) or isinstance(mechanism, Mechanism)):
@@ -116,7 +116,7 @@ def check_shape(mechanism: Mechanism, pairs: Pairs) -> None:
 
 
 def pilot_outputs(mechanism: Mechanism, pairs: Pairs, root: Array) -> np.ndarray:
-    """Return pilot outputs from all databases of all pairs, with separate keys, [n] or [n, d]."""
+    """Return pilot outputs from all databases, [n] or [n, d]; each side has its own key."""
     pilot = random.fold_in(root, random.stable_hash("pilot"))
     sides = [
         np.asarray(_draw_pilot(mechanism, side, random.fold_in(pilot, number)))
@@ -138,13 +138,13 @@ def inner_range(outputs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """
     if not np.all(np.isfinite(outputs)):
         raise BadValue(
-            "the mechanism returned NaN or an infinity in a pilot: density estimates require "
+            "in a pilot, the mechanism returned NaN or an infinity: density estimates require "
             f"finite outputs; {EVENTS} counts NaN and infinities as outcomes."
         )
     low, high = np.quantile(outputs, [_PILOT_TAIL, 1 - _PILOT_TAIL], axis=0)
     if np.any(low >= high):
         raise BadValue(
-            "the mechanism returned a constant in a pilot, which has no density: return integers, "
+            "in a pilot, the mechanism returned a constant, which has no density: return integers, "
             f"or use {EVENTS}."
         )
     return low, high

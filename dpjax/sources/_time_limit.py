@@ -1,8 +1,8 @@
 """Plans for how many outputs to draw within a time limit, given the measured time per output.
 
-Part of the time limit is spent on draws that measure the time per output. The draws that measure
-the time are then discarded. The rest of the time is divided between search and confirmation. The
-number of draws in each stage is fixed before the first draw of the stage.
+Part of the time limit is spent on draws that measure the time per output. These draws are then
+discarded. The rest of the time is divided between search and confirmation. The number of draws in
+each stage is fixed before the first draw of the stage.
 """
 
 import time
@@ -90,7 +90,7 @@ class Pace:
     def measure(self, databases: Sequence[object], words: tuple[int, ...], wanted: int) -> None:
         """Measure the time per output on the first database, and on databases that are much slower.
 
-        A plan assumes that each output takes the longest time per output measured so far.
+        A plan assumes the longest time per output that has been measured so far.
 
         Args:
             databases: Databases of all pairs.
@@ -261,7 +261,7 @@ class Pace:
         ) / (_MARGIN * (1 - _MEASURE_SHARE))  # fmt: skip
         step = 10.0 ** (floor(log10(needed)) - 1)
         return BadValue(
-            f"time_limit must leave {search} outputs per side of each pair for the search, and "
+            f"time_limit must allow {search} outputs per side of each pair for the search, and "
             f"{confirm} per side for the confirmation, but was {self.limit:g} s, and an output "
             f"takes about {self._taking(confirm) / confirm:.2g} s: allow at least "
             f"{ceil(needed / step) * step:g} s, or leave {term('time_limit')} out."

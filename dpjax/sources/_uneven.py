@@ -1,4 +1,4 @@
-"""Detection of resampled outputs from count ratios that jump between adjacent outcomes.
+"""Detection of resampled outputs, based on count ratios that jump between adjacent outcomes.
 
 If many outputs are resampled from a few recorded outputs, their counts repeat the random errors of
 the recorded outputs. Because the counts are large, the repeated random errors look significant. For
@@ -7,10 +7,10 @@ two probabilities is nearly linear in the outcome, except at a few outcomes. For
 the second differences of the log ratios should not exceed their standard errors.
 
 For each of several disjoint triples of adjacent cells, a second difference is computed, divided by
-its standard error, and squared. The statistic is the sum of these squares, where the largest fifth
-of the squares is left out. For independent draws, the statistic is distributed like a trimmed sum
-of squared normals. This distribution is approximated by a gamma distribution that has the
-asymptotic mean and variance (Stigler, "The asymptotic distribution of the trimmed mean", 1973).
+its standard error, and squared. The statistic is the sum of the smallest four fifths of these
+squares. For independent draws, the statistic is distributed like a trimmed sum of squared normals.
+This distribution is approximated by a gamma distribution with the same asymptotic mean and variance
+(Stigler, "The asymptotic distribution of the trimmed mean", 1973).
 """
 
 import numpy as np
@@ -44,7 +44,8 @@ def notes_of_uneven_ratios(cells: Partition, counts: NDArray[np.int64]) -> list[
 
     Args:
         cells: Partition of the outputs.
-        counts: Counts of outputs that did not determine the cells, int64 [2 sides, cells].
+        counts: Counts of the outputs that were not used to determine the cells, int64 [2 sides,
+            cells].
     """
     if len(cells.edges) != 1:
         return []

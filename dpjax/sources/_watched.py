@@ -35,8 +35,8 @@ class Watched:
         settings: Options of the source that affect the result.
 
     Attributes:
-        taken: Map from (pair, side) to the number of outputs drawn so far, and to the duration of
-            these draws in seconds.
+        taken: Map from (pair, side) to a tuple (number of outputs drawn so far, duration of these
+            draws in seconds).
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class Watched:
             stage: Stage of the run.
             quota: Number of outputs to draw, and limits on the batch size and the time.
             first: Index of the first output.
-            done: Number of outputs at the beginning that are already known and are therefore
+            done: Number of outputs, from the first one on, that are already known and therefore
                 skipped.
         """
         database, words = self._pairs.sides[side][pair], self.words(pair, side, stage)
@@ -98,7 +98,7 @@ class Watched:
         return [[self.taken[pair, side] for side in (0, 1)] for pair in range(len(self._pairs))]
 
     def notes(self, pair: int) -> list[str]:
-        """Return a note if there is a pair in which all outputs of the same side are equal."""
+        """Return a note if the outputs of a pair are constant on both sides."""
         if any(self._constant.get((pair, side)) is None for side in (0, 1)):
             return []
         first, second = (self.taken[pair, side][0] for side in (0, 1))

@@ -43,7 +43,7 @@ class Streams(Protocol):
     def draw(
         self, pair: Array, side: int, stage: Array | int, num_samples: int | Blocks
     ) -> Callable[[Array], Array]:
-        """Return a function, for `reduce_samples`, that maps a block's index to its outputs."""
+        """Return a function that maps a block's index to its outputs, as `reduce_samples` needs."""
         ...
 
 

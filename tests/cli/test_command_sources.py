@@ -131,7 +131,7 @@ def test_several_columns_are_one_vector(run, monkeypatch, tmp_path):
     done = run(*same, "--column-y", "mean,count")
     assert done.exit_code == 2 and "on both sides" in done.error
     done = run(*same[:3], "y.csv", "--column", "count,count")
-    assert done.exit_code == 2 and "different columns" in done.error
+    assert done.exit_code == 2 and "distinct columns" in done.error
 
 
 def test_files_with_a_figure_and_a_report(run, tmp_path):

@@ -108,12 +108,12 @@ SAID = [
     (
         (*HOST, "--pairs", "equal.json"),
         "--pairs must hold two different databases, but in pair 0 and pair 1 both are 2: no output "
-        "can tell them apart.",
+        "can distinguish them.",
     ),
     (
         ("audit", "--function", "message_mechanisms:release", "--pairs", "equal.json"),
         "--pairs must hold two different databases, but in pair 0 and pair 1 both are 2.0: no "
-        "output can tell them apart.",
+        "output can distinguish them.",
     ),
     # A decreasing range.
     (

@@ -128,9 +128,9 @@ def test_files_with_the_same_contents(tmp_path):
         np.save(tmp_path / f"{name}.npy", bits[part])
     y = rng(8).integers(0, 2, 900)
     paths = [tmp_path / f"{name}.npy" for name in ("a", "b", "copy-of-b")]
-    with pytest.raises(ValueError, match=r"from output 401 on is the same as from output 801 on"):
+    with pytest.raises(ValueError, match=r"at output 401 begins again at output 801"):
         dpjax.audit(Recorded(Recording(paths), y))
-    with pytest.raises(ValueError, match=r"from output 1 on is the same as from output 401 on"):
+    with pytest.raises(ValueError, match=r"at output 1 begins again at output 401"):
         dpjax.audit(Recorded(twice(bits[0]), y), method=Local())
     dpjax.audit(Recorded(Recording([*paths[:2], tmp_path / "c.npy"]), y))
 

@@ -214,7 +214,10 @@ def test_outputs_may_be_dicts(batched):
     result = audit(many if batched else one, [(0.0, 3.0)], batched=batched, **sizes)
     assert result.lower_bound > (2.5 if batched else 4)
     places = "['total'][0], ['total'][1]"
-    assert f"Outputs have multiple parts; their numbers are, in order: {places}." in result.notes
+    assert (
+        f"Outputs have multiple parts; the numbers in each output are, in order: {places}."
+        in result.notes
+    )
     assert (
         "vector with entry ['total'][0]" in result.witness.event
         or "timeout" in result.witness.event
@@ -416,6 +419,5 @@ def test_a_note_lists_only_some_of_many_parts():
     source = HostMechanism(release, batched=False)
     notes = dpjax.audit(source, [(0, 1)], method=dpjax.Events(num_draws=500)).notes
     places = ", ".join(f"['k{number:02}']" for number in range(20))
-    assert (
-        f"Outputs have multiple parts; their numbers are, in order: {places} and 10 more." in notes
-    )
+    listed = f"the numbers in each output are, in order: {places} and 10 more."
+    assert f"Outputs have multiple parts; {listed}" in notes

@@ -384,7 +384,7 @@ def test_in_an_assertion():
 @pytest.mark.parametrize(
     ("subject", "error", "message"),
     [
-        (lambda: dp.t.make_sum(BOUNDED, RECORDS), TypeError, "must be a Measurement to be audited"),
+        (lambda: dp.t.make_sum(BOUNDED, RECORDS), TypeError, "audited only if it is a Measurement"),
         (lambda: mechanisms.Laplace, TypeError, "must be an instance, but was the class Laplace"),
         (
             lambda: LibraryMechanism(3),

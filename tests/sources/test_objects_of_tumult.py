@@ -183,7 +183,7 @@ def test_results_are_run_again_from_their_recipe(monkeypatch):
 def test_refusals():
     with pytest.raises(TypeError, match="must be an instance, but was the class"):
         dpjax.audit(TumultMeasurement)
-    with pytest.raises(TypeError, match="must be a Measurement to be audited"):
+    with pytest.raises(TypeError, match="audited only if it is a Measurement"):
         dpjax.audit(named("FlatMap"))
     with pytest.raises(TypeError, match="Stating is interactive"):
         dpjax.audit(stating(is_interactive=True))

@@ -48,7 +48,7 @@ def test_labels_of_which_hardly_any_repeats(outputs, refused):
 
 def test_one_in_a_hundred_outcomes_that_repeat():
     ones = np.ones(198, int)
-    with pytest.raises(ValueError, match="hardly any occurs twice"):
+    with pytest.raises(ValueError, match="hardly any label occurs twice"):
         refuse_alone(np.array([*ones, 2]), "x", 200, "a")
     refuse_alone(np.array([*ones[:196], 2, 2]), "x", 200, "a")
     refuse_alone(np.array([*ones[:197], 3]), "x", 200, "a")

@@ -88,7 +88,7 @@ def test_labels_and_their_region():
         (np.arange(39) % 3, np.arange(60) % 3, {}, ValueError,
          "at least 40 outputs each, but the shorter one held 39"),
         (laplace(1, size=200), laplace(2, size=200), {"search_fraction": 0.045}, ValueError,
-         "at least 10 outputs per side to search, but 0.045 of 200 left 9"),
+         "at least 10 outputs per side into the search set, but 0.045 of 200 is only 9"),
         (np.array([np.nan, np.inf] + [0.0] * 98), np.zeros(100), {}, ValueError,
          "x must hold finite numbers, but 2 of 100 were NaN or infinite"),
         (np.array(["a", 1.5] * 50, object), np.zeros(100), {}, TypeError,

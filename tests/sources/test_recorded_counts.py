@@ -60,7 +60,9 @@ def test_integers_that_occur_often_are_noted():
     rng = np.random.default_rng(1)
     x, y = (np.r_[rng.integers(0, 10**6, 900), np.full(100, 7)] for _ in range(2))
     (note,) = _notes_of_atoms(*laid(x, y)[:2])
-    assert note.startswith("Integers that occur often (1 of them) were counted one by one")
+    assert note.startswith(
+        "Each integer that occurs often (1 of them) was treated as a separate outcome"
+    )
 
 
 @pytest.mark.parametrize(("others", "count"), [(0, 0), (1, 0), (2, 1)])

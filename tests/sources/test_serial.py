@@ -241,4 +241,4 @@ def test_what_changes_once_is_said_to_be_sorted(splits, sorted_):
     (note,) = notes_of_order("x", [split])
     assert ("its values are sorted or change only once" in note) == sorted_
     if not sorted_:
-        assert "0.99 at distance 1;" in note and "The 400 outputs are worth about" in note
+        assert "at distance 1 is 0.99 (" in note and "The 400 outputs contain about" in note

@@ -69,7 +69,7 @@ def test_the_pilot_is_of_the_smallest_words_of_the_search_set(monkeypatch, ends)
         (120, 3, 0.5, True),
         (119, 3, 0.5, r"at least 120 outputs \(40 blocks\), but held 119"),
         (100, 1, 0.1, True),
-        (99, 1, 0.1, "at least 10 outputs of x to search, but 0.1 of 99 left 9"),
+        (99, 1, 0.1, "at least 10 outputs of x into the search set, but 0.1 of 99 is only 9"),
     ],
 )
 def test_sides_that_are_too_short(size, block, fraction, fits):

@@ -221,7 +221,7 @@ def test_a_thousandfold_between_databases_keeps_the_limit(clock, times, batched)
         assert 30 < clock.seconds <= 60 and result.num_confirm > 1_000
         return
     # Eighty outputs a side of a second each do not fit into a minute.
-    with pytest.raises(ValueError, match="time_limit must leave 30 outputs per side"):
+    with pytest.raises(ValueError, match="time_limit must allow 30 outputs per side"):
         dpjax.audit(mechanism, PAIR)
     assert clock.seconds <= 60
 
@@ -271,7 +271,7 @@ def test_programs_keep_the_limit_however_long_they_take(
         said = str(error)
     assert clock.seconds <= 66
     known = (
-        "time_limit must leave",
+        "time_limit must allow",
         "still running at the end of the time limit",
         "took longer than 0.05",
     )

@@ -36,8 +36,8 @@ def read(subject: Any, d_in: object) -> Handed:
         call = _Tool(subject)
         return Handed(call.__name__, call, Epsilon(), call.epsilon, None, None)
     raise BadType(
-        "a diffprivlib object must be a mechanism, a model or a tool to be audited, but was of "
-        f"type {type(subject).__name__}."
+        "a diffprivlib object can be audited only if it is a mechanism, a model or a tool, but "
+        f"the object was of type {type(subject).__name__}."
     )
 
 
@@ -177,7 +177,7 @@ def _parameters(mechanism: object) -> dict[str, object]:
 
 
 def _pairs_of(mechanism: Any, d_in: object) -> Neighbors | None:
-    """Return the search space: any two accepted values, or two inputs within the sensitivity."""
+    """Return the search space: any two accepted values, or inputs at most a sensitivity apart."""
     if hasattr(mechanism, "value0"):
         values = [mechanism.value0, mechanism.value1]
         return neighbors(values[0], AnyTwo(), Domain(categories=values))

@@ -71,7 +71,7 @@ class LibraryMechanism(OnHost):
         if library_of(self.subject) is None:
             raise BadType(
                 "subject must be an object from OpenDP, diffprivlib, PyDP, Tumult Core or "
-                "SmartNoise, whose library is imported, but was of type "
+                "SmartNoise, and the library must be imported, but subject was of type "
                 f"{type(self.subject).__name__}."
             )
         _ = self._host
@@ -96,7 +96,7 @@ class LibraryMechanism(OnHost):
         return Encoder(self.name, special=self.special, bits=self.bits)
 
     def drawing(self) -> AbstractContextManager[Draw]:
-        """Return a context manager whose value draws batches of raw outputs."""
+        """Return a context manager that provides a function for drawing batches of raw outputs."""
         return self._host.drawing()
 
     def restarted(self, sides: tuple[object, object], count: int) -> Restarted | None:

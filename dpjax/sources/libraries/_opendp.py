@@ -63,8 +63,8 @@ def read(measurement: object, d_in: object) -> Handed:
 
     if not isinstance(measurement, Measurement):
         raise BadType(
-            "an OpenDP object must be a Measurement to be audited, but was of type "
-            f"{type(measurement).__name__}: chain a transformation with a measurement first."
+            "an OpenDP object can be audited only if it is a Measurement, but the object was of "
+            f"type {type(measurement).__name__}: chain a transformation with a measurement first."
         )
     pairs, d_in = _pairs_of(measurement, d_in)
     notion, claim = _claim_of(measurement, d_in)

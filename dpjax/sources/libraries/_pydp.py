@@ -56,8 +56,8 @@ def read(subject: object, d_in: object) -> Handed:
     if isinstance(subject, _Algorithm):
         return _algorithm(name, subject, distance)
     raise BadType(
-        "a PyDP object must be an algorithm with quick_result, or a mechanism with add_noise, "
-        f"to be audited, but was of type {type(subject).__name__}."
+        "a PyDP object can be audited only if it is an algorithm with quick_result, or a mechanism "
+        f"with add_noise, but the object was of type {type(subject).__name__}."
     )
 
 

@@ -34,9 +34,9 @@ def read(subject: Foreign, d_in: object) -> Handed:
     if hasattr(subject, "release") and hasattr(subject, "max_contrib"):
         return _mechanism(subject, d_in)
     raise BadType(
-        "a SmartNoise object must be a mechanism with release, or a synthesizer, to be "
-        f"audited, but was of type {type(subject).__name__}: audit a function from a database "
-        "to an answer, with a notion and a claim."
+        "a SmartNoise object can be audited only if it is a mechanism with release, or a "
+        f"synthesizer, but the object was of type {type(subject).__name__}: instead, audit a "
+        "function that maps a database to an answer, and pass a notion and a claim."
     )
 
 

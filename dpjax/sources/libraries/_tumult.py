@@ -59,7 +59,7 @@ class _Measurement:
         if hasattr(output, "to_dict"):
             values = output.to_dict("list") if hasattr(output, "columns") else output.tolist()
             labels = output.index.tolist()
-            # The labels of rows are part of the output, unless they only count the rows.
+            # The labels of rows are part of the output, unless they are just the row numbers.
             return values if labels == [*range(len(labels))] else [labels, values]
         return output.tolist() if hasattr(output, "tolist") else output
 
@@ -69,13 +69,13 @@ def read(measurement: Foreign, d_in: object) -> Handed:
     refuse_class(measurement)
     if not hasattr(measurement, "privacy_function"):
         raise BadType(
-            "a Tumult Core object must be a Measurement to be audited, but was of type "
+            "a Tumult Core object can be audited only if it is a Measurement, but was of type "
             f"{type(measurement).__name__}: chain a transformation with a measurement first."
         )
     if measurement.is_interactive:
         raise BadType(
-            "a Tumult Core measurement must return its output to be audited, but "
-            f"{type(measurement).__name__} is interactive: audit a function that asks its queries."
+            "a Tumult Core measurement can be audited only if it returns its output, but "
+            f"{type(measurement).__name__} is interactive: audit a function that asks the queries."
         )
     distance = 1 if d_in is None else d_in
     notion, claim = _claim_of(measurement, distance)

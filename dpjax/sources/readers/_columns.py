@@ -40,17 +40,17 @@ def refuse_index(
             continue
         shown = ", ".join(repr(other) if header else other for other in names)
         raise ValueError(
-            f"has the columns {shown}, of which {repr(name) if header else name} looks like a "
-            "row number: choose the column of the outputs with column (--column), or delete the "
-            "column of row numbers"
+            f"has the columns {shown}, of which {repr(name) if header else name} seems to "
+            "contain row numbers: choose the column of the outputs with column (--column), or "
+            "delete the column of row numbers"
         )
 
 
 def refuse_decimal_commas(rows: Sequence[Sequence[str]]) -> None:
     """Raise an error if a decimal comma seems to have been read as a column separator.
 
-    This is assumed if every row consists of two integers, if the second integer in some row begins
-    with an extra 0, as in 05, and if no first integer begins with an extra 0.
+    This is assumed under three conditions: every row consists of two integers; in some row, the
+    second integer has a leading zero, as in 05; and no first integer has a leading zero.
 
     Args:
         rows: First rows of a file whose entries are separated by commas.
@@ -61,7 +61,7 @@ def refuse_decimal_commas(rows: Sequence[Sequence[str]]) -> None:
     if not all(len(row) == 2 and is_integer(row[0]) and row[1].isdecimal() for row in rows):
         return
     if any(len(row[0]) > 1 and row[0].startswith("0") for row in rows):
-        return  # The first entries are padded with zeros, too, so these are pairs of integers.
+        return  # The first integers are padded with zeros, too, so the rows are pairs of integers.
     for number, (whole, part) in enumerate(rows, start=1):
         if len(part) > 1 and part.startswith("0"):
             raise ValueError(decimal_comma_text(f"{whole},{part}", number))

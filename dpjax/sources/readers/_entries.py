@@ -42,7 +42,7 @@ def as_numbers(entries: Sequence[str]) -> np.ndarray | None:
     # reals. Besides, adjacent integers above 2^53 would be equal as floats.
     if not (np.all(values == np.floor(values)) and all(map(is_integer, entries))):
         return values if first_inexact(values, entries) is None else None
-    # From 2^53 on, a float may differ from the integer that was written, such as 2^53 + 1.
+    # From 2^53 on, a float may differ from the integer in the file: 2^53 + 1 becomes 2^53.
     if np.all(np.abs(values) < MOST_EXACT):
         return values.astype(np.int64)
     if too_large(entries) is not None:
@@ -98,8 +98,8 @@ def decimal_comma_text(entry: str, row: int) -> str:
     written = entry.strip()
     return (
         f"has {written!r} in row {row}, but decimal commas are not supported: write "
-        f"{written.replace(',', '.')} (or, if these are two numbers of a vector, a csv file "
-        "without quotes)"
+        f"{written.replace(',', '.')} (or, if these are two entries of a vector, write a "
+        "csv file without quotes)"
     )
 
 

@@ -69,7 +69,7 @@ def npy_chunks(path: Path, column: str | int | None, rows: int) -> Iterator[np.n
         return
     order, shape = "F" if header.fortran else "C", tuple(header.shape)
     for start in range(0, header.shape[0], rows):
-        # Create a new mapping for each chunk, since a mapping keeps every page in memory that was
+        # Create a new mapping for each chunk, since a mapping keeps in memory every page that was
         # read.
         mapped = np.memmap(path, header.dtype, "r", offset, shape, order)
         yield pick(_checked(np.array(mapped[start : start + rows])))

@@ -26,7 +26,7 @@ def parquet_chunks(path: Path, column: str | int | None, rows: int) -> Iterator[
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    # Pass an open file to Arrow, which accepts only file names in UTF-8.
+    # Pass an open file to Arrow, because Arrow accepts a file name only if it is valid UTF-8.
     with path.open("rb") as opened:
         try:
             texts = text_columns_of(opened, path.stat().st_size)
@@ -68,7 +68,7 @@ def _array(batch, names: list[str]) -> np.ndarray:
     for name, column in zip(names, batch.columns, strict=True):
         if column.null_count:
             raise ValueError(
-                f"its column {name!r} has gaps (nulls): drop their rows, or write a label or NaN "
+                f"its column {name!r} has gaps (nulls): drop these rows, or write a label or NaN "
                 "instead"
             )
         values = _values(column)
@@ -82,7 +82,7 @@ def _array(batch, names: list[str]) -> np.ndarray:
         return columns[0]
     if any(values.dtype.kind in "UO" for values in columns):
         raise ValueError(
-            f"it has several columns, {names}, not all numeric: name the column to use"
+            f"it has several columns, {names}, and not all are numeric: name the column to use"
         )
     return np.stack(columns, axis=1)
 

@@ -1,8 +1,8 @@
 """Fast reader for text files that contain only plain numbers; needs pyarrow.
 
-Once a block of lines may contain anything other than plain numbers, the slower reader in `_text`
-reads this block and the rest of the file. Only the slower reader reports errors. Both readers yield
-the same chunks.
+As soon as a block of lines may contain anything other than plain numbers, the slower reader in
+`_text` reads this block and the rest of the file. Only the slower reader reports errors. Both
+readers yield the same chunks.
 """
 
 from collections.abc import Iterator
@@ -53,8 +53,8 @@ def plain_chunks(
         Tuples (array, num_bytes, is_last): an int64 or float64 array [n] or [n, width]; the number
         of bytes in the lines of this array; and whether the file ends after these lines.
     """
-    # Read the content instead of relying on the file size, since a packed file may hold many lines
-    # in a few bytes.
+    # Read the content instead of relying on the file size, since a compressed file may hold many
+    # lines in a few bytes.
     with opened(path) as file:
         file.seek(offset)
         if len(file.read(_SMALL)) < _SMALL:
@@ -68,7 +68,7 @@ def plain_chunks(
         for block, ends, last in _blocks(file, rows):
             if block.translate(None, _PLAIN):
                 return
-            # Look for a single byte first, since that is much faster than counting.
+            # First check whether \r occurs at all, since this check is much faster than counting.
             if b"\r" in block and block.count(b"\r") != block.count(b"\r\n"):
                 return
             if np.diff(ends).max() > _LONGEST:
@@ -84,7 +84,7 @@ def plain_chunks(
 def _blocks(file: BinaryIO, rows: int) -> Iterator[tuple[bytes, np.ndarray, bool]]:
     """Yield tuples (block, ends, is_last), where `block` has at most `rows` lines.
 
-    The array `ends` contains the index of each line end, and `is_last` says whether the file ends
+    The array `ends` contains the index of each line end, and `is_last` states whether the file ends
     after the block.
     """
     rest, found = b"", np.zeros(0, np.intp)
@@ -106,8 +106,8 @@ def _blocks(file: BinaryIO, rows: int) -> Iterator[tuple[bytes, np.ndarray, bool
         end = int(ends[-1])
         rest, found = data[end:], newlines[rows:] - end
         if not rest:
-            # Read ahead to see whether the file ends here; otherwise, a packed file would have to
-            # be unpacked a second time.
+            # Read ahead to see whether the file ends here. Without reading ahead, a compressed file
+            # would have to be decompressed a second time.
             rest = file.read(_READ)
             found = _newlines(rest)
         yield data[:end], np.concatenate([[0], ends]), not rest
@@ -120,7 +120,7 @@ def _newlines(data: bytes) -> np.ndarray:
 def _entries(
     block: bytes, ends: np.ndarray, delimiter: str | None, width: int, place: int | None
 ) -> "pa.StringArray | None":
-    """Return a block's entries as Arrow strings, or None if any line lacks `width` entries."""
+    """Return a block's entries as Arrow strings; None if any line does not have `width` entries."""
     import pyarrow as pa
     import pyarrow.compute as pc
 

@@ -1,4 +1,4 @@
-"""Recorded outputs in one or more files, which can be read in chunks and more than once."""
+"""Recorded outputs in one or more files, which can be read in chunks as often as needed."""
 
 import csv
 import glob
@@ -74,7 +74,7 @@ class Recording:
             names = [str(name) for name in self.column]
             if not names or len(set(names)) < len(names):
                 raise BadValue(
-                    f"column must name different columns, at least one, but was {self.column!r}."
+                    f"column must name one or more distinct columns, but was {self.column!r}."
                 )
         seen: set[Path] = set()
         for path in self.paths:
@@ -111,7 +111,7 @@ class Recording:
 
     @property
     def notes(self) -> list[str]:
-        """A note that lists the columns that form each vector, if no column was chosen."""
+        """Notes for the result: if no column was chosen, the list of the columns of each vector."""
         first = self.paths[0]
         refuse_endless("samples file", self._at(first))
         columns = _COLUMNS.get(_ending(first))
@@ -236,8 +236,8 @@ def read_samples(
         # NumPy would convert both types to floats, in which adjacent integers above 2^53 are equal.
         if min(chunk.min() for chunk in chunks) < 0:
             raise ValueError(
-                f"samples file {path} must not hold both integers below 0 and integers from "
-                "2^63 on, since no 64-bit type holds both."
+                f"samples file {path} must not hold both integers below 0 and integers of 2^63 or "
+                "more, since no 64-bit type can represent both."
             )
         chunks = [chunk.astype(np.uint64) for chunk in chunks]
     return np.concatenate(chunks)

@@ -219,8 +219,8 @@ def _rows(
     """Yield the entries of each row, and raise an error for blank lines before the last row.
 
     A blank line between outputs may be an empty output. If the reader skipped blank lines, the
-    audit would see the distribution of the outputs conditional on nonempty outputs. The bound would
-    then be invalid because e^epsilon does not bound ratios of conditional probabilities.
+    audit would see only the conditional distribution of nonempty outputs. The bound would then be
+    invalid because e^epsilon does not bound ratios of conditional probabilities.
     """
     blank = 0
     for number, row in _numbered(lines, delimiter):
@@ -265,9 +265,9 @@ def _chunk(rows: list[list[str]], place: int | None, read: int) -> np.ndarray:
         if where is None:
             where = first_inexact(np.array([float(entry) for entry in entries]), entries) or 0
         raise ValueError(
-            "has an integer that does not fit into one 64-bit type with the others, "
-            f"{entries[where].strip(SPACE)[:_DIGITS]} in row {read + 1 + where // width}: write "
-            "reals with a point or an exponent, and outcomes as labels"
+            f"has the integer {entries[where].strip(SPACE)[:_DIGITS]} in row "
+            f"{read + 1 + where // width}, and no 64-bit type can represent it together with the "
+            "other numbers: write reals with a point or an exponent, and outcomes as labels"
         )
     if any(first):
         # If the first entry is empty, assume that the column is meant to hold numbers.
@@ -294,7 +294,7 @@ def _mixed(rows: list[list[str]], place: int | None, read: int, numeric: bool) -
                 )
             return (
                 f"mixes numbers and other entries: {entry!r} in row {number} is "
-                f"{'no number' if numeric else 'a number'}"
+                f"{'not a number' if numeric else 'a number'}"
                 f"{'; name the column to use' if place is None and len(row) > 1 else ''}"
             )
     return "mixes numbers and other entries"

@@ -307,10 +307,13 @@ REFUSED = [
         lambda: dpjax.audit(release, CONSTANT, method=dataclasses.replace(LOCAL, region=(3, 5))),
         r"constant for one of the databases",
     ),
-    (lambda: dpjax.audit(release, NAN, method=LOCAL), r"returned NaN or an infinity in a pilot"),
+    (
+        lambda: dpjax.audit(release, NAN, method=LOCAL),
+        r"in a pilot, the mechanism returned NaN or an infinity",
+    ),
     (
         lambda: dpjax.audit(release, [(4.0, 4.0)], method=LOCAL),
-        r"returned a constant in a pilot",
+        r"in a pilot, the mechanism returned a constant",
     ),
     (
         lambda: dpjax.audit(dpjax.Recorded(*LONG), ONE, method=FEW),

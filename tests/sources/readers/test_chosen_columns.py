@@ -69,7 +69,7 @@ def test_only_columns_of_numbers_form_vectors(column, place):
 
 @pytest.mark.parametrize("names", [[], ["a", "a"], ("a", "b", "a"), [0, "0"]])
 def test_columns_are_named_once(tmp_path, names):
-    with pytest.raises(ValueError, match="column must name different columns, at least one"):
+    with pytest.raises(ValueError, match="column must name one or more distinct columns"):
         Recording(saved(tmp_path, "csv"), names)
 
 

@@ -147,10 +147,14 @@ def test_written_nan_and_infinities_are_left_to_the_audit(tmp_path):
         ("blank-between.tsv", "1\t2\n\n3\t4\n", "after a blank line, line 2:"),
         ("ragged.csv", "1,2\n3\n", "one output per line, but its lines have 1 to 2 entries"),
         ("ragged.txt", "1 2\n3 4 5\n", "one output per line, but its lines have 2 to 3 entries"),
-        ("mixed.csv", "1\n2\nthree\n", "mixed.csv mixes numbers .*'three' in row 3 is no number"),
+        (
+            "mixed.csv",
+            "1\n2\nthree\n",
+            "mixed.csv mixes numbers .*'three' in row 3 is not a number",
+        ),
         ("gap.csv", "1,2\n3,\n", "gap.csv has an empty entry in row 2 among numbers: write a miss"),
         ("gap-first.csv", "v,w\n7,1\n,1\n", "has an empty entry in row 3 among numbers"),
-        ("columns.csv", "v,w\n1,a\n2,b\n", "'a' in row 2 is no number; name the column to use"),
+        ("columns.csv", "v,w\n1,a\n2,b\n", "'a' in row 2 is not a number; name the column to use"),
         (
             "large.csv",
             f"v\n7\n{2**64}\n",
@@ -212,7 +216,7 @@ def test_a_column_that_counts_is_refused(tmp_path, ending, header, delimiter, st
 
     save(3.0 + step * np.arange(200))
     with pytest.raises(
-        ValueError, match=r"columns .*, of which '?(run|1)'? looks like a row number"
+        ValueError, match=r"columns .*, of which '?(run|1)'? seems to contain row numbers"
     ):
         read_samples(path)
     assert read_samples(path, 0).shape == (200,)
@@ -282,7 +286,7 @@ def test_labels_of_a_named_column_do_not_include_its_name(tmp_path):
 def test_columns_of_parquet_of_several_kinds_are_no_vector(tmp_path):
     pq, pa = pytest.importorskip("pyarrow.parquet"), pytest.importorskip("pyarrow")
     pq.write_table(pa.table({"a": [1, 2], "b": ["x", "y"]}), tmp_path / "ab.parquet")
-    with pytest.raises(ValueError, match=r"several columns, \['a', 'b'\], not all numeric"):
+    with pytest.raises(ValueError, match=r"several columns, \['a', 'b'\], and not all are numeric"):
         read_samples(tmp_path / "ab.parquet")
     assert read_samples(tmp_path / "ab.parquet", "b").tolist() == ["x", "y"]
 

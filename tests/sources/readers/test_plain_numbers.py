@@ -171,7 +171,7 @@ def test_integers_are_exact_and_chosen_columns_are_fast(tmp_path, small):
     ("rows", "message"),
     [
         ("1.5\n" * 12 + "\n2.5\n", "blank line, line 14:"),
-        ("1\n" * 13 + "three\n", "'three' in row 15 is no number"),
+        ("1\n" * 13 + "three\n", "'three' in row 15 is not a number"),
     ],
 )
 def test_messages_count_the_rows_read_fast(tmp_path, small, rows, message):

@@ -89,8 +89,8 @@ def test_heads(tmp_path, text, column, expected):
         ("a\n\nb\n", r"after a blank line, line 2:"),
         ("v\n1\n \n3\n", r"after a blank line, line 3:"),
         ("v\n1\n2\n\n\n3\n", r"after a blank line, line 4:"),
-        ("1\n2\nx\n", r"'x' in row 3 is no number"),
-        ("v\n1\n2\nx\n", r"'x' in row 4 is no number"),
+        ("1\n2\nx\n", r"'x' in row 3 is not a number"),
+        ("v\n1\n2\nx\n", r"'x' in row 4 is not a number"),
         ("1,2\n3\n", "its lines have 1 to 2 entries"),
         ("1\n3,4\n", "its lines have 1 to 2 entries"),
         ("1\n\n", None),
@@ -115,7 +115,7 @@ def test_what_is_said_of_wrong_lines(tmp_path, text, message):
 
 def test_places_are_counted_from_the_beginning_of_the_file(tmp_path):
     """Also in a later chunk, and after a header."""
-    with pytest.raises(ValueError, match="'x' in row 6 is no number"):
+    with pytest.raises(ValueError, match="'x' in row 6 is not a number"):
         read(tmp_path, "v\n1\n2\n3\n4\nx\n", rows=2)
     with pytest.raises(ValueError, match="99999999999999999999 in row 4:"):
         read(tmp_path, "v\n1\n2\n99999999999999999999\n", rows=2)
