@@ -306,7 +306,7 @@ def test_large_integers_beside_reals(tmp_path, real, monkeypatch):
     monkeypatch.setattr("dpjax.sources.readers._plain._SMALL", 0)
     lines = [str(2**53 + 1), real, str(2**53)]
     (tmp_path / "x.txt").write_text("\n".join(lines))
-    with pytest.raises(ValueError, match=f"has an integer .* {2**53 + 1} in row 1: write reals"):
+    with pytest.raises(ValueError, match=f"has the integer {2**53 + 1} in row 1, .*: write reals"):
         read_samples(tmp_path / "x.txt")
     outputs = as_outputs(lines)
     assert (outputs[0], outputs[2]) == (2**53 + 1, 2**53)
