@@ -29,9 +29,9 @@ from dpjax.core.wording import Doubt, Sentence
 from dpjax.sources._side_values import SideValues, log_evidence
 
 _CHANCE, _NOTE_CHANCE = 1e-9, 1e-6
-"""Maximum probability that independent outputs are refused (_CHANCE), and maximum probability that
-they get a note (_NOTE_CHANCE). For _NOTE_CHANCE, it is assumed that no value is more than _RATIO
-times as likely on one side as on the other.
+"""Maximum probabilities that independent outputs are refused (_CHANCE) and that a note is added to
+their result (_NOTE_CHANCE). For _NOTE_CHANCE, it is assumed that no value is more than _RATIO times
+as likely on one side as on the other.
 """
 
 _DIVISORS = (2, 3, 5, 7, 11, 13)

@@ -16,7 +16,7 @@ from dpjax.sources.streams import DrawnStreams
 PILOT_NOTE = "The region covers the central 99% of the outputs in a pilot."
 
 _LOST = 1e-6
-"""Largest share of a pilot's outputs that may lie outside the finite space because of rounding
+"""Largest share of outputs that may seem to lie outside the finite space merely because of rounding
 errors.
 """
 

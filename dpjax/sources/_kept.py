@@ -34,7 +34,7 @@ class Kept:
         return self._stream(pair, side).number
 
     def add(self, pair: int, side: int, batch: Outputs, first: int) -> None:
-        """Keep a batch that begins with output number `first`, if all earlier outputs are kept."""
+        """Keep a batch whose first output has index `first`, if all earlier outputs are kept."""
         batches, number = self._stream(pair, side)
         if number != first or number >= self._most:
             return

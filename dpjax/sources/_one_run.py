@@ -46,7 +46,7 @@ class GuessedCanaries(Source):
 
 @dataclass(frozen=True, eq=False)
 class OneRun(GuessedCanaries):
-    """Scores of canaries from one run, in which fair coins decided which canaries were included.
+    """Canary scores from one run, in which fair coins decided which canaries were included.
 
     A separate fair coin must have been tossed for every canary, independently of everything else.
     The scores may be computed from the run's output in any way that does not use the coins. The

@@ -43,12 +43,12 @@ class Recorded(Source):
             values, as in `dpjax.HostMechanism`.
         search_fraction: Fraction of the outputs to use as the search set; must be below one half.
         blocks: Length of a block of successive outputs of a Markov chain, or None for independent
-            outputs. Outputs within a block may depend on each other. Blocks must be so long that
-            outputs chosen at random from different blocks are independent. The audit counts one
-            random output from each block of the confirmation set.
-        independent: Set to True to state that the outputs are independent draws even if they look
-            dependent. If `independent` is True, doubts about independence become notes, which do
-            not change the verdict.
+            outputs. Outputs within a block may depend on each other. Blocks must be long enough
+            that outputs chosen at random from different blocks are independent. The audit counts
+            one random output from each block of the confirmation set.
+        independent: Set to True to state that the outputs are independent draws, even if the
+            outputs look dependent. If `independent` is True, doubts about independence become
+            notes, which do not change the verdict.
         name: Name of the outputs in the result.
 
     Raises:

@@ -99,7 +99,7 @@ class OpenedRecorded:
         return np.zeros((*kept.shape, *self._counts[:2].shape), np.int64)
 
     def count(self, marked: Marked) -> NDArray[np.int64]:
-        """Count the confirmation set; see `dpjax.sources.Opened`.
+        """Count the outputs of the confirmation set; see `dpjax.sources.Opened`.
 
         Raises:
             ValueError: If only part of the confirmation set is requested.

@@ -9,8 +9,8 @@ from math import ceil
 from typing import NamedTuple
 
 _SEARCH_SHARE, _OF_ONE_PAIR = 0.44, 2 / 7
-"""Share of an audit's draws that the search uses if there are multiple pairs (_SEARCH_SHARE) or a
-single pair (_OF_ONE_PAIR).
+"""Share of an audit's draws that the search uses: _SEARCH_SHARE if there are multiple pairs, and
+_OF_ONE_PAIR if there is a single pair.
 """
 
 _FIRST_SHARE = 5 / 11

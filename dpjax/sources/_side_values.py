@@ -13,8 +13,8 @@ from dpjax.partitions._distinct import distinct
 from dpjax.sources._spacings import Spacings
 
 ORDER_NATS = 60.0
-"""Surprise, in nats, above which a sequence is assumed not to recur by chance. A sequence with a
-larger surprise recurs with a probability of at most e^-60, or about e^-30 if batches are sorted.
+"""Surprise, in nats, above which a sequence is assumed not to recur by mere chance. A sequence with
+a larger surprise recurs with a probability of at most e^-60, or about e^-30 if batches are sorted.
 """
 
 _SHARES = (0.1, 0.4, 0.9, 0.999)
@@ -34,8 +34,8 @@ order.
 """
 
 _BEGINNINGS = (64, 128, 256, 512)
-"""Numbers of first outputs of a side. Later outputs are searched for a repetition of the side's
-first outputs, using the smallest of these numbers for which a repetition by chance is ruled out.
+"""Possible lengths of a side's beginning. Later outputs are searched for a repetition of the
+beginning, which has the smallest length for which a repetition by chance is ruled out.
 """
 
 _RANKED = 512

@@ -53,8 +53,8 @@ class Request:
         in_order: Whether the audit is sequential. If `in_order` is True, cells are determined again
             as outputs arrive, and recorded outputs are counted in order instead of being split at
             random.
-        each: Whether every output is expensive. If `each` is True, progress is reported after each
-            output, and every output is kept.
+        each: Whether each output is expensive to draw. If `each` is True, progress is reported
+            after each output, and every output is kept.
         held: The value of `OpenedInTurn.held` (the first outputs) from the earlier audit that this
             audit continues; or None if there is no earlier audit.
         seconds: Maximum time, in seconds, that a host source spends on search draws per side of
@@ -100,7 +100,7 @@ class Marked(NamedTuple):
     sides: NDArray[np.int64] | None = None
 
     def stops(self, num_confirm: int) -> NDArray[np.int64]:
-        """Return the index of the last output to count, plus 1, int64 [runs, 2 sides]."""
+        """Return the index after the last output to count on each side, int64 [runs, 2 sides]."""
         if self.sides is not None:
             return self.first + self.sides
         stop = num_confirm if self.size is None else self.first + self.size

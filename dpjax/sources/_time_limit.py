@@ -25,7 +25,7 @@ of these outputs alone.
 _SLOWER, _MOST_PROBED = 3.0, 40
 """Constants for measuring the time per output on databases other than the first one. Only the first
 _MOST_PROBED databases are tried. If outputs from one of these databases take more than _SLOWER
-times as long as expected, its time per output is measured in detail.
+times as long as expected, the time per output is measured in detail for this database.
 """
 
 _BATCH_SHARE = 0.01
@@ -55,8 +55,8 @@ class Quota(NamedTuple):
     Attributes:
         num_samples: Number of outputs on each side of each pair.
         cut: Maximum number of outputs per batch, or None if the outputs depend on the batch size.
-        seconds: Time, in seconds, after which no further batch is drawn for a side of a pair; or
-            None for no limit.
+        seconds: Drawing time, in seconds, after which no further batch is drawn for a side of a
+            pair; or None for no limit.
     """
 
     num_samples: int

@@ -135,8 +135,8 @@ def _member(archive: zipfile.ZipFile, path: Path, name: str) -> IO[bytes]:
     if (member := f"{name}.npy") not in archive.namelist():
         raise ValueError(f"it has no array {name!r}, but holds {archive.namelist()}")
     entry = archive.getinfo(member)
-    # The archive may state a wrong compressed size, but the true size cannot exceed the archive's
-    # size.
+    # The archive may state a wrong compressed size, but the true compressed size cannot exceed the
+    # size of the archive.
     refuse_bomb(entry.file_size, min(entry.compress_size, path.stat().st_size))
     return archive.open(entry)
 
