@@ -116,8 +116,8 @@ def notes_of_copies(x: SideValues, y: SideValues) -> list[str]:
     chance = np.max(shares[:, None] ** pooled + (1 - shares[:, None]) ** pooled, axis=0)
     if log_evidence(np.clip(chance, 1e-300, 1 - 1e-9), apart) <= -np.log(_NOTE_CHANCE):
         return []
-    # If only a few outcomes occur on one side only, or if the two sides have different lattices,
-    # the cause is a privacy leak rather than copies.
+    # A few outcomes that occur on one side only, or different lattices on the two sides, indicate a
+    # privacy leak rather than copies.
     many = log_evidence(np.clip(chance, 0.5, 1 - 1e-9), apart) > -np.log(_NOTE_CHANCE)
     irregular = x.spacings.irregular or y.spacings.irregular
     return [

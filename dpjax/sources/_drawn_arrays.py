@@ -27,9 +27,9 @@ class DrawnArrays:
     Args:
         mechanism: Mechanism to draw from.
         pairs: Stacked pairs of databases.
-        region: Region in the caller's form. If `region` is None, the region is the standard region
-            of a built-in mechanism, the whole space if the space is finite, or else the range of
-            the pilot outputs.
+        region: Region in the caller's form. The default for None is the standard region if a
+            built-in mechanism has one, the whole space if it is finite, and otherwise the central
+            range of the pilot outputs.
         key: Typed key for all runs.
 
     Raises:

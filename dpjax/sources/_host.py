@@ -52,10 +52,10 @@ class HostMechanism(OnHost):
             seeds and therefore the outputs.
         special: "outcomes" to count NaN, infinities, missing values and exceptions as outcomes;
             "error" to raise an error if any of these occurs.
-        bits: "lowest" to observe, in addition to each float's value, the position of its lowest set
-            bit; or a number k <= 8 to observe its k lowest mantissa bits. If a mechanism adds
-            floating-point noise, the low bits of an output can reveal the data. With "lowest" or a
-            number, -0.0 differs from 0.0.
+        bits: Which low bits of a float to observe in addition to its value: "lowest" for the
+            position of the lowest set bit, or a number k <= 8 for the k lowest mantissa bits. If a
+            mechanism adds floating-point noise, the low bits of an output can reveal the data. With
+            "lowest" or a number, -0.0 differs from 0.0.
         time_limit: Maximum time, in seconds, that an audit spends on drawing, or None for no limit.
             The audit first measures the time per output, with draws that are discarded. If the time
             limit is too short for all draws, the audit draws fewer outputs.

@@ -7,8 +7,8 @@ import numpy as np
 from dpjax.partitions import Encoder, Outputs
 
 _ALONE_SHARE, _RARE = 0.99, 3
-"""Outputs are refused if two conditions hold: for at least the fraction `_ALONE_SHARE` of the
-outputs, the label occurs only once; and no label occurs `_RARE` times or more.
+"""Outputs are refused if the labels of at least the fraction `_ALONE_SHARE` of them are unique, and
+if no label occurs `_RARE` times or more.
 """
 
 _LEAST_LOOKED_AT = 200

@@ -37,8 +37,8 @@ from dpjax.sources._watched import Watched
 from dpjax.sources.streams import CONFIRM, MEASURE, SEARCH, SEARCH_AGAIN
 
 _RESTARTED, _FEWEST_RESTARTED, _RESTART_SHARE = 100, 20, 0.02
-"""Limits for comparing two new runs of a mechanism: maximum and minimum number of outputs per side
-in each run, and maximum share of the time limit.
+"""Limits for comparing two new runs of a mechanism: the maximum and the minimum number of outputs
+per side in each run, and the maximum share of the time limit.
 """
 
 _LEAST_TIME = 1e-3

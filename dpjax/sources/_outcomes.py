@@ -87,9 +87,9 @@ def _may_be_smoothed(
 
     Smoothing adds noise whose density is the kernel. Adding noise is post-processing, so the ratio
     of the smoothed densities is at most e^epsilon if the mechanism is epsilon-DP. If the bandwidth
-    spans several integers and no integer is frequent, kernel sums over integers are as close to
-    normally distributed as kernel sums over reals. Integers are not smoothed if smoothing would
-    hide a difference, such as a single frequent value (an error code), or a side whose values are
+    spans several integers and no integer is frequent, the distribution of a kernel sum is as close
+    to normal for integers as for reals. Integers are not smoothed if smoothing would hide a
+    difference. Examples are a single frequent value (an error code), and a side whose values are
     all multiples of a larger step.
     """
     count = len(x)

@@ -1,8 +1,8 @@
 """Division of an audit's draws among two search rounds and the confirmation.
 
-If there are many pairs, most of them have small bounds. Therefore the first search round uses only
-some of the search draws to rank all pairs, and the second round uses the remaining draws for the
-best pairs only.
+If there are many pairs, most of them have small bounds. Therefore the first search round ranks all
+pairs with only some of the search draws. The second round uses the remaining draws for the best
+pairs.
 """
 
 from math import ceil

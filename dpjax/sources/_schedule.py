@@ -42,8 +42,8 @@ Draw = Callable[[object, Span], Iterator[Raw]]
 """Function (database, span) -> iterator over batches of raw outputs."""
 
 Restarted = tuple[str, list[list[Raw]]]
-"""Outputs of two new runs of a mechanism, as a tuple: a plural noun that messages use for the runs
-(such as "processes"), and the raw outputs as lists [2 runs][2 sides].
+"""Tuple (noun, outputs) for two new runs of a mechanism. In messages, the plural noun, such as
+"processes", describes the runs. The raw outputs are lists [2 runs][2 sides].
 """
 
 

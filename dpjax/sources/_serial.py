@@ -7,9 +7,10 @@ distribution (Wald and Wolfowitz). The number of runs has the same distribution 
 reordering, for example after a reordering that makes outputs at distance k adjacent. If the number
 of runs is very small after this reordering, outputs at distance k depend on each other.
 
-If outputs can be ranked, there is a second statistic: the sum, over all pairs of outputs at
-distance k, of the product of their ranks. The mean and the variance of this sum over all orders are
-known. The sum of products can reveal a weak dependence that the number of runs does not reveal.
+If outputs can be ranked, there is a second statistic: the ranks of each pair of outputs at distance
+k are multiplied, and the products are added up. The mean and the variance of this sum over all
+orders are known. The sum of products can reveal a weak dependence that the number of runs does not
+reveal.
 
 References:
     Wald, Wolfowitz (1940), "On a test whether two samples are from the same population"; (1943),

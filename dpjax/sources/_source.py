@@ -28,7 +28,7 @@ _MOST_PARTS = 20
 
 Promise = Callable[[Partition, NDArray[np.int64], int, int], float]
 """Function (partition, counts, num_confirm, num_partitions) -> expected bound. The counts have
-shape [2 halves, 2 sides, cells], `num_confirm` is the number of confirmation samples per side, and
+shape [2 halves, 2 sides, cells]. `num_confirm` is the number of confirmation samples per side.
 `num_partitions` is the number of partitions among which the best one is chosen.
 """
 

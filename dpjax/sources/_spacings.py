@@ -2,11 +2,11 @@
 
 Sort the outputs of both sides together, and let a and b be two adjacent spacings. If outputs have a
 density, a and b are exchangeable and nearly exponential. Therefore the ratio min(a, b) / (a + b) is
-below t with probability 2t. Two near-copies are far closer to each other than to other outputs, so
-the ratio is small if a or b is the spacing between them. Disjoint pairs of spacings are nearly
-independent. Therefore the number of pairs of spacings whose ratio is below t = 1/1000 is compared
-with a binomial distribution. The test assumes a probability of 3/1000 per pair, which is larger
-than 2t.
+below t with probability 2t. Two near-copies are far closer to each other than to other outputs. If
+the spacing between them is a or b, the ratio is therefore small. Disjoint pairs of spacings are
+nearly independent. Therefore the number of pairs of spacings whose ratio is below t = 1/1000 is
+compared with a binomial distribution. The test assumes a probability of 3/1000 per pair, which is
+larger than 2t.
 
 Some distributions consist of narrow clouds around certain values, for example rounded values plus a
 little noise. Unless the two distributions are far apart, two outputs in one cloud come from

@@ -32,8 +32,8 @@ _BATCH_SHARE = 0.01
 """Target duration of a batch, as a share of the time limit, if batches may have any size."""
 
 _PLENTY = 0.2
-"""If the whole audit is expected to take less than this share of the time limit, the measurement of
-the time per output stops, because time is plentiful.
+"""If the whole audit is expected to take less than this share of the time limit, time is plentiful,
+and the measurement of the time per output stops.
 """
 
 _MARGIN = 0.85

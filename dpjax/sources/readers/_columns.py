@@ -49,8 +49,8 @@ def refuse_index(
 def refuse_decimal_commas(rows: Sequence[Sequence[str]]) -> None:
     """Raise an error if a decimal comma seems to have been read as a column separator.
 
-    This is assumed under three conditions: every row consists of two integers; in some row, the
-    second integer has a leading zero, as in 05; and no first integer has a leading zero.
+    This is assumed if every row consists of two integers, and if leading zeros (as in 05) occur in
+    second integers but never in first integers.
 
     Args:
         rows: First rows of a file whose entries are separated by commas.
