@@ -39,11 +39,11 @@ class HostMechanism(OnHost):
 
     Attributes:
         function: Function (database, num_samples) -> outputs, where the outputs are an array, a
-            list, or a dict of columns. With `batched=False`, function (database) -> one output. If
-            the function has a parameter `seed` (an integer) or `rng` (a `numpy.random.Generator`),
-            dpjax provides the argument, and the audit can be replayed. Without such a parameter,
-            the function must draw fresh randomness on every call. Every call gets its own copy of
-            the database, so the function may modify the copy.
+            list, or a dict of columns. With `batched=False`, the form is instead (database) -> one
+            output. If the function has a parameter `seed` (an integer) or `rng` (a
+            `numpy.random.Generator`), dpjax provides the argument, and the audit can be replayed.
+            Without such a parameter, the function must draw fresh randomness on every call. Every
+            call gets its own copy of the database, so the function may modify the copy.
         batched: Whether one call returns many outputs.
         workers: Number of worker processes that call the function, or 0 to call the function in
             this process. Workers need a picklable function, such as a function at the top level of
@@ -208,7 +208,8 @@ class HostMechanism(OnHost):
     ) -> Iterator[Raw]:
         seeds = seeds_of_calls(span, self.batch_size, self.batched)
         tasks = ((database, size, seed) for size, seed in seeds)
-        # Report single outputs only if this process draws them; workers report whole batches.
+        # Report progress after each output only if this process draws; workers report whole
+        # batches.
         each = pool is None and not self.batched
         call = partial(call, span.saw) if each else partial(call, None)
         try:

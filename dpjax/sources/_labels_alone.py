@@ -42,7 +42,7 @@ def refuse_alone(counts: np.ndarray, names: str, num_outputs: int, example: str)
     identifiers.
 
     Args:
-        counts: Count of each outcome on both sides together, [k].
+        counts: Total count of each outcome over both sides, int64 [k].
         names: Plural noun that messages use for the outputs.
         num_outputs: Total number of outputs.
         example: One of the outcomes.

@@ -159,7 +159,7 @@ class _OpenedOnHost:
 
     @property
     def notes(self) -> list[str]:
-        """Notes that the audit has collected so far for its result."""
+        """Notes for the result, as collected so far."""
         unvaried = [note for pair in sorted(self._counted) for note in self._stream.notes(pair)]
         return [*self._said, *unvaried]
 

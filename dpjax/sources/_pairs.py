@@ -18,7 +18,7 @@ class AnyPairs(NamedTuple):
     """Pairs of databases of any kind.
 
     Attributes:
-        sides: Two sequences of equal length, which contain the database and the neighbor of each
+        sides: Two sequences of equal length: the database of each pair, and the neighbor of each
             pair.
         labels: Name of each pair, for display.
     """

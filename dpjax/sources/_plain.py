@@ -25,7 +25,7 @@ def stated_options(source: object) -> JsonObject:
 
 
 def known_options(kind: type, options: JsonObject) -> JsonObject:
-    """Check that a recipe's options are options of the source class, and return these options.
+    """Check that a recipe's options are options of the source class, and return them.
 
     Raises:
         ValueError: If a name is not an option of the class.

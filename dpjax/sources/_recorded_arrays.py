@@ -177,7 +177,7 @@ def recorded_arrays(
         side.add(outputs)
     notes += weighed(notes_of_new_draws("xy", values), recorded)
     for name, outputs in zip("xy", (x, y), strict=True):
-        # Rank vectors by their first number, and labels by name.
+        # Rank vectors by their first number, and labels alphabetically.
         place = np.unique(outputs.reshape(len(outputs), -1)[:, 0], return_inverse=True)[1]
         split = place >= max(np.median(place), 1)
         notes += weighed(notes_of_order(name, [split], place), recorded)

@@ -1,4 +1,4 @@
-"""Summary of one side's values, in constant memory, for the detection of repeated draws."""
+"""Summary of one side's values that detects repeated draws and needs constant memory."""
 
 from collections.abc import Sequence
 from hashlib import blake2b
@@ -13,8 +13,9 @@ from dpjax.partitions._distinct import distinct
 from dpjax.sources._spacings import Spacings
 
 ORDER_NATS = 60.0
-"""Surprise, in nats, above which a sequence is assumed not to recur by mere chance. A sequence with
-a larger surprise recurs with a probability of at most e^-60, or about e^-30 if batches are sorted.
+"""Surprise, in nats, above which a sequence is assumed not to recur by mere chance. The probability
+that a sequence with a larger surprise recurs is at most e^-60, or about e^-30 if batches are
+sorted.
 """
 
 _SHARES = (0.1, 0.4, 0.9, 0.999)
@@ -26,7 +27,7 @@ it. Independent draws agree on so many values with a probability below 2^-60.
 """
 
 _ORDERED = 2**14
-"""Number of outputs at the beginning of a sequence from which its surprise is computed."""
+"""Maximum number of outputs from which the surprise of a sequence is computed."""
 
 _KEPT = 2**14
 """Maximum number of distinct values to count, and maximum number of first outputs to compare in
@@ -136,8 +137,9 @@ def log_evidence(chance: np.ndarray, happened: np.ndarray) -> float:
     is that each of n possible coincidences has a probability of at most h. Choose a number s > h.
     The evidence is a product of n factors. The factor for a coincidence is s / h if the coincidence
     happened, and (1 - s) / (1 - h) if it did not. Under the assumption, the expected product is at
-    most 1, so the product is rarely large (Ville's inequality). The result is the log of the
-    largest product for several values of s, minus the log of the number of these values.
+    most 1, so the product is rarely large (Ville's inequality). The product is computed for several
+    values of s. The result is the log of the largest product, minus the log of the number of values
+    of s.
 
     Args:
         chance: float64 [n], upper bounds h on the probabilities of the coincidences, below 1.

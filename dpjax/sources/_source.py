@@ -138,7 +138,7 @@ class Opened(AtPairs, Protocol):
 
     @property
     def notes(self) -> Sequence[str]:
-        """Notes that the audit has collected so far for its result."""
+        """Notes for the result, as collected so far."""
         ...
 
     def search(self) -> list[Search]:
@@ -197,7 +197,7 @@ class OpenedInTurn(Opened, Protocol):
 
     @property
     def held(self) -> JsonObject | None:
-        """The first outputs as JSON values, which a later audit needs to continue this audit.
+        """The first outputs as JSON values, from which a later audit can continue this audit.
 
         The value is None if the later audit can draw or read the first outputs again.
         """

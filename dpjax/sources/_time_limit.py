@@ -41,8 +41,8 @@ _MARGIN = 0.85
 
 _ALIKE = 1.3
 """Maximum ratio of the two sides' times per output for which the two sides may have different
-numbers of outputs. At a ratio of 1.3, drawing different numbers takes at most 1.10 times as long as
-drawing the same total in equal numbers.
+numbers of outputs. At a ratio of 1.3, unequal numbers take at most 1.10 times as long to draw as
+equal numbers with the same total.
 """
 
 _LEAST_SEARCH, _LEAST_CONFIRM = 30, 50

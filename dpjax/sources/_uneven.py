@@ -1,10 +1,10 @@
 """Detection of resampled outputs, based on count ratios that jump between adjacent outcomes.
 
-If many outputs are resampled from a few recorded outputs, their counts repeat the random errors of
-the recorded outputs. Because the counts are large, the repeated random errors look significant.
-Consider mechanisms whose outcomes are integers or lie on another lattice. For most of them, the log
-ratio of an outcome's two probabilities is nearly linear in the outcome, except at a few outcomes.
-The second differences of the log ratios should then not exceed their standard errors.
+If many outputs are resampled from a few recorded outputs, the resampled counts repeat the random
+errors of the recorded counts. Because the counts are large, the repeated random errors look
+significant. Consider mechanisms whose outcomes are integers or lie on another lattice. For most of
+them, the log ratio of an outcome's two probabilities is nearly linear in the outcome, except at a
+few outcomes. The second differences of the log ratios should then not exceed their standard errors.
 
 For each of several disjoint triples of adjacent cells, a second difference is computed, divided by
 its standard error, and squared. The statistic is the sum of the smallest four fifths of these

@@ -9,8 +9,8 @@ class _Worker(SpawnProcess):
     """A process that starts with interrupts blocked.
 
     A terminal sends an interrupt to all processes of a command. The worker inherits the blocked
-    interrupts from this process, so an interrupt while the worker imports modules prints no
-    traceback.
+    interrupts from this process, so no traceback is printed if an interrupt arrives while the
+    worker imports modules.
     """
 
     def start(self) -> None:

@@ -71,7 +71,7 @@ class DrawnStreams:
         return length(self.database)
 
     def of_run(self, run: Array) -> "DrawnStreams":
-        """Return the streams of one run, whose index is folded into the key."""
+        """Return the streams of one run, with the index of the run folded into the key."""
         return replace(self, key=random.fold_in(self.key, run))
 
     def draw(

@@ -104,7 +104,7 @@ class _Fitted:
 
 
 def _fitted(model: object) -> dict[str, object]:
-    """Return the fitted attributes of a model, whose names end with an underscore."""
+    """Return a model's fitted attributes, which have names that end with an underscore."""
     return {
         name: _content(value)
         for name, value in sorted(vars(model).items())

@@ -9,7 +9,7 @@ from dpjax.databases import Neighbors
 from dpjax.notions import Notion
 
 Foreign = Any
-"""An object of another library, whose classes dpjax does not import."""
+"""An object from another library; dpjax does not import the library's classes."""
 
 
 class Handed(NamedTuple):

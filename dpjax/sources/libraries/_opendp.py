@@ -197,7 +197,7 @@ def _categories_of(measurement: object) -> list[object] | None:
 
 
 def _example(carrier: str, bounds: tuple[float, float] | None, size: int | None) -> list[object]:
-    """Return example values of a carrier type, which lie within the bounds if there are bounds."""
+    """Return example values of a carrier type, within the bounds if there are any."""
     values: list[Any] = _EXAMPLES.get(carrier, [0, 1, 2, 3, 4])
     if bounds is not None:
         low, high = bounds

@@ -30,11 +30,11 @@ _NOISE = {
     "AddGeometricNoise": "alpha",
     "AddDiscreteGaussianNoise": "sigma_squared",
 }
-"""Map from each measurement that adds noise to a number to the name of its noise parameter."""
+"""Map from each measurement for noisy numbers to the name of its noise parameter."""
 
 _INT64, _EXACT = (-(2**63), 2**63 - 1), (-(2**52), 2**52)
 """Bounds of integer records. _INT64 contains the bounds of int64. _EXACT contains bounds for the
-entries of vectors, whose noisy values float64 must represent exactly.
+entries of vectors, because float64 must represent their noisy values exactly.
 """
 
 
