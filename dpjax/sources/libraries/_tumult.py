@@ -30,7 +30,7 @@ _NOISE = {
     "AddGeometricNoise": "alpha",
     "AddDiscreteGaussianNoise": "sigma_squared",
 }
-"""Map from each measurement for noisy numbers to the name of its noise parameter."""
+"""Map from the name of each measurement that adds noise to the name of its parameter."""
 
 _INT64, _EXACT = (-(2**63), 2**63 - 1), (-(2**52), 2**52)
 """Bounds of integer records. _INT64 contains the bounds of int64. _EXACT contains bounds for the
