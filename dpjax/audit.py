@@ -57,9 +57,9 @@ def audit(
             the scores of canaries from a single run. An OpenDP measurement or a diffprivlib
             mechanism is also accepted; its claim and neighbors are read from the object (see
             `dpjax.LibraryMechanism`). If the subject is a `dpjax.Family`, the audit first searches
-            for its least private member.
+            for the least private member of the family.
         pairs: `dpjax.Pairs`, or a list of (database, neighbor). If `pairs` is a search space that
-            `dpjax.neighbors(...)` returned, or a Hypothesis strategy for such pairs, the audit
+            `dpjax.neighbors(...)` returned, or a Hypothesis strategy that draws pairs, the audit
             first searches for the three best pairs. If `pairs` is None, the audit uses a built-in
             mechanism's standard pairs, or the pairs that a library object states. For recorded
             outputs, `pairs` must be None.
@@ -82,8 +82,9 @@ def audit(
         confidence: Confidence level at which the bounds from `num_claims` audits hold jointly. If
             `confidence` is 0.999 and `num_claims` is 1, a correct claim is refuted with probability
             at most 0.001 over the choice of `key`.
-        num_claims: Number of audits whose bounds hold jointly at confidence level `confidence`. The
-            bound from each audit fails with probability at most (1 - confidence) / num_claims.
+        num_claims: Number of audits whose bounds must hold jointly, at confidence level
+            `confidence`. The bound from each audit fails with probability at most (1 - confidence)
+            / num_claims.
         distance: Number k of records in which the databases of each pair differ. The notion's group
             privacy property is used to convert the bounds into bounds for databases that differ in
             one record.

@@ -13,17 +13,17 @@ logarithm and with the code that uses the draw. On CPU, the unrolled Threefry is
 faster than the rolled loop of `jax.random`. The words that the unrolled Threefry returns are
 bitwise equal to the words of jax's generator.
 
-One Threefry call returns two words of 32 bits. An output consists of one noise term per query.
-The noise terms are called the rows of the output. Each row has its own leading word, which
-determines the sign and the first 31 bits. All rows of an output share one additional word, the
-trailing word, which determines the remaining bits. Because of the shared word, k rows need only (k
-+ 1) / 2 calls to Threefry instead of k calls. When a noise term is compared with a bound, the
-trailing bits matter only if the leading words of the noise term and of the bound are equal.
-Consider two noise terms that share a trailing word, and one bound for each term. The probability
-that both terms satisfy their bounds differs by at most 2^-64 from the product of the two
-probabilities. If the uniform numbers of two noise terms are known to be below s, the conditional
-probability that one term exceeds the other has an error of at most 2^-31 / s. Different outputs
-share no random words.
+One Threefry call returns two words of 32 bits. An output consists of one noise term per query. The
+noise terms are called the rows of the output. Each row has its own leading word, which determines
+the sign and the first 31 bits. All rows of an output share one additional word, the trailing word,
+which determines the remaining bits. Because of the shared word, k rows need only (k + 1) / 2 calls
+to Threefry instead of k calls. When a noise term is compared with a threshold, the trailing bits
+matter only if the leading words of the noise term and of the threshold are equal. Consider two
+noise terms that share a trailing word, and one threshold for each term. The probability that both
+terms are below their thresholds differs by at most 2^-64 from the product of the two probabilities.
+If the uniform numbers of two noise terms are known to be below s, the conditional probability that
+one term exceeds the other has an error of at most 2^-31 / s. Different outputs share no random
+words.
 
 In this module, call number c for an output is threefry(key, (c, position)), where the position is
 the index of the output in its block. Call 0 returns the leading word of row 0 and the trailing word
@@ -191,7 +191,7 @@ def uniform(key: Array, num_samples: int, row: int = 0, dtype: DTypeLike | None 
 def signed_uniform(
     key: Array, num_samples: int, row: int = 0, dtype: DTypeLike | None = None
 ) -> tuple[Array, Array]:
-    """Return fair bits and independent uniform samples on (0, 1], computed from two random words.
+    """Return fair bits and independent uniform samples on (0, 1]; each draw uses two random words.
 
     The arguments are those of `uniform`. The bits and the uniform samples have shape [num_samples]
     each.

@@ -159,13 +159,13 @@ def reduce_samples(
 def in_calls(
     launch: Callable[[Blocks], WideCount], blocks: Blocks, num_streams: int, start: int = 0
 ) -> Iterator[tuple[NDArray[np.int64], int]]:
-    """Count streams in calls of about half a second each, and handle signals between the calls.
+    """Count samples in calls of about half a second each, and handle signals between the calls.
 
     Args:
         launch: Function that counts the samples in blocks `start`, ..., `stop` - 1 of the given
             `Blocks`.
         blocks: Blocks of each stream.
-        num_streams: Number of streams that are counted in parallel.
+        num_streams: Number of streams whose samples are counted in parallel.
         start: Index of the first block to count.
 
     Yields:

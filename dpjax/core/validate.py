@@ -44,7 +44,7 @@ a computation that takes days.
 
 
 def limit(name: str) -> int:
-    """Return a limit from its environment variable if this variable is set, or from `LIMITS`.
+    """Return a limit from its environment variable if that is set, and from `LIMITS` otherwise.
 
     Raises:
         ValueError: If the environment variable is set to anything but an integer >= 1.

@@ -92,7 +92,7 @@ class Epsilon(Notion):
         return np.where(p > self.delta, np.maximum(ratio, 0.0), 0.0) / distance
 
     def claimed(self, claim: object) -> Claim:
-        """Return the claimed epsilon, or the epsilon of a claimed curve at `delta`."""
+        """Return the claimed epsilon, or a claimed curve's epsilon at the delta of the notion."""
         if _claims.is_number(claim):
             return _claims.number(claim)
         _claims.refuse_text(claim)

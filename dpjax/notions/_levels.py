@@ -131,8 +131,8 @@ class Renyi(Notion):
     def of_band(self, band: Band, distance: int = 1) -> float:
         """See `Notion`.
 
-        Return the bound for order / 2^c, divided by 3^c, if the databases differ in at most 2^c
-        records.
+        If the databases differ in at most 2^c records, return the bound for order / 2^c, divided by
+        3^c.
         """
         halvings = (distance - 1).bit_length()
         return float(renyi(band, [self.order / 2**halvings])[0]) / 3**halvings

@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 DATABASE, NEIGHBOR, LOSS = "#1b6ca8", "#b84a26", "#3b3b3b"
 EVENT, CLAIM = "#e3c565", "#237a4b"
 QUIET = "#666b70"
-# All colors above but EVENT are also used for text, so their contrast with white is at least 4.5.
+# All of these colors except EVENT are also used for text, so their contrast with white is at least
+# 4.5.
 
 SIDES = ((DATABASE, "database"), (NEIGHBOR, "neighbor"))
 """Color and display name of each side of a pair; the first side is the database."""

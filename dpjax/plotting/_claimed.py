@@ -85,7 +85,7 @@ class Claimed:
 def errors_of(epsilon: float, delta: float, x: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the smallest miss probability of any test with false-alarm probability `x`.
 
-    The tests try to tell two databases apart from one output of an (epsilon, delta)-DP mechanism.
+    The tests try to distinguish two databases from one output of an (epsilon, delta)-DP mechanism.
     The result is the same if the two databases swap roles.
 
     References:
@@ -110,7 +110,7 @@ def _errors_of_divergence(
         miss = (low + high) / 2
         with np.errstate(all="ignore"):
             forward, backward = two_points(1 - miss, x, order), two_points(x, 1 - miss, order)
-        # NaN means that an outcome is possible on only one of the databases. `within` is then
+        # NaN means that an outcome is possible for only one of the databases. `within` is then
         # False, as for an infinite divergence.
         within = (forward <= level) & (backward <= level)
         low, high = np.where(within, low, miss), np.where(within, miss, high)

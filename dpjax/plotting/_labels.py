@@ -30,7 +30,7 @@ def name_strip(axes: "Axes", strip: "Strip") -> None:
     wide = ~strip.single & ~strip.tail
     with np.errstate(divide="ignore", invalid="ignore"):
         heights = (strip.shares / (strip.high - strip.low))[:, wide]
-    # Each step has two ends, so that a label lies beside a step and not across its vertical lines.
+    # Use both ends of each step, so that a label lies beside a step and crosses no vertical line.
     ends = np.stack([strip.low[wide], strip.high[wide]], axis=1).ravel()
     name_sides(axes, ends, *np.repeat(heights, 2, axis=1))
 

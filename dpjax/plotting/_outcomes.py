@@ -65,7 +65,7 @@ class Strip:
         high: Upper end of each cell, [cells]. A single value between intervals has an upper end
             equal to its lower end.
         names: Names of the cells, or None if the cells have positions on a numeric axis. Named
-            cells are equally spaced; the output of a named cell is a label or one of a few floats.
+            cells are equally spaced, and each contains a single output: a label or a float.
         per: Unit to which a probability refers: a "label", a "number" (a float with a name), a
             "value" (an integer) or a "unit" of length.
         shares: Share of each side's outputs in each cell, [2, cells]; row 0 is the database.

@@ -197,7 +197,7 @@ def _name_guides(
     width, height = _NAME
     for epsilon in guides:
         # A guide line crosses the panel's rising diagonal at the share `at` of the panel's width
-        # and height, for every visible part of the square.
+        # and height, whatever part of the square is visible.
         at = 1 / (1 + np.exp(epsilon))
         places = (
             (at + _GAP, at + _GAP, at, "left", "baseline"),
@@ -213,7 +213,7 @@ def _name_guides(
 def _is_free(
     left: float, low: float, curves: list[tuple[NDArray[np.float64], NDArray[np.float64]]]
 ) -> bool:
-    """Return whether a label with this lower left corner is in the panel and no curve crosses it.
+    """Return whether a label with this lower left corner lies in the panel and crosses no curve.
 
     All numbers are shares of the panel's width and height.
     """

@@ -107,8 +107,8 @@ def _(mechanism: mechanisms.Gaussian, database, outputs):
 
 @law_of.register
 def _(mechanism: mechanisms.ShuffledBatches, database, outputs):
-    # The maximum's density at t is the probability that all draws are below t, times the sum of the
-    # derivatives at t of all draws' log distribution functions.
+    # The maximum's density at t is the probability that all draws are below t, times the sum, over
+    # all draws, of the derivative at t of the draw's log distribution function.
     sigma, others = float(mechanism.sigma), mechanism.num_steps - 1
     places = np.stack([(outputs - database) / sigma, outputs / sigma])
     log_below = special.log_ndtr(places)

@@ -1,4 +1,4 @@
-"""Computation of the blocks missing from a store, in this process, on an executor, or in shards."""
+"""Computation of the blocks that a store lacks: in this process, on an executor, or in shards."""
 
 import json
 from collections import deque

@@ -182,7 +182,7 @@ class SweepSpec:
 
     def to_toml(self) -> str:
         """Return the specification as TOML text that `from_file` can read; requires tomli-w."""
-        needs("TOML files that are written", "sweeps", "tomli_w")
+        needs("functions that write TOML", "sweeps", "tomli_w")
         import tomli_w
 
         return tomli_w.dumps(self.to_dict())

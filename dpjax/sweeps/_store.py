@@ -337,7 +337,7 @@ class Store:
         return pa.concat_tables([pq.read_table(whole[name], columns=names) for name in order])
 
     def columns(self) -> dict[str, JsonObject]:
-        """Return a dictionary from entry ids to stored runs, each a dictionary of NumPy columns."""
+        """Return, for each entry's id, the stored runs as a dictionary of NumPy columns."""
         table = self.table()
         columns = {name: table[name].to_numpy(zero_copy_only=False) for name in table.column_names}
         found = {}

@@ -34,14 +34,14 @@ class AuditOptions(TypedDict, total=False):
     Attributes:
         region: Region of outputs that the event may contain, as in `dpjax.Events`.
         confidence: Minimum probability, over random keys, that a correct mechanism passes.
-        num_samples: Number n of search draws per side and pair. If you pass neither sizes
-            (`num_samples` or `num_confirm`) nor `seconds`, the audit draws `DEFAULT_DRAWS` outputs
-            in total or, under pytest with --dpjax-budget, as many outputs as the budget allows. A
-            budget does not change sizes that you pass, but the time of the audit counts towards the
-            budget.
+        num_samples: Number n of search draws per side and pair. By default, the audit draws
+            `DEFAULT_DRAWS` outputs in total or, under pytest with --dpjax-budget, as many outputs
+            as the budget allows. The default applies if you pass neither sizes (`num_samples` or
+            `num_confirm`) nor `seconds`. A budget does not change sizes that you pass, but the time
+            of the audit counts towards the budget.
         num_confirm: Number N of confirmation draws per side, for the chosen pair.
-        seconds: Time for the audit in seconds, including compilation; pass either `seconds` or
-            sizes.
+        seconds: Time limit for the audit in seconds, including compilation; pass either `seconds`
+            or sizes.
         key: Integer seed or typed key for all draws.
         notion: Privacy notion, as in `dpjax.audit`.
         claim: Claimed level of the notion.
@@ -244,12 +244,12 @@ def _violation(result: AuditResult, asked: Asked) -> str:
         level = f"({said:g}, {delta:g})" if delta else f"{said:g}"
         head = f"{result.mechanism} is not {level}-differentially private."
     else:
-        head = f"{result.mechanism} does not keep its claim. {result.sentence}"
+        head = f"{result.mechanism} violates its claim. {result.sentence}"
     return (
         f"{head}\n"
         f"  claim        {_said(result)}\n"
         f"  lower bound  {result.lower_bound:.4f}, with confidence {_sure(result)}: a mechanism "
-        "that keeps the claim fails at most once in "
+        "that satisfies the claim fails for at most one in "
         f"{1 / (1 - result.confidence):.3g} keys\n"
         f"{_witness(result)}{_replay(result, asked)}"
     )

@@ -77,7 +77,7 @@ class Evidence:
     scored: ClassVar[str] = "Score in the search"
     planned: ClassVar[bool] = True
     more: ClassVar[str] = "Draw or record more outputs, so that rarer events are seen."
-    chosen: ClassVar[str] = "The event was chosen with the search set and counted in fresh draws."
+    chosen: ClassVar[str] = "The event was chosen with the search set, and tested on fresh draws."
 
     def answer(
         self, notion: Notion, confidence: float, distance: int, named: Notion | None

@@ -14,7 +14,7 @@ from dpjax.notions.evidence._evidence import Evidence, Rows, register
 @register
 @dataclass(frozen=True)
 class RepeatedRuns(Evidence):
-    """Two runs of a mechanism on one database that returned the same sequence of outputs.
+    """Two runs of a mechanism, on the same database, that returned the same sequence of outputs.
 
     The sequence contains at least two different outputs. No bound on a level follows from repeated
     outputs because they are not independent draws.

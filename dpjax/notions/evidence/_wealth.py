@@ -42,9 +42,9 @@ class BetWealth(Evidence):
             this audit, the later audit checks the digest.
         laid_by: int64 [pairs], number of draws per side from which each pair's cells were
             constructed.
-        before: State before the last block if the limit on the number of draws cut this block
-            short, or None if the block is complete. If a later audit continues this audit, the
-            later audit draws the whole block again.
+        before: State before the last block if this block is incomplete, because the limit on the
+            number of draws was reached; None if the block is complete. If a later audit continues
+            this audit, the later audit draws the whole block again.
         held: The first outputs on each side, or None. The outputs are stored only if it would take
             too long to draw them again.
     """
