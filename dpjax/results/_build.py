@@ -180,7 +180,7 @@ def judge(found: Statement, terms: Terms) -> tuple[str, str]:
             return VIOLATED, f"{sure} above the claimed {claim:g}."
         return VIOLATED, f"{sure}, above the claimed {claim:g}."
     what = f"claimed {claim:g}" if isinstance(claim, float) else "claimed curve"
-    return NOT_REFUTED, f"{sure}; this is no proof of the {what}."
+    return NOT_REFUTED, f"{sure}; no proof of the {what}."
 
 
 def _plain_pairs(pairs: AnyPairs, drawn: bool) -> JsonObject | None:

@@ -45,7 +45,8 @@ def _promised(result: Parts) -> str:
     if not isinstance(claim, int | float):
         return f"{said}."
     allowed = f"{100 * right_at(distance * claim):.1f}"
-    return f"{said}. The claim promises that it is at most {allowed}% after any output."
+    promise = f"The claim promises that this probability is at most {allowed}% after any output."
+    return f"{said}. {promise}"
 
 
 def _shown(result: Parts) -> str:

@@ -36,8 +36,8 @@ def test_a_broken_promise():
     first, second = meaning(result)
     assert first == (
         "Take two databases that differ in one person: somebody who guesses which of them was used "
-        "is right with a probability of 50% before seeing an output. The claim promises that it "
-        "is at most 62.2% after any output."  # e^0.5 / (1 + e^0.5) = 0.6225
+        "is right with a probability of 50% before seeing an output. The claim promises that this "
+        "probability is at most 62.2% after any output."  # e^0.5 / (1 + e^0.5) = 0.6225
     )
     least = float(second.split("at least ")[1].split("%")[0])
     bound = 100 * math.exp(result.lower_bound) / (1 + math.exp(result.lower_bound))

@@ -101,4 +101,4 @@ def _judge(counted: HistogramLevel, planned: Plan, claim: float | None) -> tuple
     if low > claim:
         above = f"above the claimed {claim:g}: the claim or the assumption is false"
         return VIOLATED, f"{sure}, {above}."
-    return NOT_REFUTED, f"{sure}; this is no proof of the claimed {claim:g}."
+    return NOT_REFUTED, f"{sure}; no proof of the claimed {claim:g}."
