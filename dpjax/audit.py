@@ -172,9 +172,9 @@ def rerun(
         allow_command: Whether the program that the recipe names may be run.
 
     Returns:
-        The new result. If the same computations give bitwise equal numbers in both audits, for
-        example on one computer with unchanged package versions, the new result differs from the
-        given result only in `seconds`, `device` and `versions`.
+        The new result. Suppose that the same computations give bitwise equal numbers in both
+        audits, as on one computer with unchanged package versions. Then the new result differs from
+        the given result only in `seconds`, `device` and `versions`.
 
     Raises:
         ValueError: If no subject is passed and the recipe names no subject; if the recipe names a
@@ -202,9 +202,10 @@ def resume(
     """Continue a sequential audit so that the bounds from old and new draws hold jointly.
 
     If there is a claim, an audit that was interrupted and resumed has the same blocks of draws and
-    the same bounds as an uninterrupted audit. If there is no claim, a sequential audit plans one
-    exact bound near its end. If the audit ends before this bound is computed, the resumed audit
-    omits it. If `rerun` repeats a resumed audit, the repetition runs without an interruption.
+    the same bounds as an uninterrupted audit. If there is no claim, a sequential audit plans to
+    compute one exact bound near the end. If the audit ends before this bound is computed, the
+    resumed audit omits this bound. If `rerun` repeats a resumed audit, the repetition runs without
+    an interruption.
 
     Args:
         result: Result of an audit with `dpjax.Sequential()`, or path of a file that contains such a

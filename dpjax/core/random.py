@@ -4,7 +4,7 @@ A privacy loss is a ratio of tail probabilities, so inaccurate tails give wrong 
 `jax.random.laplace` computes the logarithm of a uniform number on a grid with step 2^-23. As a
 result, the draws of `jax.random.laplace` beyond 13 times the scale have only a few distinct values,
 and no draw exceeds about 16 times the scale. In this module, each draw uses 63 random bits. One bit
-determines the sign. The other 62 bits determine a uniform number; its *relative* precision near 0
+determines the sign. The other 62 bits determine a uniform number, whose *relative* precision near 0
 equals the precision of the float type. The tails of the draws are accurate even where the tail
 probability is far below 1e-12.
 
@@ -90,7 +90,7 @@ def words_of(key: Array) -> np.ndarray:
 
 
 def fold_words(words: np.ndarray, data: int | np.ndarray) -> np.ndarray:
-    """Compute `fold_in` from the words of keys; NumPy is used, so nothing is compiled.
+    """Compute `fold_in` from the words of keys in NumPy, so that nothing is compiled.
 
     It is best to fold many keys in one call: a thousand keys take about as long as one key.
 

@@ -314,9 +314,9 @@ def merged_counts(
         allowed: bool [cells], whether each cell may be part of an event, or None for all cells.
 
     Returns:
-        Counts of the merged cells, int64 [..., merged cells]; bool [merged cells], whether each
-        merged cell may be part of an event, or None if all merged cells may; and the positions of
-        the merged cells along lines.
+        Three values: the counts of the merged cells, int64 [..., merged cells]; for each merged
+        cell, whether it may be part of an event, bool [merged cells], or None if all merged cells
+        may; and the positions of the merged cells along lines.
     """
     group, positions = partition.merged(allowed)
     order = np.argsort(group, kind="stable")

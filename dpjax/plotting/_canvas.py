@@ -39,8 +39,8 @@ _LABEL = 40
 _BESIDE, _ROW = 24, 34
 """Limits, in characters, that determine the number of columns in a legend.
 
-A legend has two columns if no label is longer than `_BESIDE`, and three columns if, in addition,
-the total length of all labels is at most `_ROW`.
+If a label is longer than `_BESIDE`, a legend has one column. Otherwise, it has three columns if the
+total length of all labels is at most `_ROW`, and two columns if not.
 """
 
 _FORMATS = (".png", ".svg", ".pdf")

@@ -61,7 +61,7 @@ def name_sides(
     best = [int(np.argmax(above)), int(np.argmin(above))]
     outward = [-1, 1] if x[best[0]] <= x[best[1]] else [1, -1]
     for side, (place, direction) in enumerate(zip(best, outward, strict=True)):
-        # All points of a step exceed the other curve equally; the label is next to the outer one.
+        # All points of a step exceed the other curve equally; the label is next to the outer point.
         equal = np.flatnonzero(above == above[place])
         place = equal[0 if direction < 0 else -1]
         height = min(curves[side, place], 1 - _HEIGHT / 2)

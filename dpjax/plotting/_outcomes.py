@@ -244,8 +244,9 @@ def _heights(strip: Strip, numbers: np.ndarray, num_samples: int) -> np.ndarray:
 def known_losses(strip: Strip) -> np.ndarray:
     """Return the loss of each cell in a strip, [cells]; losses too noisy to draw are NaN.
 
-    A loss is too noisy if the difference between two independent losses with this standard error
-    would have a standard deviation of more than `_STEP` times the upper end of the axis.
+    Consider the difference between two independent losses that have the standard error of this
+    loss. The loss is too noisy if the standard deviation of the difference is more than `_STEP`
+    times the upper end of the axis.
     """
     if strip.noise is None or strip.few:
         return strip.loss

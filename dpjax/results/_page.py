@@ -113,8 +113,8 @@ def _pairs(result: Parts) -> list[Section]:
     if result.evidence.num_confirm is None:
         return []
     said = (
-        "The search chose the first pair in this table. Its score is the highest of many scores, "
-        "and is therefore too high to serve as an estimate."
+        "The search chose the first pair in this table. The score of this pair is the highest of "
+        "many scores, and therefore too high to serve as an estimate."
     )
     scores = [(label, "infinite" if score is None else f"{score:.4f}")
               for label, score in result.pair_scores]  # fmt: skip

@@ -72,8 +72,8 @@ class SweepSpec:
         validate.positive_int(at_least=0, more=self.more)
         if self.more and not any(entry.goes_on for entry in self.entries):
             raise BadValue(
-                f"more must be left out, but was {self.more}: it applies only to entries with the "
-                "method 'sequential' and a number of draws, and there is no such entry."
+                f"more must be left out, but was {self.more}: it applies only to sequential "
+                "entries without a time limit, and there is no such entry."
             )
         random.as_key(self.key)
         if not self.entries:

@@ -35,7 +35,7 @@ _SHARES = (0.05, 0.5, 0.95)
 _LABEL = 34
 
 _LINES = 12
-"""Maximum number of entries in a figure; more lines than this would be indistinguishable."""
+"""Maximum number of entries in a figure; the lines of more entries would look alike."""
 
 
 @dataclass(frozen=True)

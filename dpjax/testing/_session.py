@@ -58,9 +58,9 @@ class Session:
 
     Each test is expected to run as many audits as in its last run, and to need at least the minimum
     time that was measured in its last run. The minimum time covers compilation and a few draws. For
-    a new test, the expected number of audits is the average over all tests in this run that have
-    run audits, or one if no test has run audits yet. The time that remains after all minimum times
-    is divided equally among the expected audits.
+    a new test, the expected number of audits is the average over the tests in this run that have
+    run audits. If no test has run audits yet, the expected number is one. The time that remains
+    after all minimum times is divided equally among the expected audits.
 
     Attributes:
         budget: Time for all audits in the process in seconds, or None if the time is not limited.

@@ -26,7 +26,7 @@ The kinds are: records of the example, the first record with one changed field, 
 one changed field, records with new fields in order, and records with random new fields."""
 
 _MOST_CONSTANT = 8
-"""Maximum number of fields that are made constant, each field in databases of its own."""
+"""Maximum number of fields that are made constant, each in separate databases."""
 
 _NO_EXAMPLE = 2
 """Number of records in a constant database if the example database is empty."""

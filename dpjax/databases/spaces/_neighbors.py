@@ -166,9 +166,9 @@ def neighbors(
         like: A database that the algorithm accepts: a list of records, an array [records] or
             [records, fields], a data frame, (X, y), a string or bytes. For the relations `Within`
             and `AnyTwo`, `like` is a number or a vector. A Hypothesis strategy that draws such
-            databases is also accepted. In this case, unless `domain` restricts values, all records
-            come from drawn databases, and the number of records lies between the numbers of records
-            in the smallest and the largest drawn database.
+            databases is also accepted. If `like` is a strategy and `domain` does not restrict
+            values, all records come from drawn databases, and no proposed database is smaller than
+            the smallest or larger than the largest drawn database.
         relation: "add-remove", "change-one" or "any"; or an `AddRemove`, `ChangeOne`, `Within` or
             `AnyTwo` from `dpjax.databases`.
         domain: Domain of the records (bounds, categories, NaN, size, and a membership test), or a
