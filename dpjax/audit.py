@@ -67,13 +67,13 @@ def audit(
             which estimates densities; `dpjax.Histogram(...)`, whose interval is valid under an
             assumption; or `dpjax.Guesses()`, which is the method for a `dpjax.OneRun`. If `method`
             is None, the audit uses the default method for the kind of subject.
-        notion: Privacy notion whose level the audit bounds. For `dpjax.Epsilon(delta)`, `Gdp()` and
-            `TotalVariation()`, the audit counts how often a single event occurs in the confirmation
-            set. For `Profile()`, `TradeOff()`, `Renyi(order)` and `Zcdp()`, the audit counts how
-            often each of several nested events occurs. From the counts of nested events,
-            `AuditResult.bound` can also compute bounds for every other notion. If `notion` is None,
-            the audit uses the notion of the subject's own claim, or epsilon if the subject states
-            no claim.
+        notion: Privacy notion. The audit computes a lower bound on the level of the notion. For
+            `dpjax.Epsilon(delta)`, `Gdp()` and `TotalVariation()`, the audit counts how often a
+            single event occurs in the confirmation set. For `Profile()`, `TradeOff()`,
+            `Renyi(order)` and `Zcdp()`, the audit counts how often each of several nested events
+            occurs. From the counts of nested events, `AuditResult.bound` can also compute bounds
+            for every other notion. If `notion` is None, the audit uses the notion of the subject's
+            own claim, or epsilon if the subject states no claim.
         claim: Claimed level, in the notion's unit. If the notion is a curve, or epsilon at a given
             delta, the claim may be a curve. A curve is given by pairs of numbers, a function, a
             dp_accounting privacy loss distribution, or an OpenDP privacy curve. If neither a claim
@@ -204,8 +204,7 @@ def resume(
     If there is a claim, an audit that was interrupted and resumed has the same blocks of draws and
     the same bounds as an uninterrupted audit. If there is no claim, a sequential audit plans to
     compute one exact bound near the end. If the audit ends before this bound is computed, the
-    resumed audit omits this bound. If `rerun` repeats a resumed audit, the repetition runs without
-    an interruption.
+    resumed audit omits this bound. A rerun of a resumed audit runs without interruption.
 
     Args:
         result: Result of an audit with `dpjax.Sequential()`, or path of a file that contains such a

@@ -26,8 +26,8 @@ def difference(database: object, neighbor: object) -> str | None:
 
     Returns:
         A string such as "entry 49: 0.0 and 1.0" or "row 2 is missing from the neighbor". The result
-        is None if the databases are short enough to be shown in full, of different types, or too
-        large to compare.
+        is None if the databases are short enough to be shown in full, have different types, or are
+        too large to compare.
     """
     try:
         if all(len(text_of(_plain(side))) <= _WIDE for side in (database, neighbor)):

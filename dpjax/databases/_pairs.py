@@ -18,7 +18,7 @@ _NO_ROWS = (str, bytes, dict, set, frozenset)
 """Iterable types that are accepted neither as a list of pairs nor as a single pair."""
 
 _DISTANCE_ERROR = 1e-3
-"""Largest accepted change, relative to a pair's distance, due to the cast to jax's float type."""
+"""Largest accepted relative change of a pair's distance in the cast to jax's float type."""
 
 
 @jax.tree_util.register_dataclass

@@ -89,7 +89,7 @@ def all_pairs(databases: Sequence) -> Pairs:
     if len(databases) < 2:
         raise ValueError(f"databases must be at least two, but there were {len(databases)}.")
     number = len(databases) * (len(databases) - 1) // 2
-    validate.within_limit("pairs", number, "databases that make too many pairs")
+    validate.within_limit("pairs", number, "databases form too many pairs")
     index = list(combinations(range(len(databases)), 2))
     stack = np.asarray(databases)
     return Pairs(

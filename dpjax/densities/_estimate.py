@@ -107,8 +107,9 @@ def truncated_frequencies(
     """Compute relative frequencies of 0, ..., num_categories - 1, truncated at a floor (TDDE).
 
     Args:
-        samples: Samples, integers [n]. Samples outside the categories are allowed; a frequency is a
-            count divided by the total number of samples, including samples outside the categories.
+        samples: Samples, integers [n]. Samples outside the categories are allowed. A frequency is a
+            count divided by the total number of samples, which includes samples outside the
+            categories.
         num_categories: Number of categories.
         floor: Lower limit tau >= 0 for the frequencies.
 
@@ -128,7 +129,7 @@ def truncated_frequencies(
     if samples.dtype.kind not in "biu":
         raise BadType(f"samples must be integers, but had dtype {samples.dtype}.")
     if samples.ndim != 1 or len(samples) == 0:
-        raise BadValue(f"samples must be a vector and not empty, but had shape {samples.shape}.")
+        raise BadValue(f"samples must be a nonempty vector, but had shape {samples.shape}.")
     reducer = category_counts(num_categories)
     # Samples are mapped to categories before the cast to int32, which would turn 2^32 into 0.
     category = np.where((samples >= 0) & (samples < num_categories), samples, num_categories)

@@ -103,7 +103,7 @@ class Profile(_Curve):
 
 @dataclass(frozen=True)
 class TradeOff(_Curve):
-    """The trade-off curve: the smallest type II error of any test at each significance level.
+    """The trade-off curve: at each significance level, the smallest type II error of a test.
 
     A trade-off curve is summarized by one number, the total variation distance. The total variation
     distance is the largest difference between the power and the significance level of a test. A

@@ -15,7 +15,7 @@ from dpjax.notions._claims import Claim
 from dpjax.notions._notion import Notion
 
 _LARGEST, _HALVINGS = 60.0, 60
-"""Upper end, in nats, of the range that is searched for epsilon; and number of bisection steps."""
+"""Largest epsilon, in nats, that bisection can find; and number of bisection steps."""
 
 
 @dataclass(frozen=True)

@@ -147,8 +147,8 @@ class Renyi(Notion):
         least = 2 * 2 ** (distance - 1).bit_length()
         if distance > 1 and self.order < least:
             raise BadValue(
-                f"order must be at least {least} for pairs with distance {distance} because a "
-                f"smaller order implies no bound for one record, but was {self.order:g}."
+                f"order must be at least {least} for pairs with distance {distance}, but was "
+                f"{self.order:g}: a smaller order implies no bound for one record."
             )
 
 

@@ -77,7 +77,7 @@ class Seen(NamedTuple):
         return shares[1 - self.larger], 1 - shares[self.larger]
 
     def box(self) -> tuple[tuple[float, float], tuple[float, float]] | None:
-        """Return joint confidence intervals for the two rates, or None if none are valid."""
+        """Return joint confidence intervals for the two rates; None if no interval is valid."""
         if self.confidence is None:
             return None
         # There are four one-sided bounds, so each bound gets a quarter of the error probability.

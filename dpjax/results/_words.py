@@ -206,5 +206,5 @@ def trade_off_caption(result: Parts) -> str:
         said += " The claim forbids every test in the shaded region."
     witness = result.witness
     if witness is not None and witness.event_counts is not None:
-        said += " The dot is the test for the witness's event, counted on fresh outputs."
+        said += " The dot is the test for the witness's event, with rates from fresh outputs."
     return said

@@ -140,7 +140,7 @@ def _shape(block: Block) -> str:
 
 
 def _size(block: Block, block_runs: int) -> int:
-    """Return how many runs the compiled program computes, a number that all blocks share."""
+    """Return the number of runs in the compiled program that all blocks of an entry share."""
     return min(block_runs, block.entry.num_runs)
 
 

@@ -36,7 +36,7 @@ class Block(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Name of the block, which is unique within a sweep and valid as a file name."""
+        """Name of the block, unique within a sweep and valid as a file name."""
         runs = f"{self.entry.id}-{self.first:07d}-{self.stop:07d}"
         return f"{runs}-more{self.more}" if self.more else runs
 
@@ -89,7 +89,7 @@ class SweepSpec:
                 )
             seen[number] = entry.label
         blocks = sum(-(-entry.num_runs // self.block_runs) for entry in self.entries)
-        validate.within_limit("blocks", blocks, "a sweep with too many blocks of block_runs runs")
+        validate.within_limit("blocks", blocks, "a sweep has too many blocks of block_runs runs")
 
     @property
     def num_runs(self) -> int:
@@ -143,7 +143,7 @@ class SweepSpec:
         for number, table in enumerate(written, start=1):
             try:
                 size = len(entries) + _size(table)
-                validate.within_limit("entries", size, "a sweep with too many entries")
+                validate.within_limit("entries", size, "a sweep has too many entries")
                 entries += [Entry.from_dict(one, allow_import) for one in _expand(table)]
             except (ValueError, TypeError) as error:
                 raise _of(error, f"entry {number}: {error}") from None

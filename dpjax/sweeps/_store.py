@@ -49,7 +49,7 @@ _FILE = re.compile(r"(?P<name>[^.]+)\.[0-9a-f]{32}\.parquet")
 """Pattern of the file names of finished blocks: block name, hash, suffix."""
 
 _MORE = re.compile(r"-more\d+$")
-"""Pattern of a suffix in block names, which marks blocks whose runs have additional draws."""
+"""Pattern of the suffix that marks the names of blocks whose runs have additional draws."""
 
 _BEGINNING = re.compile(rf"\.{_FILE.pattern}\.[0-9a-f]{{8}}")
 """Pattern of the file names of incomplete blocks."""

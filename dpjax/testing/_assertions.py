@@ -80,10 +80,10 @@ def assert_private(
 
     The bound is exact for every sample size, so a mechanism that satisfies its claim fails with
     probability at most 1 - confidence over random keys. With fixed numbers of draws and a fixed
-    key, the outcome is always the same. If there is a time limit or a time budget, the audit is
-    sequential if possible. A sequential audit ends as soon as the claim is refuted, or when the
-    time is up. The number of draws in a sequential audit depends on the speed of the machine. If
-    the true level of the mechanism is close to the claim, the outcome may depend on the speed, too.
+    key, the outcome is always the same. With a time limit or a time budget, the audit is sequential
+    if possible. A sequential audit ends as soon as the claim is refuted, or when the time is up.
+    The number of draws in a sequential audit depends on the speed of the machine. If the true level
+    of the mechanism is close to the claim, the outcome may depend on the speed, too.
 
     Args:
         subject: Anything that `dpjax.audit` accepts.
@@ -297,7 +297,7 @@ def _detectable(result: AuditResult) -> str:
         return ""
     return (
         f"  detectable   with this event and {result.num_confirm} draws per side, the claim "
-        f"{_said(result)} is likely to be refuted if epsilon is at least {least:.4g}\n"
+        f"{_said(result)} is likely to be refuted if the true epsilon is at least {least:.4g}\n"
     )
 
 

@@ -54,7 +54,7 @@ class Row(Measured):
 
 
 class Session:
-    """State that all audits in a process share.
+    """The state that all audits in a process share.
 
     Each test is expected to run as many audits as in its last run, and to need at least the minimum
     time that was measured in its last run. The minimum time covers compilation and a few draws. For

@@ -226,7 +226,7 @@ def test_refused_arguments(estimate, samples, points, bandwidth, error, message)
 def test_shapes_are_refused_where_values_are_traced(estimate):
     with pytest.raises(ValueError, match="samples must be numbers of shape"):
         jax.jit(estimate)(SAMPLES[:0], POINTS, 0.3)
-    with pytest.raises(ValueError, match="points must have as many dimensions"):
+    with pytest.raises(ValueError, match="points must have the same dimension as samples"):
         jax.jit(estimate)(SAMPLES, POINTS[:4].reshape(2, 2), 0.3)
     # NaN is invisible in traced values: it counts in n alone, as the docstrings say.
     lowered = jax.jit(estimate)(NAN, POINTS, 0.3)

@@ -74,8 +74,8 @@ class Neighbors(Space):
         most = max(maker.num_records for maker in self._makers)
         limit = min(self.num_pairs, max(_MOST_HELD // max(2 * most, 1), 8))
         # The pairs with the fewest records come first, because a single record matters most in
-        # them. Some of the first candidates, which are closest to the example, follow, and then all
-        # other candidates in random order.
+        # them. Next come some of the first candidates, which are closest to the example, and then
+        # all other candidates in random order.
         order = sorted(range(len(every)), key=lambda place: every[place][1].size)
         order = [*order[:_SMALLEST], *range(min(limit // 4, len(every)))]
         order += rng.permutation(len(every)).tolist()

@@ -1,4 +1,4 @@
-"""Evidence from counts in one event, in a chain of nested sets, or in both."""
+"""Evidence from counts of draws in one event, in a chain of nested sets, or in both."""
 
 from dataclasses import dataclass, replace
 from functools import lru_cache

@@ -80,8 +80,8 @@ class BetWealth(Evidence):
         share = (1 - confidence) / self.error
         refuted = self.wealth.is_refuted
         if abs(share - 1) > _NEARLY:
-            # The wealth at a level is frozen when the level is refuted, so the wealth can be
-            # compared with another threshold now.
+            # The wealth at a level is frozen when the level is refuted, so the frozen wealth can be
+            # compared with another threshold here.
             refuted = self.wealth.log_mean >= -math.log(self.wealth.error * min(share, 1.0))
         place = int(np.logical_and.accumulate(refuted).sum())
         won = float(np.nextafter(self.wealth.grid[place - 1], np.inf)) if place else 0.0
