@@ -200,8 +200,8 @@ NAN = np.where(np.arange(300) == 7, np.nan, SAMPLES)
 @pytest.mark.parametrize(
     ("samples", "points", "bandwidth", "error", "message"),
     [
-        (SAMPLES[:, None], np.ones((3, 2)), 0.3, ValueError, "dimensions as samples, 1, but had 2"),
-        (SAMPLES.reshape(-1, 2), POINTS, 0.3, ValueError, "dimensions as samples, 2, but had 1"),
+        (SAMPLES[:, None], np.ones((3, 2)), 0.3, ValueError, "dimension as samples, 1, but had 2"),
+        (SAMPLES.reshape(-1, 2), POINTS, 0.3, ValueError, "dimension as samples, 2, but had 1"),
         (SAMPLES[:0], POINTS, 0.3, ValueError, r"samples must be numbers of shape .* \(0,\)"),
         (SAMPLES, POINTS[:0], 0.3, ValueError, r"points must be numbers of shape .* \(0,\)"),
         (SAMPLES, 0.0, 0.3, ValueError, r"points must be numbers of shape .* \(\)"),

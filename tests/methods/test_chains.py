@@ -73,7 +73,7 @@ def test_evidence_of_one_event_answers_one_question():
     result = audit(Gaussian(1.0), Gdp())
     assert result.bound(Gdp()).lower_bound == result.lower_bound
     with pytest.raises(
-        ValueError, match=r"for one event.*notion=Zcdp\(\), or with method=Events\(also"
+        ValueError, match=r"only one event.*notion=Zcdp\(\), or with method=Events\(also"
     ):
         result.bound(Zcdp())
     with pytest.raises(ValueError, match="counted no events"):
