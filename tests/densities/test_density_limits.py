@@ -244,7 +244,7 @@ def test_a_lattice_that_is_too_coarse_is_refused_with_one_that_is_not(kernel):
     """Nodes needed: those per bandwidth, times the bandwidths in the points and both reaches."""
     profile, h = find_kernel(kernel), 0.125
     enough = math.ceil(profile.min_nodes * (2 / h + 2 * profile.radius))
-    few = rf"num_nodes must be at least {enough}, for {profile.min_nodes} .* was {enough - 1} "
+    few = rf"num_nodes must be at least {enough}, to give {profile.min_nodes} .* was {enough - 1} "
     makers = (
         lambda n: binned_density(SAMPLES, POINTS, h, kernel=kernel, num_nodes=n),
         lambda n: jax.eval_shape(
