@@ -35,7 +35,7 @@ def main() -> None:
 
 
 def _run() -> tuple[int, bool]:
-    """Run the command; return its exit code, and whether to end the process immediately."""
+    """Run the command; return its exit code, and whether to terminate the process immediately."""
     try:
         from dpjax.cli._app import run
 

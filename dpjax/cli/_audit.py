@@ -1,4 +1,4 @@
-"""`dpjax audit`: a built-in mechanism, a function, a program, or files of outputs."""
+"""`dpjax audit`: audit a built-in mechanism, a function, a program, or files of outputs."""
 
 from contextlib import ExitStack
 

@@ -86,7 +86,7 @@ class Density:
         Args:
             samples: Results of d queries with all individuals present, [n, d].
             groups: Database of each result, [n].
-            names: Names of the queries for error messages.
+            names: Names of the queries, used in error messages.
 
         Returns:
             The chosen kernel and bandwidth.
@@ -134,8 +134,8 @@ class FittedDensity(NamedTuple):
     Attributes:
         density: Density options with a fixed kernel and a fixed bandwidth, or a fixed factor if the
             bandwidth is variable.
-        log_likelihood: Mean log density of each database's results under a density fitted to the
-            other databases, or NaN if it was not computed.
+        log_likelihood: Mean log density of all results, or NaN if it was not computed. The results
+            from each database are scored under a density fitted to the other databases.
         notes: Sentences to include in a report.
     """
 

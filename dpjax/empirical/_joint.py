@@ -85,7 +85,7 @@ class _ByRatio:
         order = np.argsort(-log_ratio, axis=None)
         self._falling = -log_ratio.ravel()[order]
         self._sums = [np.concatenate([[0.0], np.cumsum(m.ravel()[order])]) for m in (p, q)]
-        # For each axis, half of the change of the log ratio across a cell is estimated from the
+        # Along each axis, half the change of the log ratio across a cell is estimated from the
         # adjacent cells.
         slopes = np.abs([np.gradient(log_ratio, axis=k).ravel() / 2 for k in range(p.ndim)])
         keep = p.ravel() + q.ravel() > 1e-12
@@ -95,7 +95,8 @@ class _ByRatio:
         """Return the integral of (p - e^eps q)_+ and the total excess of all cells, [2, E].
 
         The excess of a cell is its contribution to the integral minus the positive part of the
-        integral of p - e^eps q over the cell. The excess is 0 unless p - e^eps q changes sign.
+        integral of p - e^eps q over the cell. The excess of a cell is 0 unless p - e^eps q changes
+        sign in the cell.
         """
         upto = np.searchsorted(self._falling, -epsilon)
         net = np.maximum(0, self._sums[0][upto] - np.exp(epsilon) * self._sums[1][upto])
@@ -122,8 +123,8 @@ def _mean_positive_part(center: np.ndarray, ranges: np.ndarray) -> np.ndarray:
         ranges: Half of each function's change along each axis of its box, [d, k], all positive.
 
     Returns:
-        The expectation of (center + sum_a ranges_a U_a)_+, where the U_a are independent and
-        uniform on [-1, 1], [k].
+        Float [k], the expectations of (center + sum_a ranges_a U_a)_+, where the U_a are
+        independent and uniform between -1 and 1.
     """
     d = len(ranges)
     total = np.zeros_like(center)

@@ -2,8 +2,8 @@
 
 Between two adjacent points of the merged samples, a mixture is A e^-s + B e^-(h-s), where s is the
 distance from the left point and h is the distance between the two points, both in units of the
-bandwidth. Between two adjacent points, the ratio of two mixtures is a Moebius function of e^2s and
-thus monotone. In the tails, the ratio is constant. The ratio therefore attains its extremes at
+bandwidth. Between two adjacent points, the ratio of two mixtures is a Moebius function of e^(2s),
+and hence monotone. In the tails, the ratio is constant. The ratio therefore attains its extremes at
 sample points.
 """
 

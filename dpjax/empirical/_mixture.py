@@ -198,7 +198,7 @@ def _cubic_crossing(ends: np.ndarray, slopes: np.ndarray, level: np.ndarray) -> 
 
 
 def _bisect(before: Callable[[np.ndarray], np.ndarray], size: int) -> np.ndarray:
-    """Return the points in [0, 1] where `before` turns from true to false, to within 2^-41."""
+    """Find the points between 0 and 1 where `before` turns from true to false, to within 2^-41."""
     low, high = np.zeros(size), np.ones(size)
     for _ in range(40):
         middle = (low + high) / 2

@@ -1,7 +1,7 @@
 """Noise that gives query results similar densities with and without an individual.
 
 Each noise class provides a density, a sampler and the expected absolute value. Draws are NumPy
-float64 numbers, without protection against attacks on the low-order bits of released numbers.
+float64 numbers and are not protected against attacks on the low-order bits of released numbers.
 
 In the notation of this module, lambda is the scale of the Laplace noise that hides an individual.
 The bandwidth of the density estimate is called b for Laplace kernels, and s for Gaussian kernels.
@@ -69,9 +69,9 @@ class LaplaceNoise:
 
 
 # Half widths, in bandwidths, of two intervals around 0. Within `_CORE`, the noise density is the
-# tapered inverse. A wider core would extend the oscillations caused by the taper into the tails,
-# where oscillations distort density ratios most. Outside `_REACH`, the density of noise plus a draw
-# from the kernel is a Laplace density to within 1e-16.
+# tapered inverse. The taper causes oscillations. A wider core would extend them into the tails,
+# where they distort density ratios most. Outside `_REACH`, the density of the noise plus a draw
+# from the kernel equals a Laplace density to within 1e-16.
 _CORE, _REACH = 3.0, 13.0
 _NODES_PER_BANDWIDTH = 50
 
@@ -80,8 +80,8 @@ _NODES_PER_BANDWIDTH = 50
 class TaperedDeconvolution:
     """Noise that approximately turns a Gaussian kernel into a Laplace kernel.
 
-    The noise is only approximate, so measure its log ratio with `released_log_ratio` before using
-    the noise.
+    The noise is only approximate, so measure its log ratio with `released_log_ratio` before you use
+    it.
 
     There is no noise distribution that turns a Gaussian kernel exactly into a Laplace kernel,
     because the quotient of the two Fourier transforms, Laplace over Gaussian, is unbounded. The
@@ -185,9 +185,9 @@ class TaperedDeconvolution:
     def log_ratio_bound(self, distance: float) -> float:
         """Return an upper bound on the log ratio between two densities of noisy results.
 
-        The bound is the maximum of |log r(x) - log r(y)| over |x - y| <= `distance`, where r is the
-        density of the sum of noise and a draw from the kernel. The bound holds for any two samples
-        whose infinity-Wasserstein distance is at most `distance`.
+        The bound is the maximum of |log r(x) - log r(y)| over all x and y with |x - y| <=
+        `distance`, where r is the density of the sum of the noise and a draw from the kernel. The
+        bound holds for any two samples whose infinity-Wasserstein distance is at most `distance`.
         """
         x, log_r = self._released
         near = np.abs(x[:, None] - x) <= distance
@@ -220,8 +220,8 @@ class TaperedDeconvolution:
 
     def __str__(self) -> str:
         return (
-            f"tapered inverse of a Gaussian kernel of bandwidth {self.bandwidth:.6g} under Laplace "
-            f"noise of scale {self.scale:.6g}"
+            f"noise that approximately turns a Gaussian kernel of bandwidth {self.bandwidth:.6g} "
+            f"into a Laplace kernel of scale {self.scale:.6g}"
         )
 
 

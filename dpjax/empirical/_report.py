@@ -28,7 +28,7 @@ _CURVE_ROWS = 15
 _RANKING_ROWS = 10
 
 CAPTIONS = {
-    "curves": "Largest delta of any individual, and total risk, against epsilon.",
+    "curves": "Largest delta over all individuals, and total risk, against epsilon.",
     "densities": "Densities of the answer with and without the individual whose delta is largest.",
     "noise": "Histogram of noise draws, with the density of the noise.",
 }
@@ -109,8 +109,8 @@ def _advice(result: Estimated, noise: Calibrated | None) -> tuple[str, ...]:
             "such as years that are far apart.",
         )
     said = [
-        "Choose an epsilon at which the largest delta of any individual is small enough; the table "
-        "lists the largest delta for each epsilon.",
+        "Choose an epsilon at which even the largest delta is small enough. For each epsilon, the "
+        "table lists the largest delta over all individuals.",
         f"Look at the individual {result.worst_individual}, who has the largest delta. Removing "
         "the records of the individuals with the largest deltas reduces the largest delta.",
     ]

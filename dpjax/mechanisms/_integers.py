@@ -11,7 +11,7 @@ from dpjax.databases import Pairs
 from dpjax.mechanisms._base import BuiltIn, OfInteger, OfNumber, draw_dtype, pytree, static
 
 _TAIL_SIGMAS = 10
-"""Minimum ratio of `largest_noise` to sigma; larger noise has a probability below 1e-22."""
+"""Minimum ratio of `largest_noise` to sigma; noise above 10 sigma has probability below 1e-22."""
 
 
 @pytree
@@ -104,8 +104,8 @@ class TruncatedGeometric(BuiltIn):
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
         """Return samples in 0..n, int32 [num_samples], for a scalar count in 0..n."""
         dtype = draw_dtype(self.epsilon)
-        # 2 / epsilon is mantissa * 2^exponent with a mantissa in [1/2, 1), so its rounded logarithm
-        # is exact even for powers of 2.
+        # 2 / epsilon is mantissa * 2^exponent with a mantissa in [1/2, 1), so its logarithm,
+        # rounded up, is exact even for powers of 2.
         mantissa, exponent = jnp.frexp(2 / jnp.asarray(self.epsilon, dtype))
         bits = (exponent - (mantissa == 0.5)).astype(dtype)
         noise = random.two_sided_geometric(key, num_samples, jnp.log1p(jnp.exp2(-bits)))

@@ -251,7 +251,7 @@ class SubsetSelection(_Protocol):
         dtype, d, k = draw_dtype(self.epsilon), self.subset_size, self.num_categories
         weight = d * jnp.exp(jnp.asarray(self.epsilon, dtype))
         with_truth = random.uniform(key, num_samples, k, dtype) <= weight / (weight + k - d)
-        # Each category has a random number, and the subset consists of the d categories with the
+        # Each category gets a random number, and the subset consists of the d categories with the
         # smallest numbers. The true category's number is replaced by a number below all others if
         # the subset includes the true category, and above all others if not.
         truth_time = jnp.where(with_truth, -1.0, 2.0).astype(dtype)

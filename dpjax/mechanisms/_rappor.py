@@ -76,7 +76,7 @@ class _Rappor(BuiltIn):
 
 @pytree
 class OneTimeRappor(_Rappor):
-    """One-time RAPPOR: each bit of the Bloom filter is replaced by a fair coin with probability f.
+    """One-time RAPPOR: with probability f, each bit of the Bloom filter is replaced by a fair coin.
 
     With h hash functions, the true level is 2 h ln((1 - f/2) / (f/2)). Two values attain the true
     level if their filters have h set bits each and no set bit in common.

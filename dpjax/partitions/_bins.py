@@ -29,7 +29,7 @@ def bins_of(edges: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[
         values: Values without NaN, float64 [n].
 
     Returns:
-        For each value, the number of edges that are at most the value, int64 [n].
+        For each value, the number of edges that do not exceed the value, int64 [n].
     """
     if len(edges) <= _FEWEST_EDGES:
         found = np.zeros(len(values), np.int8)

@@ -80,7 +80,8 @@ def form_of(item: object) -> "Raised | Label | tuple[float, ...] | Nested":
 
     Raises:
         BadValue: If the output is a vector with integers that float64 cannot represent exactly, or
-            if it has a number of another type, such as a fraction, that float64 cannot represent.
+            if it is or contains a number of another type, such as a fraction, that float64 cannot
+            represent exactly.
         TypeError: If the output is neither a number nor a label, and does not consist of numbers
             and labels.
         Exception: If a method of the output, such as `__hash__`, raises an exception.

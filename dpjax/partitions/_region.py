@@ -65,14 +65,14 @@ class Box:
             ) from None
         if low.ndim != 1 or low.shape != high.shape:
             raise BadValue(
-                f"region must have ends of one shape [d], but their shapes were {low.shape} and "
-                f"{high.shape}."
+                "region must have ends of the same shape [d], but their shapes were "
+                f"{low.shape} and {high.shape}."
             )
         dtype = jnp.result_type(float)
         validate.increasing(low, high, name="region")
         if np.any(low.astype(dtype) >= high.astype(dtype)):
             raise BadValue(
-                f"region must have ends that are different {np.dtype(dtype)} numbers, but had "
+                f"region must have ends that are distinct {np.dtype(dtype)} numbers, but had "
                 f"{self.low!r} and {self.high!r}: subtract a constant from the outputs, or turn on "
                 "float64 (jax_enable_x64; --x64 on the command line)."
             )
