@@ -117,8 +117,8 @@ def run() -> int:
     """Run a command and return its exit code.
 
     Invalid input leads to one sentence on standard error and exit code 2. For any other error, the
-    traceback is printed and the exit code is 3, because Python's default code, 1, means a violated
-    claim.
+    traceback is printed and the exit code is 3, because Python's default code, 1, would mean that a
+    claim is violated.
     """
     words = sys.argv[1:]
     # Import only the module of the named command; --version needs none of these modules.

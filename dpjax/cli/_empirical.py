@@ -68,7 +68,7 @@ TABLE: Table = {
     "sensitivity": option(
         float,
         "With --noise: global sensitivity of the query, for a comparison with the classical "
-        "Laplace mechanism. Default: the largest change of an answer that the databases show.",
+        "Laplace mechanism. Default: the largest observed change of an answer.",
     ),
     "as_json": AS_JSON,
     "report": option(Path, "Write a report with its figures (html or md)."),

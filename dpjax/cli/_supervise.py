@@ -52,9 +52,9 @@ def is_foreign(words: Sequence[str]) -> bool:
 def supervise() -> Report | None:
     """Start a worker process that runs the command, and wait until the process ends.
 
-    The function returns only in the worker process. In the supervisor, the function terminates the
-    process. If a program calls `dpjax.cli.main` after JAX has begun to compute, the function
-    returns None immediately, and the command runs without supervision.
+    The function returns only in the worker process. In the supervisor, it exits instead. If a
+    program calls `dpjax.cli.main` after JAX has begun to compute, the function returns None
+    immediately, and the command runs without supervision.
 
     Returns:
         Function that sends the exit code of the command to the supervisor, or None if the command

@@ -15,8 +15,8 @@ class Adversary:
     """An adversary who has background knowledge about the queried database.
 
     Attributes:
-        knows: What the adversary knows about each database: a query, or an array with one value or
-            label per database.
+        knows: What the adversary knows about each database: a query whose answer is known, or an
+            array with one value or label per database.
         num_buckets: Maximum number of buckets for numeric knowledge. If more than `num_buckets`
             distinct numbers occur, the databases are sorted by their numbers and split into
             `num_buckets` buckets of nearly equal size. If there are at most `num_buckets` distinct

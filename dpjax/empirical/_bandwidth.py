@@ -45,12 +45,12 @@ class VariableBandwidth:
     def widths(self, sample: np.ndarray) -> np.ndarray:
         """Return the bandwidth at each point of a sample, [n].
 
-        A `factor` of None is treated as 1. Every bandwidth is at least 0.1 times `factor` times the
-        median of those distances to the k-th nearest point that are positive.
+        A `factor` of None is treated as 1. Let m be the median of the positive distances to the
+        k-th nearest point. No bandwidth is below 0.1 * `factor` * m.
         """
         distances = nearest_distances(sample, self.neighbor)
         # Tied points have distance 0, and a bandwidth of 0 would turn them into an atom. The lower
-        # limit is narrow but positive.
+        # limit on bandwidths is small but positive.
         positive = distances[distances > 0]
         floor = 0.1 * np.median(positive) if len(positive) else 1.0
         return (self.factor or 1.0) * np.maximum(distances, floor)

@@ -1,4 +1,4 @@
-"""Calibration of noise for a query: its distribution, its scale and the resulting privacy level."""
+"""Calibration of noise for a query: distribution, scale and privacy level of the noise."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -62,9 +62,9 @@ class NoiseCalibration(Calibrated, Shown):
         classical_error: Expected absolute value of the noise that the classical Laplace mechanism
             adds at `epsilon`.
         sensitivity: Sensitivity from which `classical_error` is computed.
-        sensitivity_observed: True if `sensitivity` is the largest change of a result that the
-            databases show; False if it was passed as an argument. An observed sensitivity may be
-            smaller than the true sensitivity.
+        sensitivity_observed: True if `sensitivity` is the largest observed change of a result;
+            False if it was passed as an argument. An observed sensitivity may be smaller than the
+            true sensitivity.
 
     References:
         Burchard, Daoud, Dotterrer 2020, Section 6, with Proposition 1 corrected.
@@ -130,8 +130,7 @@ def calibrate_noise(
         density: Kernel and bandwidth of the densities, as in `empirical_privacy`; deconvolution
             requires a fixed bandwidth.
         sensitivity: Global sensitivity of the query, from which the error of the classical Laplace
-            mechanism is computed, or None to use the largest change of a result that the databases
-            show.
+            mechanism is computed, or None to use the largest observed change of a result.
         tolerance: Maximum amount by which the achieved log ratio may exceed epsilon.
         key: Seed for random queries.
 

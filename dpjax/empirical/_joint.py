@@ -85,7 +85,7 @@ class _ByRatio:
         order = np.argsort(-log_ratio, axis=None)
         self._falling = -log_ratio.ravel()[order]
         self._sums = [np.concatenate([[0.0], np.cumsum(m.ravel()[order])]) for m in (p, q)]
-        # Along each axis, half the change of the log ratio across a cell is estimated from the
+        # Half the change of the log ratio across each cell, along each axis, as estimated from the
         # adjacent cells.
         slopes = np.abs([np.gradient(log_ratio, axis=k).ravel() / 2 for k in range(p.ndim)])
         keep = p.ravel() + q.ravel() > 1e-12

@@ -21,8 +21,8 @@ class LaplacePieces(Pieces):
     All rows share the first sample, and each row has its own second sample.
 
     Attributes:
-        from_left: Coefficient A of e^-s in both mixtures on each piece, [2, rows, pieces].
-        from_right: Coefficient B of e^-(h-s) in both mixtures on each piece, [2, rows, pieces].
+        from_left: Coefficients A of e^-s on each piece, one per mixture, [2, rows, pieces].
+        from_right: Coefficients B of e^-(h-s) on each piece, one per mixture, [2, rows, pieces].
         gap: Length h of each piece, in units of the bandwidth, [rows, pieces].
     """
 

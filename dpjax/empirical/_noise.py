@@ -80,13 +80,13 @@ _NODES_PER_BANDWIDTH = 50
 class TaperedDeconvolution:
     """Noise that approximately turns a Gaussian kernel into a Laplace kernel.
 
-    The noise is only approximate, so measure its log ratio with `released_log_ratio` before you use
-    it.
+    The noisy result has only approximately the required density, so measure the log ratio with
+    `released_log_ratio` before you use the noise.
 
-    There is no noise distribution that turns a Gaussian kernel exactly into a Laplace kernel,
-    because the quotient of the two Fourier transforms, Laplace over Gaussian, is unbounded. The
-    quotient is therefore multiplied by a squared cosine that reaches 0 at the quotient's minimum.
-    The product is transformed back, clipped at 0 and renormalized.
+    No noise distribution turns a Gaussian kernel exactly into a Laplace kernel, because the
+    quotient of the two Fourier transforms, Laplace over Gaussian, is unbounded. The quotient is
+    therefore multiplied by a squared cosine that reaches 0 at the quotient's minimum. The product
+    is transformed back, clipped at 0 and renormalized.
 
     The tails of the noise need no approximation. Far from 0, the convolution of a Laplace density
     with the Gaussian kernel is the Laplace density times a constant, so the noise density is the
@@ -177,7 +177,7 @@ class TaperedDeconvolution:
         return np.where(inside, nodes[cell] + place * step[cell], tail)
 
     def log_released(self, x: np.ndarray) -> np.ndarray:
-        """Return the log density at x of noise plus a draw from the kernel centered at 0."""
+        """Return the log density, at x, of the noise plus a draw from the kernel centered at 0."""
         table_x, table = self._released
         edge = table_x[-1]
         return np.interp(x, table_x, table) - np.maximum(np.abs(x) - edge, 0) / self.scale
@@ -229,9 +229,9 @@ Noise = LaplaceNoise | TaperedDeconvolution
 
 
 def released_log_ratio(noise: TaperedDeconvolution, first: np.ndarray, second: np.ndarray) -> float:
-    """Return the largest |log ratio| of the densities of noisy results.
+    """Return the largest |log ratio| between two densities of noisy results.
 
-    The two densities belong to noisy results with and without an individual.
+    The two densities are those of the noisy results with and without an individual.
 
     Args:
         noise: The noise.

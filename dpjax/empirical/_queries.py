@@ -64,7 +64,7 @@ class ExactQuery:
         return self._word if self.column is None else f"{self._word} of {self.column}"
 
     def answers(self, panel: Panel, key: int = 0, progress: object = None) -> np.ndarray:
-        """Return answers in the format of `Query.answers`, with one draw and one number each."""
+        """Return answers in the format of `Query.answers`; each is one draw of one number."""
         return self._exact(panel)[:, None, :, None]
 
     def _exact(self, panel: Panel) -> np.ndarray:

@@ -57,7 +57,7 @@ def render_empirical_report(
 
     Args:
         result: The result to report.
-        noise: A noise calibration for the result's query, or None for a report without noise.
+        noise: Calibrated noise for the result's query, or None for a report without noise.
         kind: Format of the report, ".html" or ".md".
         figures: Figures to include, with the keys of `CAPTIONS`, or None for no figures.
 
@@ -209,7 +209,7 @@ def write_empirical_report(
         result: The result to report.
         path: Path that ends in .html (figures are embedded) or .md (figures are separate files in
             the same folder).
-        noise: A noise calibration for the result's query, or None for a report without noise.
+        noise: Calibrated noise for the result's query, or None for a report without noise.
 
     Returns:
         The path of the report.
@@ -226,14 +226,14 @@ def write_empirical_report(
 def empirical_document(
     result: Estimated, path: Path, noise: Calibrated | None = None
 ) -> tuple[Page, dict[Path, str | bytes]]:
-    """Return the report page to be written to `path` for a result, and the files of its figures."""
+    """Return the report page for a result, to be written to `path`, and its figures' files."""
     drawn = _pictures(result, noise) if find_spec("matplotlib") else None
     files, figures = beside(drawn, path)
     return _page(result, noise, figures), files
 
 
 def noise_document(noise: Calibrated, path: Path) -> tuple[Page, dict[Path, str | bytes]]:
-    """Return the report page to be written to `path` for noise, and the files of its figures."""
+    """Return the report page for noise, to be written to `path`, and its figures' files."""
     drawn = {"noise": _figures.plot_empirical_noise(noise)} if find_spec("matplotlib") else None
     files, figures = beside(drawn, path)
     enough = (

@@ -61,7 +61,7 @@ class Exponential(BuiltIn):
 class _OnUnitInterval(BuiltIn):
     """A distribution centered at the database x and truncated to [0, 1].
 
-    Each draw picks a side of x and then a distance from x.
+    To draw an output, `sample` chooses a side of x and then a distance from x.
     """
 
     output_space = RealSpace(0.0, 1.0)

@@ -57,10 +57,11 @@ class DiscreteGaussian(OfInteger):
         dtype = draw_dtype(self.sigma)
         magnitudes = jnp.arange(1, self.largest_noise + 1, dtype=dtype)
         mass = 2 * jnp.exp(-((magnitudes / self.sigma) ** 2) / 2)
-        # The sum starts at the far end, so that small tails have full relative precision.
+        # The cumulative sum starts at the far end, so that small tails have full relative
+        # precision.
         tails = jnp.cumsum(mass[::-1]) / (1 + jnp.sum(mass))
         negative, u = random.signed_uniform(key, num_samples, dtype=dtype)
-        # For a uniform u, |k| is the number of m >= 1 with P(|k| >= m) >= u.
+        # The magnitude |k| of the noise is the number of integers m >= 1 with P(|k| >= m) >= u.
         magnitude = (self.largest_noise - jnp.searchsorted(tails, u)).astype(jnp.int32)
         return jnp.asarray(database).astype(jnp.int32) + jnp.where(negative, -magnitude, magnitude)
 

@@ -22,10 +22,10 @@ class Rule(NamedTuple):
 
     Attributes:
         noise: Distribution of the noise added to every answer.
-        scale: Scale of the noise if epsilon is 1.
+        scale: Scale of the noise at epsilon = 1.
         told: Output of the mechanism, either the "index" or the "value" of the largest noisy
             answer.
-        level: True level if epsilon is 1.
+        level: True level at epsilon = 1.
     """
 
     noise: Literal["laplace", "exponential", "gumbel"]

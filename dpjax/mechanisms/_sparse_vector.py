@@ -1,7 +1,7 @@
 """Variants of the sparse vector technique, defined by a table of noise scales and a sampler.
 
-In the notation of this module, c is max_positives, k is num_queries, and T is threshold; rho is the
-noise added to the threshold, and nu_i is the noise added to the answer q_i of query i. A query is
+In the notation of this module, c is max_positives, k is num_queries, and T is threshold. The noise
+added to the threshold is rho, and the noise added to the answer q_i of query i is nu_i. A query is
 positive if q_i + nu_i >= T + rho.
 
 References:
@@ -22,7 +22,7 @@ from dpjax.mechanisms._base import OfQueries, draw_dtype, leaf, pytree, static
 
 
 class Noise(NamedTuple):
-    """A variant's definition if epsilon is 1: the scales of its Laplace noise, and its true level.
+    """Definition of a variant: the scales of its Laplace noise and its true level, at epsilon = 1.
 
     Attributes:
         threshold: Scale of the threshold's noise rho.
@@ -83,7 +83,7 @@ class SparseVector(OfQueries):
 
     @property
     def noise(self) -> Noise:
-        """Noise and true level of the variant if epsilon is 1."""
+        """Noise and true level of the variant at epsilon = 1."""
         return _VARIANTS[self.name](self.num_queries, self.max_positives)
 
     @property

@@ -85,7 +85,7 @@ class Partition(Cells):
         return replace(self, edges=tuple(kept)), marks
 
     def index_held_out(self, outputs: Outputs, fold: np.ndarray) -> np.ndarray:
-        """Return each output's cell, int [n]; its score comes from the fit without its fold."""
+        """Return each output's cell, int [n], under a score fitted without the output's fold."""
         return self.index(outputs)
 
     def groups(self, width: int) -> np.ndarray:
@@ -140,7 +140,7 @@ class Partition(Cells):
             of `positions` in each coarse cell. The indices run from 0 without gaps.
         """
         group = np.arange(self.size)
-        # Integers are not merged, since a single integer may carry the whole privacy loss.
+        # Integers are not merged, since a single integer may account for the entire privacy loss.
         # Neighboring bins of reals have similar probabilities.
         if not self.whole and max(self.shape) > _MANY_BINS:
             group = self.groups(GROUPS[0])

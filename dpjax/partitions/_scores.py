@@ -54,7 +54,7 @@ _NEGLIGIBLE.
 
 
 class Score(Protocol):
-    """A function from outputs to real numbers; for each fold, it is fitted to all other folds."""
+    """A function from outputs to real numbers, fitted once per fold, to all other folds."""
 
     def words(self, whole: bool, parts: tuple[str, ...] = ()) -> str:
         """Describe the score, as in "0.8 x0 - 0.2 x3".

@@ -134,7 +134,7 @@ class _Words:
         return f"in {opening}{first}, {last}{closing}"
 
     def number(self, value: float, edges: np.ndarray) -> str:
-        """Format a number with all digits, or with 6 to 9 that distinguish it from nearby edges."""
+        """Format a number with all digits, or with enough (6 to 9) to distinguish nearby edges."""
         if self.whole:
             return f"{value:.17g}"
         place = int(np.searchsorted(edges, value))

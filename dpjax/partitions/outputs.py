@@ -170,7 +170,7 @@ class Encoder:
         return found
 
     def _in_order_of_occurrence(self, items: Sequence[object]) -> Outputs:
-        """Encode a batch of objects, and give new labels indices in order of occurrence."""
+        """Encode a batch of objects, and assign indices to new labels in order of occurrence."""
         labels = np.zeros(len(items), np.int32)
         rows: list[tuple[float, ...] | None] = [None] * len(items)
         nested: dict[int, Nested] = {}
