@@ -69,8 +69,8 @@ def nearest_distances(sample: np.ndarray, neighbor: int | None = None) -> np.nda
     k = min(neighbor or max(1, round(n**0.5)), n - 1)
     ordered = np.sort(sample)
     padded = np.concatenate([np.full(k, -np.inf), ordered, np.full(k, np.inf)])
-    # In sorted order, a point and its k nearest neighbors form a window of k + 1 adjacent points,
-    # so it is enough to try every such window that contains the point.
+    # In sorted order, a point and its k nearest neighbors form a window of k + 1 adjacent points.
+    # It is therefore enough to try the windows that contain the point.
     windows = [
         np.maximum(ordered - padded[s : s + n], padded[s + k : s + k + n] - ordered)
         for s in range(k + 1)

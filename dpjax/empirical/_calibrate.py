@@ -54,9 +54,9 @@ class NoiseCalibration(Calibrated, Shown):
             Hausdorff distance instead of W_inf.
         hausdorff_log_ratio: Log ratio, defined as for `achieved_log_ratio`, of Laplace noise with
             the paper's scale, hausdorff / epsilon.
-        achieved_log_ratio: Log ratio that `noise` achieves: the maximum of |ln p - ln q| over all
-            individuals and all noisy results, where p and q are the densities of a noisy result
-            with and without the individual.
+        achieved_log_ratio: Log ratio that `noise` achieves. Let p and q be the densities of a noisy
+            result with and without an individual. The log ratio is the maximum of |ln p - ln q|
+            over all individuals and all noisy results.
         density: Description of the density estimate.
         expected_error: Expected absolute value of the noise.
         classical_error: Expected absolute value of the noise that the classical Laplace mechanism

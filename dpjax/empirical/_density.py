@@ -34,8 +34,8 @@ class Density:
             or one for each); 'likelihood', 'silverman', 'scott' or 'variable'; or a
             `VariableBandwidth`. If both `kernel` and `bandwidth` are 'likelihood', variable
             bandwidths are tried too.
-        cells: Even number of grid cells per axis for a joint query, or None for the default of 256
-            cells for two queries and 64 cells for three queries.
+        cells: Even number of grid cells per axis for a joint query. None means 256 cells for two
+            queries, and 64 cells for three queries.
 
     Raises:
         TypeError: If an attribute has the wrong type.

@@ -4,7 +4,7 @@ With product kernels, the mass of a mixture in a box is a sum of products of one
 so one matrix product yields the masses of all cells. delta is the integral of the positive part of
 p - e^eps q. The net mass of a cell is the integral of p - e^eps q over the cell. If p - e^eps q has
 the same sign in the whole cell, the cell contributes exactly the positive part of its net mass. If
-the sign changes within the cell, p - e^eps q is assumed to be linear there, and the cell
+the sign changes within the cell, p - e^eps q is assumed to be linear there. The cell then
 contributes more than the positive part of its net mass. The excess of a cell is its contribution
 minus the positive part of its net mass.
 

@@ -1,10 +1,10 @@
 """Closed-form comparison of two mixtures of Laplace kernels with the same bandwidth.
 
-Between two adjacent points of the merged samples, a mixture is A e^-s + B e^-(h-s), where s is the
-distance from the left point and h is the distance between the two points, both in units of the
-bandwidth. Between two adjacent points, the ratio of two mixtures is a Moebius function of e^(2s),
-and hence monotone. In the tails, the ratio is constant. The ratio therefore attains its extremes at
-sample points.
+Consider two adjacent points of the merged samples. Let h be their distance, and let s be the
+distance of a place between them from the left point, both in units of the bandwidth. Between the
+two points, a mixture is A e^-s + B e^-(h-s). The ratio of two mixtures is therefore a Moebius
+function of e^(2s), and hence monotone. In the tails, the ratio is constant. The ratio therefore
+attains its extremes at sample points.
 """
 
 from dataclasses import dataclass

@@ -89,8 +89,8 @@ class TaperedDeconvolution:
     is transformed back, clipped at 0 and renormalized.
 
     The tails of the noise need no approximation. Far from 0, the convolution of a Laplace density
-    with the Gaussian kernel is the Laplace density times a constant, so the noise density is the
-    Laplace density divided by this constant.
+    with the Gaussian kernel is the Laplace density times a constant. The noise density in the tails
+    is therefore the Laplace density divided by this constant.
 
     Attributes:
         scale: Scale lambda of the Laplace kernel, in the unit of the query.
@@ -185,9 +185,9 @@ class TaperedDeconvolution:
     def log_ratio_bound(self, distance: float) -> float:
         """Return an upper bound on the log ratio between two densities of noisy results.
 
-        The bound is the maximum of |log r(x) - log r(y)| over all x and y with |x - y| <=
-        `distance`, where r is the density of the sum of the noise and a draw from the kernel. The
-        bound holds for any two samples whose infinity-Wasserstein distance is at most `distance`.
+        Let r be the density of the sum of the noise and a draw from the kernel. The bound is the
+        maximum of |log r(x) - log r(y)| over all x and y with |x - y| <= `distance`. The bound
+        holds for any two samples whose infinity-Wasserstein distance is at most `distance`.
         """
         x, log_r = self._released
         near = np.abs(x[:, None] - x) <= distance
@@ -206,8 +206,8 @@ class TaperedDeconvolution:
         x = s * np.linspace(-_REACH, _REACH, round(2 * _REACH * _NODES_PER_BANDWIDTH) + 1)
         z = (x[:, None] - y) / s
         core = np.exp(-(z**2) / 2) @ mass / (s * np.sqrt(2 * np.pi))
-        # Each tail of the noise is an exponential density that starts at an edge of the core, so
-        # the convolution of the tail with the kernel has a closed form.
+        # Each tail of the noise is an exponential density that starts at an edge of the core. Its
+        # convolution with the kernel has a closed form.
         tails = [
             np.log(self._tail_mass / scale)
             + (nodes[-1] - side * x) / scale

@@ -1,7 +1,7 @@
 """Hockey-stick integrals of two densities, computed on pieces where their ratio is monotone.
 
-In the notation of this module, p and q are the densities, l = ln p - ln q, and delta(eps) is the
-larger of the integrals of (p - e^eps q)_+ and (q - e^eps p)_+ over all results.
+In the notation of this module, p and q are the densities, and l = ln p - ln q. delta(eps) is the
+larger of two integrals over all results: that of (p - e^eps q)_+ and that of (q - e^eps p)_+.
 
 The real line is divided into pieces on which l is monotone. The point where l equals eps is called
 the crossing. Within a piece, l > eps holds nowhere, everywhere, or on one side of the crossing.

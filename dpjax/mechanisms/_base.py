@@ -56,7 +56,8 @@ class BuiltIn:
     __dataclass_fields__: ClassVar[dict[str, Field[object]]]
     name: ClassVar[str]
     source: ClassVar[str]
-    # The type is Any because these attributes are constants in some classes, properties in the rest.
+    # The type is Any because these attributes are constants in some classes, but properties in
+    # others.
     output_space: Any
     level: Any = property(lambda self: float(self.epsilon))
     standard_region: Any = None

@@ -111,8 +111,8 @@ class OneTimeRappor(_Rappor):
 class Rappor(_Rappor):
     """RAPPOR: each report randomizes the bits of a permanent randomized response once more.
 
-    The true level of a single report is h ln(q* (1 - p*) / (p* (1 - q*))), where
-    q* = f (p + q) / 2 + (1 - f) q and p* = f (p + q) / 2 + (1 - f) p.
+    The true level of a single report is h ln(q* (1 - p*) / (p* (1 - q*))). Here,
+    q* = f (p + q) / 2 + (1 - f) q, and p* = f (p + q) / 2 + (1 - f) p.
 
     Attributes:
         coin_chance: Probability f that a bit of the Bloom filter is replaced by a fair coin in the

@@ -29,9 +29,9 @@ class Noise(NamedTuple):
         query: Scale of the queries' noise nu, or 0 for no noise.
         level: True level; in some variants, no pair of databases attains it.
         redraw: Scale of the new rho that is drawn after each positive query, or 0 to keep rho.
-        told: Code that defines the number reported with a positive query i. None means that no
-            number is reported, 0 means the noisy answer q_i + nu_i, and any other value is the
-            scale of fresh noise that is added to q_i.
+        told: Code that defines the number reported with a positive query i. If `told` is None, no
+            number is reported. If it is 0, the number is the noisy answer q_i + nu_i. Otherwise,
+            the number is q_i plus fresh noise of scale `told`.
         stops: Whether the variant stops after c positive queries.
     """
 

@@ -21,8 +21,8 @@ _FEWEST_EDGES = 4
 def bins_of(edges: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.int64]:
     """Compute `np.searchsorted(edges, values, side="right")` several times faster than NumPy.
 
-    Each value is compared only with the edges in its own bucket, because edges in lower buckets are
-    never above the value, and edges in higher buckets are always above the value.
+    Each value is compared only with the edges in its own bucket. Edges in lower buckets are never
+    above the value, and edges in higher buckets are always above it.
 
     Args:
         edges: Increasing edges of bins, float64 [edges].

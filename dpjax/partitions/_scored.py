@@ -29,9 +29,9 @@ above the mean log loss of the best other score. See `_may_win`.
 """
 
 _MOST_ROWS, _ROW_NUMBERS, _ALL_NUMBERS = 2**19, 2**23, 2**25
-"""Limits, per side, on the outputs to which linear scores are fitted. _MOST_ROWS is the maximum
-number of outputs, _ROW_NUMBERS is the maximum total number of entries in the outputs of one pair,
-and _ALL_NUMBERS is the maximum total number of entries in the outputs of all pairs.
+"""Limits, per side, on the outputs to which linear scores are fitted. _MOST_ROWS limits the number
+of outputs. _ROW_NUMBERS limits the total number of entries in the outputs of one pair, and
+_ALL_NUMBERS limits the total over all pairs.
 """
 
 _MAX_COLUMNS, _MAX_ENTRIES = 1000, 2 * 10**8
