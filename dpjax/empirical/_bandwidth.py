@@ -61,7 +61,7 @@ class VariableBandwidth:
 
 
 def nearest_distances(sample: np.ndarray, neighbor: int | None = None) -> np.ndarray:
-    """Return the distance from each point of a sample to its k-th nearest other point, [n].
+    """Return float [n], the distance from each point of a sample to its k-th nearest other point.
 
     The argument `neighbor` is the number k, or None to use sqrt(n), rounded.
     """

@@ -132,7 +132,7 @@ def _of_orders(results: np.ndarray, key: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _runs(orders: np.ndarray) -> np.ndarray:
-    """Count the runs above and below the median in each row of `orders`, [b, n].
+    """Count the runs above and below the median in each row of the array `orders` [b, n].
 
     Values equal to the median are skipped.
     """

@@ -160,7 +160,7 @@ def plot_empirical(result: Estimated) -> "Figure":
 
 
 def _widths(result: Estimated, sample: np.ndarray) -> np.ndarray:
-    """Return the bandwidth at each point of a sample, [n], or [] if the density has no kernel."""
+    """Return the bandwidth at each point of a sample, or an empty array if there is no kernel."""
     if result.density is None or result.density.kernel == "ecdf" or not len(sample):
         return np.zeros(0)
     return result.density.widths(sample)

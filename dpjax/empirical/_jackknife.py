@@ -25,8 +25,8 @@ def jackknife_error(
     """Return the jackknife standard errors of estimates from independent databases.
 
     Args:
-        estimate: Function that accepts the indices of the left-out databases and returns the
-            estimates from all other databases, [E].
+        estimate: Function that maps the indices of the left-out databases to float [E], the
+            estimates from all other databases.
         num_databases: Number of databases.
         key: Seed for the random division into groups, used only if there are more than 50
             databases.

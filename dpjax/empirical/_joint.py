@@ -30,7 +30,7 @@ class JointGrid:
 
     Args:
         first: Results with all individuals present, [n, d], where d is 2 or 3.
-        second: Results without the individual, [m, d], all finite.
+        second: Finite results without the individual, [m, d].
         kernel: 'laplace' or 'gaussian'.
         bandwidth: Scales of the kernels, [d].
         cells: Even number of cells per axis, or None for the default in `DEFAULT_CELLS`.
@@ -67,7 +67,7 @@ class JointGrid:
         self._coarse = [_ByRatio(*pair) for pair in (halves, halves[::-1])]
 
     def delta(self, epsilon: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return delta at each epsilon, [E], and estimates of the errors of these deltas, [E]."""
+        """Return float [E], delta at each epsilon, and float [E], the estimated errors of delta."""
         fine, coarse = (
             [side.excess(epsilon) for side in sides] for sides in (self._fine, self._coarse)
         )
@@ -92,7 +92,7 @@ class _ByRatio:
         self._cells = (p.ravel()[keep], q.ravel()[keep], log_ratio.ravel()[keep], slopes[:, keep])
 
     def excess(self, epsilon: np.ndarray) -> np.ndarray:
-        """Return the integral of (p - e^eps q)_+ and the total excess of all cells, [2, E].
+        """Return float [2, E]: the integral of (p - e^eps q)_+, and the total excess of all cells.
 
         The excess of a cell is its contribution to the integral minus the positive part of the
         integral of p - e^eps q over the cell. The excess of a cell is 0 unless p - e^eps q changes
@@ -120,7 +120,7 @@ def _mean_positive_part(center: np.ndarray, ranges: np.ndarray) -> np.ndarray:
 
     Args:
         center: Mean of each function over its box, [k].
-        ranges: Half of each function's change along each axis of its box, [d, k], all positive.
+        ranges: Half of each function's change along each axis of its box; positive, [d, k].
 
     Returns:
         Float [k], the expectations of (center + sum_a ranges_a U_a)_+, where the U_a are
@@ -144,7 +144,7 @@ def _halved(masses: np.ndarray) -> np.ndarray:
 def _edges(
     first: np.ndarray, second: np.ndarray, kernel: str, width: float, cells: int
 ) -> np.ndarray:
-    """Return the edges of the cells along one axis, [cells + 1], from -infinity to infinity."""
+    """Return float [cells + 1], the edges along one axis, from -infinity to infinity."""
     reach = {"gaussian": 6.0, "laplace": 16.0}[kernel] * width
     both = np.concatenate([first, second])
     x = np.unique((both[:, None] + np.linspace(-reach, reach, 129)).ravel())

@@ -31,7 +31,7 @@ class LaplacePieces(Pieces):
     gap: np.ndarray
 
     def split(self, row: np.ndarray, piece: np.ndarray, level: np.ndarray) -> np.ndarray:
-        """Return the masses of p and q to the left of the crossing in each of k pieces, [2, k]."""
+        """Return float [2, k], the masses of p and q left of the crossing in each of k pieces."""
         a, b = self.from_left[:, row, piece], self.from_right[:, row, piece]
         h = self.gap[row, piece]
         # The crossing s solves (A_p - e^level A_q) e^-s + (B_p - e^level B_q) e^-(h-s) = 0, where
@@ -102,7 +102,7 @@ def laplace_pieces(first: np.ndarray, second: np.ndarray, bandwidth: float) -> L
 
 
 def laplace_log_ratio(first: np.ndarray, second: np.ndarray, bandwidth: float) -> np.ndarray:
-    """Return the exact maximum of |ln p - ln q| over the real line for each row, [rows].
+    """Return float [rows], the exact maximum of |ln p - ln q| over the real line for each row.
 
     Args:
         first: Sample from which the density p is estimated, [n].

@@ -41,7 +41,7 @@ class Pieces:
         return 0.0
 
     def split(self, row: np.ndarray, piece: np.ndarray, level: np.ndarray) -> np.ndarray:
-        """Return the masses of p and q to the left of the crossing in each of k pieces, [2, k].
+        """Return float [2, k], the masses of p and q left of the crossing in each of k pieces.
 
         Each mass is the integral from the left end of the piece to the crossing.
 
@@ -61,7 +61,7 @@ def hockey_stick(pieces: Pieces, epsilon: np.ndarray) -> np.ndarray:
         epsilon: Privacy levels [rows, E] or [E], from 0 to `MAX_EPSILON`.
 
     Returns:
-        The larger of the integrals of (p - e^eps q)_+ and (q - e^eps p)_+, [rows, E].
+        Float [rows, E], the larger of the integrals of (p - e^eps q)_+ and (q - e^eps p)_+.
 
     References:
         Burchard, Daoud, Dotterrer 2020, Theorem 1 and Algorithm 2.

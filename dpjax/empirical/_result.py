@@ -30,8 +30,8 @@ class EmpiricalPrivacy(Estimated, Shown):
         epsilons: Privacy levels at which the deltas were computed, [E].
         deltas: Failure probability delta_i of each individual at each epsilon, [I, E].
         delta: Largest delta over all individuals at each epsilon, [E].
-        delta_error: Standard error of `delta` due to the choice of databases, [E], or None if
-            `uncertainty` was False.
+        delta_error: Float [E], the standard error of `delta` due to the choice of databases, or
+            None if `uncertainty` was False.
         total_risk: Float [E], the probability at each epsilon that the privacy of at least one
             individual fails: 1 - prod_i (1 - delta_i).
         epsilon_at_zero: Smallest epsilon, possibly infinite, at which no delta_i exceeds

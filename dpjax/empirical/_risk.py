@@ -20,7 +20,7 @@ from dpjax.empirical._samples import Progress, QuerySamples
 _BLOCK_SIZE = 2**20
 
 _Delta = Callable[[np.ndarray], tuple[np.ndarray, float]]
-"""Function that accepts epsilons, [E], and returns deltas, [rows, E], and their error."""
+"""Function from epsilons [E] to deltas [rows, E] and the error of the deltas."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -45,8 +45,8 @@ class QuerySamples:
 
     Attributes:
         names: Descriptions of the d numbers.
-        full: Results with all individuals present, [S, d], all finite.
-        without: Results without each individual in turn, [individuals, S, d]; undefined results are
+        full: Finite results with all individuals present, [S, d].
+        without: Results without each individual in turn, [individuals, S, d]. Undefined results are
             NaN.
         database: Index of the database of each sample, [S].
         notes: Sentences about the results, for a report.

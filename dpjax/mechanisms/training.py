@@ -98,10 +98,10 @@ def likelihood_score(
     saturating canary.
 
     Args:
-        lengths: For each step, the component of the noisy gradient sum along the canary's gradient,
-            in units of the clipping norm, [T]. If the canary has an additional coordinate and the
-            label 1, the component is minus the noisy sum's value in this coordinate, divided by the
-            clipping norm.
+        lengths: Float [T]: for each step, the component of the noisy gradient sum along the
+            canary's gradient, in units of the clipping norm. If the canary has an additional
+            coordinate and the label 1, the component is minus the noisy sum's value in this
+            coordinate, divided by the clipping norm.
         noise_multiplier: Standard deviation sigma of the noise, divided by the clipping norm.
         rate: Probability that a record is in a batch.
 

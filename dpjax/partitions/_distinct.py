@@ -33,7 +33,7 @@ def distinct(labels: NDArray[np.str_] | NDArray[np.bytes_]) -> tuple[np.ndarray,
         labels: Strings or bytes, [n].
 
     Returns:
-        The k distinct labels, [k], and the index of each of the n labels among them, integers [n].
+        The k distinct labels, and integers [n], the index of each label among the distinct labels.
     """
     hashes = _hashes(labels)
     sample = hashes[:: max(len(hashes) // _SAMPLED, 1)]

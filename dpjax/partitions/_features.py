@@ -52,9 +52,9 @@ class Columns:
     """Standardized columns of outputs: numeric entries, followed by indicators of labels and atoms.
 
     Attributes:
-        centre: Medians of the numeric entries, [d], computed without atoms.
-        scale: Robust standard deviations of the numeric entries, [d], computed without atoms. The
-            scale of a constant entry is 1.
+        centre: Medians of the numeric entries without their atoms, [d].
+        scale: Robust standard deviations of the numeric entries without their atoms, [d]. The scale
+            of a constant entry is 1.
         labels: Labels that have an indicator.
         atoms: For each numeric entry, the frequent values, each of which has an indicator.
     """
