@@ -4,7 +4,7 @@ Audited code can terminate its process at any time and with any exit code. The c
 waits for another process, the supervisor, which runs no audited code. The supervisor starts a
 worker process that runs the command and sends the command's exit code through a private pipe. The
 supervisor exits with code 2 in two cases: if it receives no exit code, or if the worker process
-ends with another exit code than the one it sent.
+ends with an exit code that differs from the one it sent.
 
 The protection is limited, because code can read all memory of its own process. A valid message
 contains a secret nonce, so audited code cannot forge a message by accident. However, audited code

@@ -81,7 +81,7 @@ def nearest_distances(sample: np.ndarray, neighbor: int | None = None) -> np.nda
 
 
 def rule_of_thumb(samples: np.ndarray, kernel: str, rule: str) -> np.ndarray:
-    """Compute one bandwidth per column by Scott's or Silverman's rule, and return them as [d].
+    """Return float [d], one bandwidth per column, by Scott's or Silverman's rule.
 
     References:
         Scott (1992); Silverman (1986). The formulas agree with `scipy.stats.gaussian_kde`.

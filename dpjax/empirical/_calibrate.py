@@ -38,7 +38,7 @@ _FEW_DRAWS = 100_000
 
 @dataclass(frozen=True, repr=False)
 class NoiseCalibration(Calibrated, Shown):
-    """Calibrated noise for a query, and the quantities from which its scale was computed.
+    """Calibrated noise for a query, and the quantities from which the noise scale was computed.
 
     Attributes:
         query: Description of the query.
@@ -124,9 +124,9 @@ def calibrate_noise(
             Deconvolution of a Gaussian kernel is only approximate, so its log ratio is measured,
             and a log ratio above epsilon + tolerance raises an error.
         rule: Rule that determines the noise scale lambda. 'wasserstein' uses W_inf / epsilon, which
-            is sound for any results. 'smallest' uses the smallest scale at which no log ratio of
-            the given results exceeds epsilon. 'hausdorff' uses the paper's scale, hausdorff /
-            epsilon, and raises an error if this scale does not suffice.
+            always suffices. 'smallest' uses the smallest scale at which no log ratio of the given
+            results exceeds epsilon. 'hausdorff' uses the paper's scale, hausdorff / epsilon, and
+            raises an error if this scale does not suffice.
         density: Kernel and bandwidth of the densities, as in `empirical_privacy`; deconvolution
             requires a fixed bandwidth.
         sensitivity: Global sensitivity of the query, from which the error of the classical Laplace

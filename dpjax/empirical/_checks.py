@@ -208,7 +208,7 @@ class CoverageCheck:
 
     Attributes:
         num_databases: Number of databases.
-        fewest: Smallest number of databases in which any individual appears.
+        fewest: Number of databases in which the rarest individual appears.
         median: Median, over the individuals, of the number of databases in which an individual
             appears.
         num_everywhere: Number of individuals who appear in every database.

@@ -188,8 +188,8 @@ def checked(panel: Panel) -> Panel:
         return panel
     note = (
         f"{len(absent)} of {panel.num_individuals} individuals are in no database (first: "
-        f"{panel.individuals[absent[0]]!r}), so their delta is 0 by construction and says nothing "
-        "about their privacy."
+        f"{panel.individuals[absent[0]]!r}), so their delta is 0 by construction, which is no "
+        "evidence of their privacy."
     )
     return replace(panel, notes=(*panel.notes, note))
 

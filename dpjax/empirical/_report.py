@@ -65,7 +65,7 @@ def render_empirical_report(
         The text of the report.
 
     Raises:
-        ModuleNotFoundError: If jinja2 is not installed; the message says how to install it.
+        ModuleNotFoundError: If jinja2 is not installed; the message explains how to install it.
     """
     return render(_page(result, noise, figures), kind)
 

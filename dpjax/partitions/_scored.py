@@ -74,8 +74,8 @@ class Scored(Partition):
 
     Attributes:
         score: Score that maps an output to a number.
-        codes: Label index, in `Outputs`, of each outcome in `names[1:]`; increasing, int64
-            [len(names) - 1].
+        codes: Label index, in `Outputs`, of each outcome in `names[1:]`, int64 [len(names) - 1].
+            The indices are increasing.
     """
 
     score: Score = field(kw_only=True)

@@ -1,4 +1,4 @@
-"""Scores of vector outputs. A high score means that the output is likelier under the database.
+"""Scores of vector outputs. A high score favors the database over the neighbor.
 
 A score is fitted to part of the search set, and the range of the score is divided into cells.
 Scoring is post-processing, so bounds are valid for every score. A score that fits poorly makes

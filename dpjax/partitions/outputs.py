@@ -87,8 +87,8 @@ class Encoder:
         Args:
             raw: An array of shape [n] or [n, d], or a sequence of outputs. An output is a number, a
                 tuple or list of numbers, a label, None, a `Raised`, or a nested dict, list or tuple
-                of these. The numbers of a nested output form a vector. A nested output with any
-                structure other than the most common one is labeled by its structure.
+                of these. The numbers of a nested output form a vector. A nested output whose
+                structure is not the most common one is labeled by its structure.
 
         Raises:
             ValueError: If outputs do not all have the same length as earlier outputs, or if
