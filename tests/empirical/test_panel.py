@@ -96,7 +96,7 @@ def test_missing_values_and_repeated_keys():
         (pd.concat([TABLE, TABLE[["sales"]]], axis=1), KEYS, ValueError, "'sales' is repeated"),
         (TABLE.assign(sales=np.inf), KEYS, ValueError, "must be finite, but row 0"),
         ("no.csv", {}, ValueError, "there is none at 'no.csv'"),
-        ("data.xlsx", {}, ValueError, "ends in .csv"),
+        ("data.xlsx", {}, ValueError, "ends in one of .csv"),
         (np.ones((2, 2)), {}, TypeError, "table must be a pandas or pyarrow table"),
     ],
 )

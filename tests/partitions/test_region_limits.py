@@ -93,7 +93,7 @@ def test_boxes_of_any_outputs():
     for wrong in (3, (1, 2, 3), ("a", "b"), (1, 1), (2, 1), ([0, 1], [2]), (0, np.inf)):
         with pytest.raises((TypeError, ValueError), match=r"region must|must be"):
             as_box(wrong)
-    with pytest.raises(ValueError, match="ends that are different float32 numbers"):
+    with pytest.raises(ValueError, match="ends that are distinct float32 numbers"):
         Box(1e9, 1e9 + 1)
 
 
