@@ -13,7 +13,7 @@ from dpjax.cli._stop import say
 from dpjax.cli._table import Table, Value, argument, option
 
 _CLOSE = 1e-9
-"""Largest difference between bounds that count as equal, since rounding depends on the machine."""
+"""Largest difference at which two bounds count as equal; rounding depends on the machine."""
 
 TABLE: Table = {
     "file": argument(

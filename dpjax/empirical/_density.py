@@ -81,7 +81,7 @@ class Density:
     def fit(
         self, samples: np.ndarray, groups: np.ndarray, names: Sequence[str] = ("query",)
     ) -> "FittedDensity":
-        """Choose the kernel and the bandwidth from data according to the options.
+        """Choose the kernel and the bandwidth from data, as the options specify.
 
         Args:
             samples: Results of d queries with all individuals present, [n, d].

@@ -71,7 +71,7 @@ def plot_empirical_densities(result: Estimated) -> "Figure":
     """
     if len(result.queries) != 1 or result.density is None:
         raise ValueError(
-            "result must be for one query, without an adversary, to plot its density, but had "
+            "result must be for one query and without an adversary to have one density, but had "
             f"{len(result.queries)} queries and {len(result.buckets)} buckets."
         )
     figure, axes = new_figure(size=(WIDTH, 3.4))

@@ -1,7 +1,7 @@
 """Closed-form comparison of two mixtures of Laplace kernels with the same bandwidth.
 
-Consider two adjacent points of the merged samples. Let h be their distance, and let s be the
-distance of a place between them from the left point, both in units of the bandwidth. Between the
+Consider two adjacent points of the merged samples. Let h be the distance between them, and let s be
+the distance from the left point to a place in between, both in units of the bandwidth. Between the
 two points, a mixture is A e^-s + B e^-(h-s). The ratio of two mixtures is therefore a Moebius
 function of e^(2s), and hence monotone. In the tails, the ratio is constant. The ratio therefore
 attains its extremes at sample points.

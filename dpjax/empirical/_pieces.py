@@ -101,8 +101,8 @@ def smallest_epsilon(exceeds: Callable[[float], bool], at_least: float) -> float
             pass the result for each individual as `at_least` in the call for the next individual.
 
     Returns:
-        The smallest epsilon e at which `exceeds` is false, or a value that exceeds e by at most
-        1e-9 max(1, e). The result is infinity if `exceeds` is true at `MAX_EPSILON`.
+        The smallest epsilon e at which `exceeds` is false, or a value above e by at most 1e-9
+        max(1, e). The result is infinity if `exceeds` is true at `MAX_EPSILON`.
     """
     if np.isinf(at_least) or not exceeds(at_least):
         return at_least

@@ -115,8 +115,8 @@ class Rappor(_Rappor):
     q* = f (p + q) / 2 + (1 - f) q, and p* = f (p + q) / 2 + (1 - f) p.
 
     Attributes:
-        coin_chance: Probability f that a bit of the Bloom filter is replaced by a fair coin in the
-            permanent response.
+        coin_chance: Probability f that, in the permanent response, a bit of the Bloom filter is
+            replaced by a fair coin.
         set_chance: Probability q that a 1 is reported as 1.
         clear_chance: Probability p < q that a 0 is reported as 1.
         num_bits: Length of the filter.

@@ -29,7 +29,7 @@ _MAX_ATOMS = {1: 512, 2: 12, 3: 4}
 """Maximum number of atoms per numeric entry, by dimension of the outputs."""
 
 _MAX_OUTCOMES = 4096
-"""Maximum number of atoms for single integers and for finite output spaces."""
+"""Maximum number of atoms if outputs are single integers or the output space is finite."""
 
 _QUANTILES, _TAILS = {1: 96, 2: 20, 3: 8}, {1: 12, 2: 5, 3: 2}
 """Numbers of quantile levels, by dimension of the outputs. _QUANTILES is the number of evenly
@@ -114,7 +114,7 @@ def _check_dimension(region: Region | None, dimension: int) -> None:
     of_region = region.dimension if isinstance(region, Box) else 1
     if region is not None and of_region != dimension:
         raise BadValue(
-            f"region must have dimension {dimension} like the outputs, but had {of_region}."
+            f"region must have dimension {dimension}, like the outputs, but had {of_region}."
         )
 
 

@@ -149,7 +149,7 @@ def as_region(region: RegionLike | None, space: OutputSpace) -> Region:
     dimension = space.dimension if isinstance(space, VectorSpace) else 1
     if box.dimension != dimension:
         raise BadValue(
-            f"region must have dimension {dimension} like the outputs, but had {box.dimension}."
+            f"region must have dimension {dimension}, like the outputs, but had {box.dimension}."
         )
     if dimension > 3:
         raise ValueError(
@@ -216,7 +216,7 @@ def _integer_region(region: Region) -> Outcomes:
         return _not_empty(region)
     if region.dimension != 1:
         raise BadValue(
-            f"region must have dimension 1 like the outputs, but had {region.dimension}."
+            f"region must have dimension 1, like the outputs, but had {region.dimension}."
         )
     if np.max(np.abs([region.low[0], region.high[0]])) > 2**24:
         raise ValueError(

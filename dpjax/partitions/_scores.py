@@ -5,9 +5,9 @@ Scoring is post-processing, so bounds are valid for every score. A score that fi
 bounds smaller but not invalid.
 
 On the outputs to which a score was fitted, it overestimates the difference between the two sides.
-Therefore, the score is fitted five times, each time without one fold. The score of an output in the
-search set comes from the fit without the output's fold. The score of a fresh output is the mean
-over all five fits.
+Therefore, the score is fitted five times, each time without one of the five folds. The score of an
+output in the search set comes from the fit without the output's fold. The score of a fresh output
+is the mean over all five fits.
 
 References:
     Neyman, Pearson (1933); Chernozhukov et al. (2018), cross-fitting.
@@ -39,8 +39,8 @@ than _SETTLED.
 
 _CURVED, _CHANGED = 2**15, 0.02
 """Constants for the Hessian of a fit. The Hessian is estimated from about _CURVED outputs. The
-Hessian is computed again once the mean predicted variance of the side has changed by more than the
-fraction _CHANGED.
+Hessian is recomputed as soon as the mean predicted variance of the side has changed by more than
+the fraction _CHANGED.
 """
 
 _LARGEST = float(np.finfo(np.float32).max)
