@@ -35,7 +35,7 @@ def main() -> None:
 
 
 def _run() -> tuple[int, bool]:
-    """Run the command; return its exit code, and whether to end the process immediately."""
+    """Run the command; return its exit code, and whether to terminate the process immediately."""
     try:
         from dpjax.cli._app import run
 
@@ -46,7 +46,7 @@ def _run() -> tuple[int, bool]:
         say(f"error: the command line needs {error.name}: pip install 'dpjax[cli]'.")
         return 2, False
     except BaseException:
-        # An uncaught error would exit with Python's code 1, which means a violated claim.
+        # After an uncaught error, Python would exit with code 1, which means a violated claim.
         import traceback
 
         traceback.print_exc()

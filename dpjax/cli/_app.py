@@ -103,8 +103,8 @@ def configure(
     cache = next((path for path in chosen if path is not None), _cache_of_user())
     if cache:
         settings[_CACHE] = cache
-        # Cache even programs that compile fast, because loading a program from the cache takes a
-        # tenth of the time that compiling it takes.
+        # Cache even programs that compile fast, because loading a program from the cache takes only
+        # a tenth of its compile time.
         settings["jax_persistent_cache_min_compile_time_secs"] = 0.0
     for name, value in settings.items():
         # jax reads these variables when it is imported, here or in the workers of a sweep.
@@ -117,8 +117,8 @@ def run() -> int:
     """Run a command and return its exit code.
 
     Invalid input leads to one sentence on standard error and exit code 2. For any other error, the
-    traceback is printed and the exit code is 3, because Python's default code, 1, means a violated
-    claim.
+    traceback is printed and the exit code is 3, because Python's default code, 1, would mean that a
+    claim is violated.
     """
     words = sys.argv[1:]
     # Import only the module of the named command; --version needs none of these modules.

@@ -1,4 +1,4 @@
-"""`dpjax audit`: a built-in mechanism, a function, a program, or files of outputs."""
+"""`dpjax audit`: audit a built-in mechanism, a function, a program, or files of outputs."""
 
 from contextlib import ExitStack
 
@@ -32,9 +32,10 @@ _TERMS = ("confidence", "num_claims", "distance", "key")
 def command(**given: Value) -> int:
     """Audit a mechanism: report a confidence bound on its privacy level, with a witness.
 
-    The exit code is 0 if there is no claim or the claim is not refuted, 1 if the claim is violated,
-    2 for bad input, refuted assumptions and doubtful outputs, 3 for an internal error in dpjax, and
-    130 or 143 after a signal. A failure to write a file does not change the exit code.
+    The exit code is 0 if there is no claim or the claim is not refuted, and 1 if the claim is
+    violated. It is 2 for bad input, refuted assumptions and doubtful outputs, 3 for an internal
+    error in dpjax, and 130 or 143 after a signal. A failure to write a file does not change the
+    exit code.
     """
     written = written_of(given)
     source = source_of(written)

@@ -47,7 +47,7 @@ _USUAL = [
 ]
 """Phrases for the help text of --method, one per source whose default method is not `events`.
 
-For example, "guesses for --one-run" says that the default method for --one-run is guesses.
+For example, "guesses for --one-run" means that the default method for --one-run is guesses.
 """
 
 METHODS = {name: f"--method {name}" for name in DECLARED_METHODS}
@@ -197,11 +197,13 @@ _ROWS: Table = {
     ),
     "confidence": option(
         float,
-        "Confidence with which the bounds of all --num-claims audits hold together. "
+        "Confidence with which the bounds of all --num-claims audits hold simultaneously. "
         "Default: 0.999.",
     ),
     "num_claims": option(
-        int, "Number of audits whose bounds hold together with the stated confidence. Default: 1."
+        int,
+        "Number of audits whose bounds hold simultaneously, with the stated confidence. "
+        "Default: 1.",
     ),
     "key": option(int, "Seed for all draws; the same key gives the same result. Default: 0."),
     "as_json": AS_JSON,
@@ -229,7 +231,7 @@ _ROWS: Table = {
     ),
     "column": option(
         list[str],
-        "The column of the outputs, by name or number from 0; multiple columns, separated by "
+        "The column of the outputs, by name or by index from 0; multiple columns, separated by "
         "commas, form a vector.",
         metavar="NAME,...",
         owners=("samples",),
@@ -248,11 +250,11 @@ _ROWS: Table = {
         owners=("sequential",),
     ),
     "score": option(
-        str, "The column of the scores, by name or number from 0.", owners=("one_run",)
+        str, "The column of the scores, by name or by index from 0.", owners=("one_run",)
     ),
     "included": option(
         str,
-        "The column that says which canaries were included, as 0 and 1 or false and true.",
+        "The column that marks each canary as included (1 or true) or not (0 or false).",
         owners=("one_run",),
     ),
     "plot": PLOT._replace(owners=("events", "sequential", "local", "guesses")),
@@ -262,7 +264,7 @@ TABLE: Table = {name: _in_panel(row) for name, row in _ROWS.items()}
 
 
 def source_of(written: dict[str, Value]) -> str:
-    """Return the source named on the command line; if no method is named, set the source's default.
+    """Return the source named on the command line; if no method is named, set the default method.
 
     Raises:
         ValueError: If the command line names no source or multiple sources, if a method or notion

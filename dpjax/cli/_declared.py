@@ -64,7 +64,7 @@ def _source(module: str) -> str:
 
 
 def _imported(module: str) -> dict[str, tuple[str, str]]:
-    """Map each name that a module imports to the defining module and the name in that module."""
+    """Map each imported name of a module to the module that defines it and to its name there."""
     source = _source(module)
     # For speed, parse only the lines above the first class or function.
     end = _END_OF_IMPORTS.search(source)

@@ -67,8 +67,8 @@ TABLE: Table = {
     ),
     "sensitivity": option(
         float,
-        "With --noise: global sensitivity of the query, to compare with the classical Laplace "
-        "mechanism. Default: the largest change of an answer observed in the databases.",
+        "With --noise: global sensitivity of the query, for a comparison with the classical "
+        "Laplace mechanism. Default: the largest observed change of an answer.",
     ),
     "as_json": AS_JSON,
     "report": option(Path, "Write a report with its figures (html or md)."),

@@ -31,7 +31,7 @@ TABLE: Table = {
     ),
     "cases": option(
         list[Path],
-        "Python file that defines a case: package, claim, like and draw; may be repeated.",
+        "Python file that defines a case (package, claim, like, draw); may be repeated.",
     ),
     "bisect": option(
         str,

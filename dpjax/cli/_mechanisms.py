@@ -44,7 +44,7 @@ def command(**given: Value) -> None:
         console = Console(width=max(console.width, _WIDE))
     headings = ("name", "parameters", "outputs", "level", "source")
     headings = headings if console.width >= _WIDE else headings[:-1]
-    table = Table(box=box.SIMPLE_HEAD, caption="Levels are the true epsilon at these parameters.")
+    table = Table(box=box.SIMPLE_HEAD, caption="The level is the true epsilon at these parameters.")
     for heading in headings:
         table.add_column(heading, no_wrap=heading in ("name", "parameters", "level"))
     for row in rows:

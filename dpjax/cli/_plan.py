@@ -18,7 +18,9 @@ TABLE: Table = {
     "width": option(float, "W: length of the output interval. Default: 1."),
     "precision": option(float, "Maximum error of the estimate."),
     "confidence": option(float, "Minimum probability that the error is at most the precision."),
-    "num_samples": option(int, "Number of draws per input, instead of precision or confidence."),
+    "num_samples": option(
+        int, "Number of draws per input; pass it instead of precision or confidence."
+    ),
     "order": option(float, "Order of Renyi privacy. Without an order, the plan is for LDP."),
     "input_lipschitz": option(
         float,

@@ -25,7 +25,7 @@ Within this period, work is announced if its estimated total time exceeds `_LONG
 """
 
 _LONG_SECONDS = 60.0
-"""Estimated total time, in seconds, above which work counts as long and is announced."""
+"""Estimated total time, in seconds, above which work is announced."""
 
 
 class _State:
@@ -33,13 +33,13 @@ class _State:
 
     def __init__(self, unit: str):
         self.unit, self.text, self.done, self.total = unit, "", 0, 0
-        # Units that were done earlier, as in a resumed sweep, do not count towards the speed.
+        # Units that were done earlier, as in a resumed sweep, are not included in the speed.
         self.before: int | None = None
         self._start = self._begun = time.monotonic()
 
     def told(self, done: int, total: int, text: str) -> None:
         if self.before is None:
-            # Start the clock at the first report so that imports do not count towards the speed.
+            # Start the clock at the first report so that the speed does not include imports.
             self.before, self._begun = done, time.monotonic()
         self.done, self.total, self.text = done, total, text
 
@@ -164,7 +164,7 @@ def terminal(*, stderr: bool = False) -> "Console | None":
 
 @contextmanager
 def _lines(state: _State) -> Iterator[None]:
-    """Print progress every half minute, from a thread so that slow calls cause no delay."""
+    """Print progress every half minute, from another thread so that slow calls do not delay it."""
     ended = threading.Event()
 
     def tell() -> None:

@@ -13,7 +13,7 @@ from dpjax.cli._stop import say
 from dpjax.cli._table import Table, Value, argument, option
 
 _CLOSE = 1e-9
-"""Bounds that differ by at most this number count as equal; rounding depends on the machine."""
+"""Largest difference at which two bounds count as equal; rounding depends on the machine."""
 
 TABLE: Table = {
     "file": argument(
@@ -46,8 +46,8 @@ EXAMPLES = ("dpjax rerun audit.json", "dpjax rerun audit.html --allow-import rel
 def command(**given: Value) -> int:
     """Repeat an audit from its file, and report whether the bound is the same.
 
-    If the file names code to import or run, dpjax does so only if an option permits it. The exit
-    codes are the same as for `dpjax audit`.
+    If the file names code to import or run, dpjax imports or runs it only if an option permits
+    that. The exit codes are the same as for `dpjax audit`.
     """
     files = Files.of(given)
     with importing():
@@ -61,10 +61,10 @@ def command(**given: Value) -> int:
     with progress_bar("comparing outputs", quiet=given["quiet"]), untouched():
         new = run(old, allow_import=allowed, allow_command=given["allow_command"])
     if abs(new.lower_bound - old.lower_bound) <= _CLOSE:
-        say(f"The same bound as in {given['file']}: {old.lower_bound:.4f}.")
+        say(f"The bound is the same as in {given['file']}: {old.lower_bound:.4f}.")
     else:
         say(
-            f"A different bound from that in {given['file']}: {new.lower_bound:.6g} instead of "
+            f"The bound differs from that in {given['file']}: {new.lower_bound:.6g} instead of "
             f"{old.lower_bound:.6g}."
         )
     return finish(new, given["as_json"], files, Place(str(given["file"])))

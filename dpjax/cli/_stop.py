@@ -42,7 +42,7 @@ class Stop:
 
     @property
     def exit_code(self) -> int:
-        """Exit code of a command that was ended by a signal: 128 plus the signal's number."""
+        """Exit code of a command that a signal stopped: 128 plus the signal's number."""
         return 128 + (self.signal or signal.SIGINT)
 
 
@@ -64,7 +64,7 @@ def stopping_on_signals() -> Iterator[Stop]:
 
 
 class Left(BaseException):
-    """Exception that ends a process without waiting for a computation that is still running.
+    """Exception that terminates the process without waiting for a running computation.
 
     Attributes:
         exit_code: Exit code of the process.
@@ -166,7 +166,7 @@ def say(text: str) -> None:
 
 
 def leave(code: int) -> NoReturn:
-    """End the process immediately, even if a computation is still running."""
+    """Terminate the process immediately, even if a computation is still running."""
     for stream in (sys.stdout, sys.stderr):
         with suppress(OSError, ValueError):
             stream.flush()
@@ -174,12 +174,12 @@ def leave(code: int) -> NoReturn:
 
 
 def finish(code: int) -> NoReturn:
-    """End a process that ran only one command; the objects of the process are not freed.
+    """Terminate a process that ran only one command, without freeing its objects.
 
-    As in a normal exit of the interpreter, other threads run to their end, and functions registered
-    with `atexit` are called. Freeing jax's objects would take about 0.05 s.
+    As in a normal exit of the interpreter, other threads run to completion, and functions
+    registered with `atexit` are called. Freeing jax's objects would take about 0.05 s.
     """
-    # `multiprocessing` ends forked processes in the same way.
+    # `multiprocessing` terminates forked processes in the same way.
     threading._shutdown()  # pyright: ignore[reportAttributeAccessIssue]
     atexit._run_exitfuncs()
     leave(code)

@@ -1,15 +1,15 @@
 """Supervision of commands that run third-party code, which must not forge the exit code.
 
-Audited code can end its process at any time and with any exit code. The caller therefore waits for
-another process, the supervisor, which runs no audited code. The supervisor starts a working process
-that runs the command and sends the command's exit code through a private pipe. The supervisor exits
-with code 2 if it receives no exit code, or if the working process ends with an exit code that
-differs from the exit code that it sent.
+Audited code can terminate its process at any time and with any exit code. The caller therefore
+waits for another process, the supervisor, which runs no audited code. The supervisor starts a
+worker process that runs the command and sends the command's exit code through a private pipe. The
+supervisor exits with code 2 in two cases: if it receives no exit code, or if the worker process
+ends with an exit code that differs from the one it sent.
 
 The protection is limited, because code can read all memory of its own process. A valid message
 contains a secret nonce, so audited code cannot forge a message by accident. However, audited code
 can forge a message if it searches the interpreter's memory or replaces parts of Python itself. A
-mechanism cannot affect the verdict if it runs outside the working process, as with `--command` or
+mechanism cannot affect the verdict if it runs outside the worker process, as with `--command` or
 recorded outputs.
 """
 
@@ -34,7 +34,7 @@ Report = Callable[[int], None]
 """Type of the function that sends the exit code of the command to the supervisor."""
 
 _HANDED = "DPJAX_SUPERVISOR"
-"""Environment variable that tells a new interpreter the file descriptors of its two pipes."""
+"""Environment variable that passes the file descriptors of two pipes to a new interpreter."""
 
 _NONCE_BYTES = 16
 _ARRIVAL_SECONDS = 0.1
@@ -50,26 +50,26 @@ def is_foreign(words: Sequence[str]) -> bool:
 
 
 def supervise() -> Report | None:
-    """Start a working process that runs the command, and wait until the process ends.
+    """Start a worker process that runs the command, and wait until the process ends.
 
-    The function returns only in the working process. In the supervisor, the function ends the
-    process. If a program calls `dpjax.cli.main` after JAX has begun to compute, the function
-    returns None immediately, and the command runs without supervision.
+    The function returns only in the worker process. In the supervisor, it exits instead. If a
+    program calls `dpjax.cli.main` after JAX has begun to compute, the function returns None
+    immediately, and the command runs without supervision.
 
     Returns:
         Function that sends the exit code of the command to the supervisor, or None if the command
         runs without supervision.
 
     Raises:
-        SystemExit: In the supervisor, once the working process has ended. The exit code is the exit
+        SystemExit: In the supervisor, once the worker process has ended. The exit code is the exit
             code of the command.
     """
     handed = os.environ.pop(_HANDED, None)
     if handed is not None:
         listen, tell = _opened(handed)
         return _working(listen, tell, os.read(listen, _NONCE_BYTES))
-    # Fork only on Linux, because on other systems a fork breaks system libraries, and only if this
-    # process has a single thread.
+    # Fork only on Linux, because a fork breaks system libraries on other systems. Moreover, fork
+    # only if this process has a single thread.
     forks = False
     with suppress(OSError):
         forks = sys.platform == "linux" and len(os.listdir("/proc/self/task")) == 1
@@ -114,13 +114,13 @@ def supervise() -> Report | None:
 
 
 def _answer(heard: bytes, nonce: bytes, ended: int, came: Sequence[int]) -> int:
-    """Return the exit code of the supervisor, once the working process has ended.
+    """Return the exit code of the supervisor, once the worker process has ended.
 
     Args:
-        heard: Bytes that the working process sent through the pipe.
+        heard: Bytes that the worker process sent through the pipe.
         nonce: Secret bytes that precede the exit code in a valid message.
-        ended: Exit code of the working process, or minus the number of the signal that ended the
-            process.
+        ended: Exit code of the worker process, or minus the number of the signal that terminated
+            the process.
         came: Signals that the supervisor received, as signal numbers.
     """
     said = heard[-1] if heard[-1 - _NONCE_BYTES : -1] == nonce else None
@@ -134,21 +134,21 @@ def _answer(heard: bytes, nonce: bytes, ended: int, came: Sequence[int]) -> int:
     how = f"with exit code {ended}" if ended >= 0 else f"by signal {-ended}"
     if said is None:
         say(
-            f"error: there is no verdict: audited code ended its process {how}, but it must "
-            "return an output."
+            f"error: there is no verdict: audited code terminated its process {how}, but must "
+            "return an output instead."
         )
     else:
         say(
-            f"error: the verdict has exit code {said}, but the process that computed it was ended "
-            f"{how}, perhaps by audited code."
+            f"error: the verdict has exit code {said}, but the process that computed it was "
+            f"terminated {how}, perhaps by audited code."
         )
     return _BAD_INPUT
 
 
 def _working(listen: int, tell: int, nonce: bytes) -> Report:
-    """Set up the working process, and return the function that reports to the supervisor.
+    """Set up the worker process, and return the function that reports to the supervisor.
 
-    Also start a thread that repeats the supervisor's signals in the working process.
+    Also start a thread that repeats the supervisor's signals in the worker process.
     """
     # Keep references to these functions, because audited code can replace attributes of modules.
     messages = [nonce + bytes([code]) for code in range(256)]
@@ -156,7 +156,7 @@ def _working(listen: int, tell: int, nonce: bytes) -> Report:
     threading.Thread(target=_follow, args=(listen,), daemon=True).start()
 
     def report(code: int) -> None:
-        # If audited code forks the working process, the copy must not report.
+        # If audited code forks the worker process, the copy must not report.
         if process() == this:
             with suppress(OSError):
                 write(tell, messages[code])
@@ -165,9 +165,9 @@ def _working(listen: int, tell: int, nonce: bytes) -> Report:
 
 
 def _follow(listen: int) -> None:
-    """In the working process, repeat each signal that only the supervisor received.
+    """In the worker process, repeat each signal that only the supervisor received.
 
-    If the supervisor ends, the working process ends too. A terminal sends a signal to both
+    If the supervisor ends, the worker process ends too. A terminal sends a signal to both
     processes, but `kill` sends a signal to only one process. Both processes count the signals that
     they receive, and a signal that has reached both processes is not repeated.
     """

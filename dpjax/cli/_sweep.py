@@ -144,9 +144,9 @@ def _shard(text: str) -> tuple[int, int]:
 def use_all_cores() -> None:
     """Divide the CPU into one JAX device per core, so that each core computes separate runs.
 
-    Cores are busier if each core computes separate runs than if every run is spread over all cores.
-    If jax has already computed something in this process, the devices stay unchanged. The rows of a
-    sweep do not depend on the devices.
+    This arrangement uses the cores better than a division of every run among all cores. If jax has
+    already computed something in this process, the devices stay unchanged. The rows of a sweep do
+    not depend on the devices.
     """
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     with suppress(RuntimeError):

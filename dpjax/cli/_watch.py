@@ -116,7 +116,7 @@ def command(**given: Value) -> int:
         ) from None
     if watched.result is None:
         waiting = min(watched.waiting)
-        say(f"No bound yet: {waiting:,} outputs on each side arrived, and more than 16 are needed.")
+        say(f"No bound yet: {waiting:,} outputs per side arrived, but more than 16 are needed.")
         return 0
     return finish(watched.result, written["as_json"], Files())
 

@@ -15,12 +15,12 @@ class Adversary:
     """An adversary who has background knowledge about the queried database.
 
     Attributes:
-        knows: What the adversary knows about each database: a query, or an array with one value or
-            label per database.
-        num_buckets: Maximum number of buckets for numeric knowledge. If there are more distinct
-            numbers than buckets, the databases are sorted by number and cut into `num_buckets`
-            buckets of equal size. If there are at most `num_buckets` distinct numbers, or if the
-            values are labels, each distinct value has its own bucket.
+        knows: What the adversary knows about each database: a query whose answer is known, or an
+            array with one value or label per database.
+        num_buckets: Maximum number of buckets for numeric knowledge. If more than `num_buckets`
+            distinct numbers occur, the databases are sorted by their numbers and split into
+            `num_buckets` buckets of nearly equal size. If there are at most `num_buckets` distinct
+            numbers, or if the values are labels, each distinct value gets its own bucket.
 
     References:
         Burchard, Daoud, Dotterrer 2020, Section 4 and Definition 4.
@@ -63,14 +63,14 @@ class Adversary:
         for label, members in parts:
             if len(members) < 2:
                 raise BadValue(
-                    "num_buckets must leave at least 2 databases in every bucket, but was "
-                    f"{self.num_buckets!r}, and the bucket '{label}' holds only {len(members)}."
+                    "num_buckets must leave every bucket with at least 2 databases, but was "
+                    f"{self.num_buckets!r}: the bucket '{label}' holds only {len(members)}."
                 )
         return parts
 
 
 def _answers(query: object, panel: Panel, key: int) -> np.ndarray:
-    # Only the answers on complete databases are needed, so all individuals are merged into one
+    # Only the answers on complete databases are needed, so all individuals are treated as one
     # individual. JAX queries are an exception because their input is arranged by individual.
     if not isinstance(query, JaxQuery):
         everybody = np.zeros_like(panel.individual)

@@ -45,12 +45,12 @@ class VariableBandwidth:
     def widths(self, sample: np.ndarray) -> np.ndarray:
         """Return the bandwidth at each point of a sample, [n].
 
-        A `factor` of None counts as 1. A bandwidth is never smaller than `factor` times a tenth of
-        the median positive distance to the k-th nearest point.
+        A `factor` of None is treated as 1. Let m be the median of the positive distances to the
+        k-th nearest point. No bandwidth is below 0.1 * `factor` * m.
         """
         distances = nearest_distances(sample, self.neighbor)
         # Tied points have distance 0, and a bandwidth of 0 would turn them into an atom. The lower
-        # limit is narrow but positive.
+        # limit on bandwidths is small but positive.
         positive = distances[distances > 0]
         floor = 0.1 * np.median(positive) if len(positive) else 1.0
         return (self.factor or 1.0) * np.maximum(distances, floor)
@@ -61,7 +61,7 @@ class VariableBandwidth:
 
 
 def nearest_distances(sample: np.ndarray, neighbor: int | None = None) -> np.ndarray:
-    """Return the distance from each point of a sample to its k-th nearest other point, [n].
+    """Return float [n], the distance from each point of a sample to its k-th nearest other point.
 
     The argument `neighbor` is the number k, or None to use sqrt(n), rounded.
     """
@@ -69,8 +69,8 @@ def nearest_distances(sample: np.ndarray, neighbor: int | None = None) -> np.nda
     k = min(neighbor or max(1, round(n**0.5)), n - 1)
     ordered = np.sort(sample)
     padded = np.concatenate([np.full(k, -np.inf), ordered, np.full(k, np.inf)])
-    # In sorted order, a point and its k nearest neighbors form a window of k + 1 adjacent points,
-    # so it is enough to try every such window that contains the point.
+    # In sorted order, a point and its k nearest neighbors form a window of k + 1 adjacent points.
+    # It is therefore enough to try the windows that contain the point.
     windows = [
         np.maximum(ordered - padded[s : s + n], padded[s + k : s + k + n] - ordered)
         for s in range(k + 1)
@@ -81,7 +81,7 @@ def nearest_distances(sample: np.ndarray, neighbor: int | None = None) -> np.nda
 
 
 def rule_of_thumb(samples: np.ndarray, kernel: str, rule: str) -> np.ndarray:
-    """Return a bandwidth for each column, [d], by Scott's or Silverman's rule.
+    """Return float [d], one bandwidth per column, by Scott's or Silverman's rule.
 
     References:
         Scott (1992); Silverman (1986). The formulas agree with `scipy.stats.gaussian_kde`.
@@ -108,8 +108,8 @@ def log_likelihood(
         widths: Bandwidths of the kernels at the samples, [n, d].
 
     Returns:
-        The mean log density. The mean is minus infinity if the density is 0 at some sample, and NaN
-        if there is only one group.
+        The mean log density. It is minus infinity if the density is 0 at some sample, and NaN if
+        there is only one group.
     """
     keep = _subsample(groups)
     samples, groups, widths = samples[keep], groups[keep], widths[keep]
@@ -130,8 +130,8 @@ def likeliest_factor(
 ) -> tuple[float, float, tuple[str, ...]]:
     """Find the bandwidth factor that maximizes the out-of-sample likelihood.
 
-    The function returns the factor, the mean log density that it achieves, and notes for a report.
-    If results are tied, the likelihood grows without bound as the factor shrinks; in this case, the
+    The function returns the factor, the mean log density for this factor, and notes for a report.
+    If results are tied, the likelihood grows without bound as the factor shrinks. In this case, the
     function returns the factor 1 and a note.
     """
     # scipy.optimize is imported only here because importing it takes longer than importing the rest

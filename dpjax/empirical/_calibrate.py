@@ -1,4 +1,4 @@
-"""Calibration of noise for a query: noise scale, noise distribution, achieved privacy level."""
+"""Calibration of noise for a query: distribution, scale and privacy level of the noise."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,7 +38,7 @@ _FEW_DRAWS = 100_000
 
 @dataclass(frozen=True, repr=False)
 class NoiseCalibration(Calibrated, Shown):
-    """Calibrated noise for a query, together with the quantities that determined its scale.
+    """Calibrated noise for a query, and the quantities from which the noise scale was computed.
 
     Attributes:
         query: Description of the query.
@@ -52,19 +52,19 @@ class NoiseCalibration(Calibrated, Shown):
         hausdorff: Largest value, over all individuals, of the Hausdorff distance between the
             results with and without the individual. Burchard, Daoud, Dotterrer 2020 use the
             Hausdorff distance instead of W_inf.
-        hausdorff_log_ratio: Log ratio that Laplace noise with the paper's scale, hausdorff /
-            epsilon, would achieve.
-        achieved_log_ratio: Log ratio that `noise` achieves. The log ratio is the largest |ln p -
-            ln q| over all individuals, where p and q are the densities of a noisy result with and
-            without the individual.
+        hausdorff_log_ratio: Log ratio, defined as for `achieved_log_ratio`, of Laplace noise with
+            the paper's scale, hausdorff / epsilon.
+        achieved_log_ratio: Log ratio that `noise` achieves. Let p and q be the densities of a noisy
+            result with and without an individual. The log ratio is the maximum of |ln p - ln q|
+            over all individuals and all noisy results.
         density: Description of the density estimate.
         expected_error: Expected absolute value of the noise.
         classical_error: Expected absolute value of the noise that the classical Laplace mechanism
             adds at `epsilon`.
         sensitivity: Sensitivity from which `classical_error` is computed.
-        sensitivity_observed: True if `sensitivity` is the largest change of a result observed in
-            the databases; False if it was passed as an argument. An observed sensitivity may be
-            smaller than the true sensitivity.
+        sensitivity_observed: True if `sensitivity` is the largest observed change of a result;
+            False if it was passed as an argument. An observed sensitivity may be smaller than the
+            true sensitivity.
 
     References:
         Burchard, Daoud, Dotterrer 2020, Section 6, with Proposition 1 corrected.
@@ -124,14 +124,13 @@ def calibrate_noise(
             Deconvolution of a Gaussian kernel is only approximate, so its log ratio is measured,
             and a log ratio above epsilon + tolerance raises an error.
         rule: Rule that determines the noise scale lambda. 'wasserstein' uses W_inf / epsilon, which
-            is sound for any results. 'smallest' uses the smallest scale at which no log ratio of
-            the given results exceeds epsilon. 'hausdorff' uses the paper's scale, hausdorff /
-            epsilon, and raises an error if this scale does not suffice.
+            always suffices. 'smallest' uses the smallest scale at which no log ratio of the given
+            results exceeds epsilon. 'hausdorff' uses the paper's scale, hausdorff / epsilon, and
+            raises an error if this scale does not suffice.
         density: Kernel and bandwidth of the densities, as in `empirical_privacy`; deconvolution
             requires a fixed bandwidth.
         sensitivity: Global sensitivity of the query, from which the error of the classical Laplace
-            mechanism is computed, or None to use the largest change of a result observed in the
-            databases.
+            mechanism is computed, or None to use the largest observed change of a result.
         tolerance: Maximum amount by which the achieved log ratio may exceed epsilon.
         key: Seed for random queries.
 
@@ -169,7 +168,7 @@ def calibrate_noise(
     lost = np.flatnonzero(np.isnan(without).all(axis=1))
     if len(lost):
         raise BadValue(
-            "query must stay defined when any individual is removed, but without "
+            "query must stay defined no matter which individual is removed, but without "
             f"{panel.individuals[lost[0]]!r} it is undefined in every database. No noise can hide "
             "whether this individual is present: choose another query."
         )
@@ -245,7 +244,7 @@ def _smallest_scale(first: np.ndarray, without: np.ndarray, epsilon: float, enou
     The largest log ratio decreases as the scale grows because a Laplace variable is the sum of a
     Laplace variable of smaller scale and independent noise. Bisection finds the scale at which the
     largest log ratio equals epsilon. The rows of `without` are sorted so that the first block of
-    rows usually requires the largest scale; each later block is then evaluated only once.
+    rows usually requires the largest scale. Each later block then needs only one evaluation.
     """
     scale = 1e-6 * enough
     for start in range(0, len(without), _BLOCK):

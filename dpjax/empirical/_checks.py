@@ -28,8 +28,8 @@ class IndependenceCheck:
         autocorrelation_p_value: Two-sided permutation p-value of the correlation, or NaN if it is
             undefined.
         p_value: p-value adjusted for multiple testing over all tests and queries, or NaN if it is
-            undefined. If the databases are independent, the probability that any query has an
-            adjusted p-value of `FALSE_ALARMS` or less is at most `FALSE_ALARMS`.
+            undefined. If the databases are independent, the probability that at least one query has
+            an adjusted p-value of `FALSE_ALARMS` or less is at most `FALSE_ALARMS`.
     """
 
     query: str
@@ -67,13 +67,13 @@ class IndependenceCheck:
 def check_independence(
     results: np.ndarray, queries: Sequence[str] = ("query",), key: int = 0
 ) -> tuple[IndependenceCheck, ...]:
-    """Test whether results are independent, based on the number of runs and the autocorrelation.
+    """Test whether results are independent, by the number of runs and by the autocorrelation.
 
     If the databases are independent, all orders of the results are equally likely. The observed
     order is compared with 9,999 random orders. For every order, the smallest p-value over all tests
     and queries is computed. Let p be the smaller of a query's two p-values in the observed order.
     The adjusted p-value of the query is the share of orders whose smallest p-value is at most p.
-    The adjusted p-value is valid for every kind of dependence between the tests.
+    The adjusted p-value is valid even if the tests depend on each other.
 
     Args:
         results: Results of d queries, [n, d], one row per database in the order of the databases.
@@ -132,7 +132,7 @@ def _of_orders(results: np.ndarray, key: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _runs(orders: np.ndarray) -> np.ndarray:
-    """Count the runs above and below the median in each row of `orders`, [b, n].
+    """Count the runs above and below the median in each row of the array `orders` [b, n].
 
     Values equal to the median are skipped.
     """
@@ -145,7 +145,7 @@ def _runs(orders: np.ndarray) -> np.ndarray:
 
 
 def _p_values_of_runs(runs: np.ndarray, results: np.ndarray) -> np.ndarray:
-    """Return the exact p-value of each number of runs, or NaN if a side of the median is empty."""
+    """Return each run count's exact p-value, or NaN if no results are on one side of the median."""
     middle = np.median(results)
     above, below = int(np.sum(results > middle)), int(np.sum(results < middle))
     numbers, place = np.unique(runs, return_inverse=True)
@@ -166,7 +166,7 @@ def _ranked(extreme: np.ndarray) -> np.ndarray:
 def runs_p_value(runs: int, num_above: int, num_below: int) -> float:
     """Return the exact two-sided p-value of the runs test.
 
-    The p-value is the sum of the probabilities of all run counts that are at most as likely as the
+    The p-value is the sum of the probabilities of all run counts that are no more likely than the
     observed run count.
 
     Args:
@@ -175,7 +175,7 @@ def runs_p_value(runs: int, num_above: int, num_below: int) -> float:
         num_below: Number of results below the median.
 
     Returns:
-        The p-value, or NaN if all results are on one side of the median.
+        The p-value, or NaN if `num_above` or `num_below` is 0.
 
     References:
         Wald, Wolfowitz 1940, Section 3.
@@ -208,7 +208,7 @@ class CoverageCheck:
 
     Attributes:
         num_databases: Number of databases.
-        fewest: Smallest number of databases in which any individual appears.
+        fewest: Number of databases in which the rarest individual appears.
         median: Median, over the individuals, of the number of databases in which an individual
             appears.
         num_everywhere: Number of individuals who appear in every database.

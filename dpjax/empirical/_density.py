@@ -34,8 +34,8 @@ class Density:
             or one for each); 'likelihood', 'silverman', 'scott' or 'variable'; or a
             `VariableBandwidth`. If both `kernel` and `bandwidth` are 'likelihood', variable
             bandwidths are tried too.
-        cells: Even number of grid cells per axis for a joint query, or None for the default of 256
-            cells for two queries and 64 cells for three queries.
+        cells: Even number of grid cells per axis for a joint query. None means 256 cells for two
+            queries, and 64 cells for three queries.
 
     Raises:
         TypeError: If an attribute has the wrong type.
@@ -81,12 +81,12 @@ class Density:
     def fit(
         self, samples: np.ndarray, groups: np.ndarray, names: Sequence[str] = ("query",)
     ) -> "FittedDensity":
-        """Choose the kernel and the bandwidth from data according to the options.
+        """Choose the kernel and the bandwidth from data, as the options specify.
 
         Args:
             samples: Results of d queries with all individuals present, [n, d].
             groups: Database of each result, [n].
-            names: Names of the queries for error messages.
+            names: Names of the queries, used in error messages.
 
         Returns:
             The chosen kernel and bandwidth.
@@ -134,8 +134,8 @@ class FittedDensity(NamedTuple):
     Attributes:
         density: Density options with a fixed kernel and a fixed bandwidth, or a fixed factor if the
             bandwidth is variable.
-        log_likelihood: Mean log density of each database's results under a density fitted to the
-            other databases, or NaN if it was not computed.
+        log_likelihood: Mean log density of all results, or NaN if it was not computed. The results
+            from each database are scored under a density fitted to the other databases.
         notes: Sentences to include in a report.
     """
 

@@ -32,8 +32,7 @@ def wasserstein_infinity(first: np.ndarray, second: np.ndarray) -> float:
     """Return the infinity-Wasserstein distance between two samples.
 
     The distance is the largest gap between the quantile functions of the two samples. If the
-    samples have equal sizes, the distance is the largest difference between two values of the same
-    rank.
+    samples have equal sizes, the distance is the largest difference between values of equal rank.
 
     Args:
         first: First sample, [n].

@@ -17,8 +17,9 @@ def ecdf_knots(sample: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         sample: Finite values, [n].
 
     Returns:
-        Knots in non-decreasing order, [K], and the share of the mass up to each knot, from 0 to 1,
-        [K]. A sample of size 1 has two equal knots, so all of its mass is an atom.
+        The knots [K] in non-decreasing order, and the share of the mass up to each knot, [K]. The
+        shares rise from 0 to 1. A sample of size 1 has two equal knots, so all of its mass is an
+        atom.
     """
     ordered = np.sort(sample)
     last = len(ordered) - 1

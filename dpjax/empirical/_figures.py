@@ -71,7 +71,7 @@ def plot_empirical_densities(result: Estimated) -> "Figure":
     """
     if len(result.queries) != 1 or result.density is None:
         raise ValueError(
-            "result must be for one query, without an adversary, to plot its density, but had "
+            "result must be for one query and without an adversary to have one density, but had "
             f"{len(result.queries)} queries and {len(result.buckets)} buckets."
         )
     figure, axes = new_figure(size=(WIDTH, 3.4))
@@ -160,7 +160,7 @@ def plot_empirical(result: Estimated) -> "Figure":
 
 
 def _widths(result: Estimated, sample: np.ndarray) -> np.ndarray:
-    """Return the bandwidth at each point of a sample, [n], or [] if the density has no kernel."""
+    """Return the bandwidth at each point of a sample, or an empty array if there is no kernel."""
     if result.density is None or result.density.kernel == "ecdf" or not len(sample):
         return np.zeros(0)
     return result.density.widths(sample)

@@ -2,8 +2,8 @@
 
 References:
     Tukey (1958); Efron, Stein (1981), "The jackknife estimate of variance", who prove that the
-    expected jackknife variance is at least the variance of the estimator on samples with one
-    element fewer.
+    expected jackknife variance is at least the variance of the estimator on samples with one fewer
+    element.
 """
 
 from collections.abc import Callable
@@ -25,8 +25,8 @@ def jackknife_error(
     """Return the jackknife standard errors of estimates from independent databases.
 
     Args:
-        estimate: Function that accepts the indices of the left-out databases and returns the
-            estimates from all other databases, [E].
+        estimate: Function from the indices of the left-out databases to the estimates from all
+            other databases, float [E].
         num_databases: Number of databases.
         key: Seed for the random division into groups, used only if there are more than 50
             databases.

@@ -4,7 +4,7 @@ With product kernels, the mass of a mixture in a box is a sum of products of one
 so one matrix product yields the masses of all cells. delta is the integral of the positive part of
 p - e^eps q. The net mass of a cell is the integral of p - e^eps q over the cell. If p - e^eps q has
 the same sign in the whole cell, the cell contributes exactly the positive part of its net mass. If
-the sign changes within the cell, p - e^eps q is assumed to be linear there, and the cell
+the sign changes within the cell, p - e^eps q is assumed to be linear there. The cell then
 contributes more than the positive part of its net mass. The excess of a cell is its contribution
 minus the positive part of its net mass.
 
@@ -30,7 +30,7 @@ class JointGrid:
 
     Args:
         first: Results with all individuals present, [n, d], where d is 2 or 3.
-        second: Results without the individual, [m, d], all finite.
+        second: Finite results without the individual, [m, d].
         kernel: 'laplace' or 'gaussian'.
         bandwidth: Scales of the kernels, [d].
         cells: Even number of cells per axis, or None for the default in `DEFAULT_CELLS`.
@@ -67,7 +67,7 @@ class JointGrid:
         self._coarse = [_ByRatio(*pair) for pair in (halves, halves[::-1])]
 
     def delta(self, epsilon: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return delta at each epsilon, [E], and estimates of the errors of these deltas, [E]."""
+        """Return float [E], delta at each epsilon, and float [E], the estimated errors of delta."""
         fine, coarse = (
             [side.excess(epsilon) for side in sides] for sides in (self._fine, self._coarse)
         )
@@ -85,17 +85,18 @@ class _ByRatio:
         order = np.argsort(-log_ratio, axis=None)
         self._falling = -log_ratio.ravel()[order]
         self._sums = [np.concatenate([[0.0], np.cumsum(m.ravel()[order])]) for m in (p, q)]
-        # For each axis, half of the change of the log ratio across a cell is estimated from the
+        # Half the change of the log ratio across each cell, along each axis, as estimated from the
         # adjacent cells.
         slopes = np.abs([np.gradient(log_ratio, axis=k).ravel() / 2 for k in range(p.ndim)])
         keep = p.ravel() + q.ravel() > 1e-12
         self._cells = (p.ravel()[keep], q.ravel()[keep], log_ratio.ravel()[keep], slopes[:, keep])
 
     def excess(self, epsilon: np.ndarray) -> np.ndarray:
-        """Return the integral of (p - e^eps q)_+ and the total excess of all cells, [2, E].
+        """Return float [2, E]: the integral of (p - e^eps q)_+, and the total excess of all cells.
 
         The excess of a cell is its contribution to the integral minus the positive part of the
-        integral of p - e^eps q over the cell. The excess is 0 unless p - e^eps q changes sign.
+        integral of p - e^eps q over the cell. The excess of a cell is 0 unless p - e^eps q changes
+        sign in the cell.
         """
         upto = np.searchsorted(self._falling, -epsilon)
         net = np.maximum(0, self._sums[0][upto] - np.exp(epsilon) * self._sums[1][upto])
@@ -119,11 +120,11 @@ def _mean_positive_part(center: np.ndarray, ranges: np.ndarray) -> np.ndarray:
 
     Args:
         center: Mean of each function over its box, [k].
-        ranges: Half of each function's change along each axis of its box, [d, k], all positive.
+        ranges: Half of each function's change along each axis of its box; positive, [d, k].
 
     Returns:
-        The expectation of (center + sum_a ranges_a U_a)_+, where the U_a are independent and
-        uniform on [-1, 1], [k].
+        Float [k], the expectations of (center + sum_a ranges_a U_a)_+, where the U_a are
+        independent and uniform between -1 and 1.
     """
     d = len(ranges)
     total = np.zeros_like(center)
@@ -143,7 +144,7 @@ def _halved(masses: np.ndarray) -> np.ndarray:
 def _edges(
     first: np.ndarray, second: np.ndarray, kernel: str, width: float, cells: int
 ) -> np.ndarray:
-    """Return the edges of the cells along one axis, [cells + 1], from -infinity to infinity."""
+    """Return float [cells + 1], the edges along one axis, from -infinity to infinity."""
     reach = {"gaussian": 6.0, "laplace": 16.0}[kernel] * width
     both = np.concatenate([first, second])
     x = np.unique((both[:, None] + np.linspace(-reach, reach, 129)).ravel())

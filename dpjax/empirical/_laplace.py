@@ -1,10 +1,10 @@
 """Closed-form comparison of two mixtures of Laplace kernels with the same bandwidth.
 
-Between two adjacent points of the merged samples, a mixture is A e^-s + B e^-(h-s), where s is the
-distance from the left point and h is the distance between the two points, both in units of the
-bandwidth. Between two adjacent points, the ratio of two mixtures is a Moebius function of e^2s and
-thus monotone. In the tails, the ratio is constant. The ratio therefore attains its extremes at
-sample points.
+Consider two adjacent points of the merged samples. Let h be the distance between them, and let s be
+the distance from the left point to a place in between, both in units of the bandwidth. Between the
+two points, a mixture is A e^-s + B e^-(h-s). The ratio of two mixtures is therefore a Moebius
+function of e^(2s), and hence monotone. In the tails, the ratio is constant. The ratio therefore
+attains its extremes at sample points.
 """
 
 from dataclasses import dataclass
@@ -21,8 +21,8 @@ class LaplacePieces(Pieces):
     All rows share the first sample, and each row has its own second sample.
 
     Attributes:
-        from_left: Coefficient A of e^-s in both mixtures on each piece, [2, rows, pieces].
-        from_right: Coefficient B of e^-(h-s) in both mixtures on each piece, [2, rows, pieces].
+        from_left: Coefficients A of e^-s on each piece, one per mixture, [2, rows, pieces].
+        from_right: Coefficients B of e^-(h-s) on each piece, one per mixture, [2, rows, pieces].
         gap: Length h of each piece, in units of the bandwidth, [rows, pieces].
     """
 
@@ -31,7 +31,7 @@ class LaplacePieces(Pieces):
     gap: np.ndarray
 
     def split(self, row: np.ndarray, piece: np.ndarray, level: np.ndarray) -> np.ndarray:
-        """Return the masses of p and q to the left of the crossing in each of k pieces, [2, k]."""
+        """Return float [2, k], the masses of p and q left of the crossing in each of k pieces."""
         a, b = self.from_left[:, row, piece], self.from_right[:, row, piece]
         h = self.gap[row, piece]
         # The crossing s solves (A_p - e^level A_q) e^-s + (B_p - e^level B_q) e^-(h-s) = 0, where
@@ -102,7 +102,7 @@ def laplace_pieces(first: np.ndarray, second: np.ndarray, bandwidth: float) -> L
 
 
 def laplace_log_ratio(first: np.ndarray, second: np.ndarray, bandwidth: float) -> np.ndarray:
-    """Return the exact maximum of |ln p - ln q| over the real line for each row, [rows].
+    """Return float [rows], the exact maximum of |ln p - ln q| over the real line for each row.
 
     Args:
         first: Sample from which the density p is estimated, [n].

@@ -107,7 +107,7 @@ class MixturePieces(Pieces):
         return max(self.errors, default=0.0)
 
     def split(self, row: np.ndarray, piece: np.ndarray, level: np.ndarray) -> np.ndarray:
-        """Return the masses of p and q to the left of the crossing in each of k pieces, [2, k]."""
+        """Return float [2, k], the masses of p and q left of the crossing in each of k pieces."""
         del row
         width = np.diff(self.nodes)[piece]
         ends = np.stack([self.left[0, piece], self.right[0, piece]])
@@ -183,7 +183,7 @@ def _extrema(nodes: np.ndarray, table: np.ndarray) -> np.ndarray:
 
 
 def _cubic_crossing(ends: np.ndarray, slopes: np.ndarray, level: np.ndarray) -> np.ndarray:
-    """Return the point in [0, 1] at which each of k cubics equals its level, [k].
+    """Return float [k], the points between 0 and 1 at which k cubics equal their levels.
 
     Args:
         ends: Values of the cubics at 0 and at 1, [2, k].
@@ -198,7 +198,7 @@ def _cubic_crossing(ends: np.ndarray, slopes: np.ndarray, level: np.ndarray) -> 
 
 
 def _bisect(before: Callable[[np.ndarray], np.ndarray], size: int) -> np.ndarray:
-    """Return the points in [0, 1] where `before` turns from true to false, to within 2^-41."""
+    """Find the points between 0 and 1 where `before` turns from true to false, to within 2^-41."""
     low, high = np.zeros(size), np.ones(size)
     for _ in range(40):
         middle = (low + high) / 2

@@ -1,7 +1,7 @@
 """Noise that gives query results similar densities with and without an individual.
 
 Each noise class provides a density, a sampler and the expected absolute value. Draws are NumPy
-float64 numbers, without protection against attacks on the low-order bits of released numbers.
+float64 numbers and are not protected against attacks on the low-order bits of released numbers.
 
 In the notation of this module, lambda is the scale of the Laplace noise that hides an individual.
 The bandwidth of the density estimate is called b for Laplace kernels, and s for Gaussian kernels.
@@ -69,9 +69,9 @@ class LaplaceNoise:
 
 
 # Half widths, in bandwidths, of two intervals around 0. Within `_CORE`, the noise density is the
-# tapered inverse. A wider core would extend the oscillations caused by the taper into the tails,
-# where oscillations distort density ratios most. Outside `_REACH`, the density of noise plus a draw
-# from the kernel is a Laplace density to within 1e-16.
+# tapered inverse. The taper causes oscillations. A wider core would extend them into the tails,
+# where they distort density ratios most. Outside `_REACH`, the density of the noise plus a draw
+# from the kernel equals a Laplace density to within 1e-16.
 _CORE, _REACH = 3.0, 13.0
 _NODES_PER_BANDWIDTH = 50
 
@@ -80,17 +80,17 @@ _NODES_PER_BANDWIDTH = 50
 class TaperedDeconvolution:
     """Noise that approximately turns a Gaussian kernel into a Laplace kernel.
 
-    The noise is only approximate, so measure its log ratio with `released_log_ratio` before using
-    the noise.
+    The noisy result has only approximately the required density, so measure the log ratio with
+    `released_log_ratio` before you use the noise.
 
-    There is no noise distribution that turns a Gaussian kernel exactly into a Laplace kernel,
-    because the quotient of the two Fourier transforms, Laplace over Gaussian, is unbounded. The
-    quotient is therefore multiplied by a squared cosine that reaches 0 at the quotient's minimum.
-    The product is transformed back, clipped at 0 and renormalized.
+    No noise distribution turns a Gaussian kernel exactly into a Laplace kernel, because the
+    quotient of the two Fourier transforms, Laplace over Gaussian, is unbounded. The quotient is
+    therefore multiplied by a squared cosine that reaches 0 at the quotient's minimum. The product
+    is transformed back, clipped at 0 and renormalized.
 
     The tails of the noise need no approximation. Far from 0, the convolution of a Laplace density
-    with the Gaussian kernel is the Laplace density times a constant, so the noise density is the
-    Laplace density divided by this constant.
+    with the Gaussian kernel is the Laplace density times a constant. The noise density in the tails
+    is therefore the Laplace density divided by this constant.
 
     Attributes:
         scale: Scale lambda of the Laplace kernel, in the unit of the query.
@@ -177,7 +177,7 @@ class TaperedDeconvolution:
         return np.where(inside, nodes[cell] + place * step[cell], tail)
 
     def log_released(self, x: np.ndarray) -> np.ndarray:
-        """Return the log density at x of noise plus a draw from the kernel centered at 0."""
+        """Return the log density, at x, of the noise plus a draw from the kernel centered at 0."""
         table_x, table = self._released
         edge = table_x[-1]
         return np.interp(x, table_x, table) - np.maximum(np.abs(x) - edge, 0) / self.scale
@@ -185,9 +185,9 @@ class TaperedDeconvolution:
     def log_ratio_bound(self, distance: float) -> float:
         """Return an upper bound on the log ratio between two densities of noisy results.
 
-        The bound is the maximum of |log r(x) - log r(y)| over |x - y| <= `distance`, where r is the
-        density of the sum of noise and a draw from the kernel. The bound holds for any two samples
-        whose infinity-Wasserstein distance is at most `distance`.
+        Let r be the density of the sum of the noise and a draw from the kernel. The bound is the
+        maximum of |log r(x) - log r(y)| over all x and y with |x - y| <= `distance`. The bound
+        holds for any two samples whose infinity-Wasserstein distance is at most `distance`.
         """
         x, log_r = self._released
         near = np.abs(x[:, None] - x) <= distance
@@ -206,8 +206,8 @@ class TaperedDeconvolution:
         x = s * np.linspace(-_REACH, _REACH, round(2 * _REACH * _NODES_PER_BANDWIDTH) + 1)
         z = (x[:, None] - y) / s
         core = np.exp(-(z**2) / 2) @ mass / (s * np.sqrt(2 * np.pi))
-        # Each tail of the noise is an exponential density that starts at an edge of the core, so
-        # the convolution of the tail with the kernel has a closed form.
+        # Each tail of the noise is an exponential density that starts at an edge of the core. Its
+        # convolution with the kernel has a closed form.
         tails = [
             np.log(self._tail_mass / scale)
             + (nodes[-1] - side * x) / scale
@@ -220,8 +220,8 @@ class TaperedDeconvolution:
 
     def __str__(self) -> str:
         return (
-            f"tapered inverse of a Gaussian kernel of bandwidth {self.bandwidth:.6g} under Laplace "
-            f"noise of scale {self.scale:.6g}"
+            f"noise that approximately turns a Gaussian kernel of bandwidth {self.bandwidth:.6g} "
+            f"into a Laplace kernel of scale {self.scale:.6g}"
         )
 
 
@@ -229,9 +229,9 @@ Noise = LaplaceNoise | TaperedDeconvolution
 
 
 def released_log_ratio(noise: TaperedDeconvolution, first: np.ndarray, second: np.ndarray) -> float:
-    """Return the largest |log ratio| of the densities of noisy results.
+    """Return the largest |log ratio| between two densities of noisy results.
 
-    The two densities belong to noisy results with and without an individual.
+    The two densities are those of the noisy results with and without an individual.
 
     Args:
         noise: The noise.

@@ -25,7 +25,7 @@ class Panel:
         database: Index of each record's database, integers [records] in non-decreasing order.
         individual: Index of each record's individual, integers [records].
         values: Values of the records, float64 [records, columns], all finite.
-        notes: Sentences about the data to include in a report.
+        notes: Sentences about the data, for a report.
     """
 
     databases: tuple[Hashable, ...]
@@ -66,7 +66,7 @@ class Panel:
         return self.values[:, self.columns.index(name)]
 
     def total(self, weights: np.ndarray | None = None) -> np.ndarray:
-        """Sum weights over each individual's records in each database, [databases, individuals].
+        """Sum the weights of each individual's records in each database, [databases, individuals].
 
         Args:
             weights: Weight of each record, [records], or None for weights of 1.
@@ -102,8 +102,8 @@ def panel_from_array(
             NaN values mark missing individuals.
         databases: Labels of the databases, or None for 0, 1, ...
         individuals: Labels of the individuals, or None for 0, 1, ...
-        columns: Names of the values. If `columns` is None, a single value is named 'value', and
-            multiple values are named 'value_0', 'value_1', ...
+        columns: Names of the value columns. If `columns` is None, a single column is named 'value',
+            and multiple columns are named 'value_0', 'value_1', ...
 
     Returns:
         The panel, with a note if some individuals are in no database.
@@ -142,9 +142,9 @@ def panel_from_array(
         d, i, _ = np.argwhere(bad)[0]
         raise ValueError(
             f"databases must be finite where an individual is present, but individual {i} in "
-            f"database {d} was {dense[d, i].tolist()} ({int(bad.sum())} values in all are not "
-            "finite): to mark an individual as missing, use NaN for every value of the record, or "
-            "mask=False."
+            f"database {d} was {dense[d, i].tolist()} (in total, {int(bad.sum())} values are "
+            "not finite): to mark an individual as missing, use NaN for every value of the record, "
+            "or mask=False."
         )
     database, individual = np.nonzero(present)
     default = ["value"] if num_columns == 1 else [f"value_{v}" for v in range(num_columns)]
@@ -180,16 +180,16 @@ def checked(panel: Panel) -> Panel:
     if not filled.all():
         empty = panel.databases[int(np.argmin(filled))]
         raise ValueError(
-            f"databases must each hold a record, but database {empty!r} holds none: leave out "
-            "this database."
+            f"databases must each hold at least one record, but database {empty!r} holds none: "
+            "leave out this database."
         )
     absent = np.flatnonzero(panel.coverage() == 0)
     if not len(absent):
         return panel
     note = (
         f"{len(absent)} of {panel.num_individuals} individuals are in no database (first: "
-        f"{panel.individuals[absent[0]]!r}), so their delta is 0 by construction and says nothing "
-        "about their privacy."
+        f"{panel.individuals[absent[0]]!r}), so their delta is 0 by construction, which is no "
+        "evidence of their privacy."
     )
     return replace(panel, notes=(*panel.notes, note))
 
@@ -199,7 +199,7 @@ def _labels(name: str, labels: Sequence[object] | None, size: int) -> tuple[Hash
         return tuple(range(size))
     if len(labels) != size or len(set(labels)) != size:
         raise ValueError(
-            f"{name} must be {size} different labels, but were {len(labels)} labels of which "
-            f"{len(set(labels))} are different."
+            f"{name} must be {size} distinct labels, but were {len(labels)} labels, "
+            f"{len(set(labels))} of them distinct."
         )
     return tuple(labels)

@@ -117,7 +117,7 @@ def panel_from_table(
                 f"{_DROP} leaves such records out."
             )
         notes.append(
-            f"{int(holes.sum())} of {len(frame)} records with a missing value were left out."
+            f"{int(holes.sum())} of {len(frame)} records had a missing value and were left out."
         )
         frame = frame[~holes]
     values = frame[columns].to_numpy(dtype=float).reshape(len(frame), len(columns))
@@ -131,7 +131,7 @@ def panel_from_table(
         key = frame[frame.duplicated([database, individual])].iloc[0]
         raise ValueError(
             f"databases must hold one record per database and individual, but {repeated} records "
-            "have the database and individual of an earlier record (first: "
+            "repeat the database and individual of an earlier record (first: "
             f"{database}={key[database]}, {individual}={key[individual]}); records='many' accepts "
             "such records."
         )
@@ -170,8 +170,8 @@ def _read(path: Path, keys: tuple[str, str]) -> object:
     kind = ".csv" if path.name.lower().endswith(".csv.gz") else path.suffix.lower()
     if kind not in readers:
         raise ValueError(
-            f"databases must be a file whose name ends in {', '.join((*readers, '.csv.gz'))}, "
-            f"but was {path.name!r}."
+            "databases must be a file whose name ends in one of "
+            f"{', '.join((*readers, '.csv.gz'))}, but was {path.name!r}."
         )
     if kind != ".csv":
         needs("Parquet files", "io", "pyarrow")

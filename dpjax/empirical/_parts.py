@@ -22,7 +22,7 @@ class Bucket:
         label: Description of the bucket.
         num_databases: Number of databases in the bucket.
         density: Description of the density estimate within the bucket.
-        delta: For each epsilon, the largest delta of any individual within the bucket.
+        delta: For each epsilon, the largest delta over all individuals within the bucket.
     """
 
     label: str
@@ -116,8 +116,9 @@ class Estimated:
         hit = np.flatnonzero(np.isclose(self.epsilons, epsilon, rtol=1e-9, atol=0))
         if not len(hit):
             raise BadValue(
-                f"epsilon must be one of the {len(self.epsilons)} that were computed (from "
-                f"{self.epsilons.min():g} to {self.epsilons.max():g}), but was {epsilon!r}."
+                f"epsilon must be one of the {len(self.epsilons)} levels at which delta was "
+                f"computed (from {self.epsilons.min():g} to {self.epsilons.max():g}), but was "
+                f"{epsilon!r}."
             )
         return int(hit[0])
 
@@ -172,7 +173,7 @@ class Calibrated:
             f"Scale, by the rule {self.rule}": self.scale,
             "Largest log ratio of releases": self.achieved_log_ratio,
             "Expected absolute error": self.expected_error,
-            f"Error of the classical Laplace mechanism, {which} {self.sensitivity:.6g}": (
+            f"Error of the classical Laplace mechanism ({which} {self.sensitivity:.6g})": (
                 self.classical_error
             ),
             "Largest Wasserstein distance W_inf": self.wasserstein_infinity,

@@ -1,7 +1,7 @@
 """Hockey-stick integrals of two densities, computed on pieces where their ratio is monotone.
 
-In the notation of this module, p and q are the densities, l = ln p - ln q, and delta(eps) is the
-larger of the integrals of (p - e^eps q)_+ and (q - e^eps p)_+ over all results.
+In the notation of this module, p and q are the densities, and l = ln p - ln q. delta(eps) is the
+larger of two integrals over all results: that of (p - e^eps q)_+ and that of (q - e^eps p)_+.
 
 The real line is divided into pieces on which l is monotone. The point where l equals eps is called
 the crossing. Within a piece, l > eps holds nowhere, everywhere, or on one side of the crossing.
@@ -41,7 +41,7 @@ class Pieces:
         return 0.0
 
     def split(self, row: np.ndarray, piece: np.ndarray, level: np.ndarray) -> np.ndarray:
-        """Return the masses of p and q to the left of the crossing in each of k pieces, [2, k].
+        """Return float [2, k], the masses of p and q left of the crossing in each of k pieces.
 
         Each mass is the integral from the left end of the piece to the crossing.
 
@@ -61,7 +61,7 @@ def hockey_stick(pieces: Pieces, epsilon: np.ndarray) -> np.ndarray:
         epsilon: Privacy levels [rows, E] or [E], from 0 to `MAX_EPSILON`.
 
     Returns:
-        The larger of the integrals of (p - e^eps q)_+ and (q - e^eps p)_+, [rows, E].
+        Float [rows, E], the larger of the integrals of (p - e^eps q)_+ and (q - e^eps p)_+.
 
     References:
         Burchard, Daoud, Dotterrer 2020, Theorem 1 and Algorithm 2.
@@ -101,8 +101,8 @@ def smallest_epsilon(exceeds: Callable[[float], bool], at_least: float) -> float
             pass the result for each individual as `at_least` in the call for the next individual.
 
     Returns:
-        The smallest epsilon e at which `exceeds` is false, or a value that exceeds e by at most
-        1e-9 max(1, e). The result is infinity if `exceeds` is true at `MAX_EPSILON`.
+        The smallest epsilon e at which `exceeds` is false, or a value above e by at most 1e-9
+        max(1, e). The result is infinity if `exceeds` is true at `MAX_EPSILON`.
     """
     if np.isinf(at_least) or not exceeds(at_least):
         return at_least

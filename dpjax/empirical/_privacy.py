@@ -62,7 +62,8 @@ def empirical_privacy(
             None for an adversary without background knowledge. If there are buckets, each delta in
             the result is the largest over all buckets.
         key: Seed for random queries, and for random groups of databases if `uncertainty` is True.
-        tolerance: Largest delta that counts as 0 in the result's `epsilon_at_zero`.
+        tolerance: Largest delta that is treated as 0 when the result's `epsilon_at_zero` is
+            computed.
         uncertainty: Whether to estimate the standard error of delta by a jackknife that leaves out
             one database at a time. If there are more than 50 databases, they are divided into 50
             groups, and one group is left out at a time. The estimated standard error tends to be
@@ -210,6 +211,7 @@ def _small(panel: Panel) -> tuple[str, ...]:
     if panel.num_databases >= 10:
         return ()
     return (
-        f"A density from {panel.num_databases} database{'s' * (panel.num_databases > 1)} has "
-        "mostly the shape of the kernel, and every delta depends strongly on the bandwidth.",
+        f"A density estimated from {panel.num_databases} "
+        f"database{'s' * (panel.num_databases > 1)} mostly has the shape of the kernel, and every "
+        "delta depends strongly on the bandwidth.",
     )

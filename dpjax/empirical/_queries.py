@@ -64,7 +64,7 @@ class ExactQuery:
         return self._word if self.column is None else f"{self._word} of {self.column}"
 
     def answers(self, panel: Panel, key: int = 0, progress: object = None) -> np.ndarray:
-        """Return answers in the format of `Query.answers`, with one draw and one number each."""
+        """Return answers in the format of `Query.answers`; each is one draw of one number."""
         return self._exact(panel)[:, None, :, None]
 
     def _exact(self, panel: Panel) -> np.ndarray:
@@ -187,10 +187,10 @@ class Quantile(ExactQuery):
         """Return, for each individual, the quantile of all others' records, [individuals]."""
         own = np.bincount(owner, minlength=num_individuals)
         left = len(ordered) - own
-        # For each record, `rank_of_others` is its position in the sorted database minus the number
-        # of its owner's records before it, that is, the number of other individuals' records before
-        # it. The record precedes the other individuals' r-th record (counted from 0) exactly if
-        # this number is at most r.
+        # For each record, `rank_of_others` is the number of other individuals' records before it:
+        # its position in the sorted database minus the number of its owner's records before it. The
+        # record precedes the other individuals' r-th record (counted from 0) if and only if its
+        # `rank_of_others` is at most r.
         by_owner = np.argsort(owner, kind="stable")
         starts = np.concatenate([[0], np.cumsum(own)])[owner[by_owner]]
         rank_of_others = by_owner - (np.arange(len(owner)) - starts)

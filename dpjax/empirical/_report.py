@@ -28,7 +28,7 @@ _CURVE_ROWS = 15
 _RANKING_ROWS = 10
 
 CAPTIONS = {
-    "curves": "Largest delta of any individual, and total risk, against epsilon.",
+    "curves": "Largest delta over all individuals, and total risk, against epsilon.",
     "densities": "Densities of the answer with and without the individual whose delta is largest.",
     "noise": "Histogram of noise draws, with the density of the noise.",
 }
@@ -57,7 +57,7 @@ def render_empirical_report(
 
     Args:
         result: The result to report.
-        noise: A noise calibration for the result's query, or None for a report without noise.
+        noise: Calibrated noise for the result's query, or None for a report without noise.
         kind: Format of the report, ".html" or ".md".
         figures: Figures to include, with the keys of `CAPTIONS`, or None for no figures.
 
@@ -65,7 +65,7 @@ def render_empirical_report(
         The text of the report.
 
     Raises:
-        ModuleNotFoundError: If jinja2 is not installed; the message says how to install it.
+        ModuleNotFoundError: If jinja2 is not installed; the message explains how to install it.
     """
     return render(_page(result, noise, figures), kind)
 
@@ -109,8 +109,8 @@ def _advice(result: Estimated, noise: Calibrated | None) -> tuple[str, ...]:
             "such as years that are far apart.",
         )
     said = [
-        "Choose an epsilon at which the largest delta of any individual is small enough; the table "
-        "lists the largest delta for each epsilon.",
+        "Choose an epsilon at which even the largest delta is small enough. For each epsilon, the "
+        "table lists the largest delta over all individuals.",
         f"Look at the individual {result.worst_individual}, who has the largest delta. Removing "
         "the records of the individuals with the largest deltas reduces the largest delta.",
     ]
@@ -209,7 +209,7 @@ def write_empirical_report(
         result: The result to report.
         path: Path that ends in .html (figures are embedded) or .md (figures are separate files in
             the same folder).
-        noise: A noise calibration for the result's query, or None for a report without noise.
+        noise: Calibrated noise for the result's query, or None for a report without noise.
 
     Returns:
         The path of the report.
@@ -226,14 +226,14 @@ def write_empirical_report(
 def empirical_document(
     result: Estimated, path: Path, noise: Calibrated | None = None
 ) -> tuple[Page, dict[Path, str | bytes]]:
-    """Return the report page to be written to `path` for a result, and the files of its figures."""
+    """Return a result's report page, to be written to `path`, and the files of its figures."""
     drawn = _pictures(result, noise) if find_spec("matplotlib") else None
     files, figures = beside(drawn, path)
     return _page(result, noise, figures), files
 
 
 def noise_document(noise: Calibrated, path: Path) -> tuple[Page, dict[Path, str | bytes]]:
-    """Return the report page to be written to `path` for noise, and the files of its figures."""
+    """Return a report page about noise, to be written to `path`, and the files of its figures."""
     drawn = {"noise": _figures.plot_empirical_noise(noise)} if find_spec("matplotlib") else None
     files, figures = beside(drawn, path)
     enough = (

@@ -29,18 +29,18 @@ class EmpiricalPrivacy(Estimated, Shown):
         individuals: Labels of the I individuals.
         epsilons: Privacy levels at which the deltas were computed, [E].
         deltas: Failure probability delta_i of each individual at each epsilon, [I, E].
-        delta: Largest of `deltas` over the individuals, [E].
-        delta_error: Standard error of `delta` due to the choice of databases, [E], or None if
-            `uncertainty` was False.
-        total_risk: Probability that the privacy of at least one individual fails,
-            1 - prod_i (1 - delta_i), [E].
+        delta: Largest delta over all individuals at each epsilon, [E].
+        delta_error: Float [E], the standard error of `delta` due to the choice of databases, or
+            None if `uncertainty` was False.
+        total_risk: Float [E], the probability at each epsilon that the privacy of at least one
+            individual fails: 1 - prod_i (1 - delta_i).
         epsilon_at_zero: Smallest epsilon, possibly infinite, at which no delta_i exceeds
             `tolerance`.
-        tolerance: Largest delta that counts as 0 in `epsilon_at_zero`.
+        tolerance: Largest delta that is treated as 0 in `epsilon_at_zero`.
         density: The chosen density, which can be passed to another call of `empirical_privacy`, or
             None if there is an adversary, because each bucket then has its own density.
-        log_likelihood: Mean log density of each database's results under a density fitted to the
-            other databases, or NaN if it was not computed.
+        log_likelihood: Mean log density of all results, or NaN if it was not computed. The results
+            from each database are scored under a density fitted to the other databases.
         integration_error: Error of numerical integration in `deltas`; 0 if the integrals have a
             closed form.
         num_databases: Number of databases.
@@ -49,7 +49,7 @@ class EmpiricalPrivacy(Estimated, Shown):
         buckets: Buckets of the adversary's knowledge, or () if there is no adversary.
         notes: Important remarks about the data and the method, one sentence each.
         results: Results of d queries with all individuals present, one row per sample, [S, d].
-        results_without_worst: Results without the individual with the largest delta, [S, d].
+        results_without_worst: Results without the individual whose delta is largest, [S, d].
         settings: Arguments on which the results depend, and versions of the software.
 
     References:

@@ -20,7 +20,7 @@ from dpjax.empirical._samples import Progress, QuerySamples
 _BLOCK_SIZE = 2**20
 
 _Delta = Callable[[np.ndarray], tuple[np.ndarray, float]]
-"""Function that accepts epsilons, [E], and returns deltas, [rows, E], and their error."""
+"""Function from epsilons [E] to deltas [rows, E] and the error of the deltas."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +53,7 @@ def individual_risk(
         samples: Results of the query.
         density: Kernel and bandwidth of the density estimates with and without an individual.
         epsilons: Privacy levels [E], from 0 to 500.
-        tolerance: Largest delta that counts as 0 in `epsilon_at_zero`, or None to set
+        tolerance: Largest delta that is treated as 0 in `epsilon_at_zero`, or None to set
             `epsilon_at_zero` to NaN.
         progress: Callback `(individuals done, total number of individuals)`.
 
@@ -90,8 +90,8 @@ def _blocks(
 ) -> Iterator[tuple[np.ndarray, _Delta]]:
     """Yield each block of individuals, with the function that computes the deltas of the block.
 
-    For a Laplace kernel with a fixed bandwidth and a query that returns one number, a block has
-    many individuals. In all other cases, a block has one individual.
+    For a Laplace kernel with a fixed bandwidth and a query that returns one number, a block holds
+    many individuals. In all other cases, a block holds one individual.
     """
     full, without = samples.full, samples.without
     if full.shape[1] == 1 and density.kernel == "laplace" and density.scales:

@@ -45,11 +45,11 @@ class QuerySamples:
 
     Attributes:
         names: Descriptions of the d numbers.
-        full: Results with all individuals present, [S, d], all finite.
-        without: Results without each individual in turn, [individuals, S, d]; undefined results are
+        full: Finite results with all individuals present, [S, d].
+        without: Results without each individual in turn, [individuals, S, d]. Undefined results are
             NaN.
         database: Index of the database of each sample, [S].
-        notes: Sentences about the results to include in a report.
+        notes: Sentences about the results, for a report.
     """
 
     names: tuple[str, ...]
@@ -232,7 +232,7 @@ def sample_query(
         notes = (
             f"For each of {len(undefined)} individuals (first: "
             f"{panel.individuals[undefined[0]]!r}), the query is undefined in some databases if "
-            "the individual is removed; these databases are left out of the individual's sample.",
+            "the individual is removed. These databases are left out of the individual's sample.",
         )
     full = np.ascontiguousarray(table[:, 0])
     without = np.ascontiguousarray(np.moveaxis(without, 1, 0))

@@ -56,7 +56,7 @@ class NoisyHistogram1(Laplace):
 
 @pytree
 class NoisyHistogram2(NoisyHistogram1):
-    """A histogram count plus noise with the wrong scale epsilon; the true level is 1 / epsilon.
+    """A histogram count plus noise of the wrong scale, epsilon; the true level is 1 / epsilon.
 
     The noise is Lap(epsilon); the correct noise would be Lap(1 / epsilon).
 

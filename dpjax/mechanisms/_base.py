@@ -24,8 +24,8 @@ class Mechanism(Protocol):
     A custom class must be a frozen dataclass with `output_space` and `sample`, registered with
     `jax.tree_util.register_dataclass`. `dpjax.audit` validates a custom class once, with
     `check_mechanism`. The draws must have the right type and shape, and must be determined by the
-    key alone. A function that returns a single draw is simpler to write, and `from_function`
-    converts the function to a mechanism. A class has two advantages: it draws a whole block of
+    key alone. It is simpler to write a function that returns a single draw; `from_function`
+    converts such a function to a mechanism. A class has two advantages: it draws a whole block of
     outputs at once, and its parameters can change without recompilation.
     """
 
@@ -56,7 +56,8 @@ class BuiltIn:
     __dataclass_fields__: ClassVar[dict[str, Field[object]]]
     name: ClassVar[str]
     source: ClassVar[str]
-    # The type is Any because these attributes are constants in some classes, properties in others.
+    # The type is Any because these attributes are constants in some classes, but properties in
+    # others.
     output_space: Any
     level: Any = property(lambda self: float(self.epsilon))
     standard_region: Any = None

@@ -87,7 +87,7 @@ def canaries(
         number: Number k of canaries.
         kind: Kind of canary. "saturating": each canary has an additional coordinate in which all
             other records are 0, and the canary is 0 in all other coordinates. The gradient of a
-            saturating canary is clipped in every step and orthogonal to all other gradients.
+            saturating canary is clipped in every step, and is orthogonal to all other gradients.
             "mislabelled": canaries are records that are removed from the data and given the wrong
             label. "out of distribution": each feature is drawn uniformly between its smallest and
             largest value in the data, and the label is chosen by a fair coin.

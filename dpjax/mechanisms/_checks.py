@@ -133,7 +133,7 @@ def check_mechanism(mechanism: Mechanism, database: Database) -> None:
     if jax.tree_util.all_leaves([mechanism]):
         raise TypeError(
             f"mechanism must be a pytree, but {kind} is not registered as one: make it a frozen "
-            "dataclass under @jax.tree_util.register_dataclass."
+            "dataclass decorated with @jax.tree_util.register_dataclass."
         )
     label, space, database = f"{kind}.sample", mechanism.output_space, as_tree(database)
     look = (space, jax.tree.structure(database), shape_of(database))
@@ -148,8 +148,8 @@ def check_mechanism(mechanism: Mechanism, database: Database) -> None:
         words = "int32 (astype(jnp.int32))" if kinds == "i" else "float32 (or float64)"
         text = f"{returned[1]}{list(returned[0])}" if returned[0] is not None else f"{shape}"
         raise TypeError(
-            f"{label} must return {words} of shape {list(wanted)} for num_samples = {_LOOK} and "
-            f"outputs that are {space}, but returned {text}."
+            f"{label} must return {words} of shape {list(wanted)} if num_samples is {_LOOK} and "
+            f"the outputs are {space}, but returned {text}."
         )
     refuse_impure(mechanism.sample, label, database)
     passed.add(look)

@@ -50,8 +50,8 @@ class Exponential(BuiltIn):
         below = -jnp.expm1(-rate * database)  # Mass below s, in units of the mass above s.
         side = random.uniform(key, num_samples, 0, rate.dtype)
         magnitude = random.uniform(key, num_samples, 1, rate.dtype)
-        # The reciprocal is computed explicitly. Otherwise, XLA would replace divisions by a
-        # reciprocal for some layouts of runs only, and results would differ in their last bits.
+        # The reciprocal is computed explicitly. Otherwise, XLA would replace the divisions by a
+        # reciprocal only for some layouts of runs, and results would differ in their last bits.
         scale = 1 / rate
         up = database - jnp.log(magnitude) * scale
         down = database + jnp.log1p(-magnitude * below) * scale
@@ -61,7 +61,7 @@ class Exponential(BuiltIn):
 class _OnUnitInterval(BuiltIn):
     """A distribution centered at the database x and truncated to [0, 1].
 
-    Each draw picks a side of x and then a distance from x.
+    To draw an output, `sample` chooses a side of x and then a distance from x.
     """
 
     output_space = RealSpace(0.0, 1.0)

@@ -12,7 +12,7 @@ _SEEDS = ("seed", "rng")
 _SIZES = ("num_samples", "n_samples", "samples", "size", "num", "n", "count", "num_draws")
 """Common names of the parameter that sets the number of outputs."""
 
-ANY_FUNCTION = "otherwise wrap a function (database, num_samples) as " + ON_HOST
+ANY_FUNCTION = "otherwise wrap a function of (database, num_samples) as " + ON_HOST
 """Suggestion for a function whose parameters have none of the common names."""
 
 
@@ -40,8 +40,8 @@ def host_form(function: Callable[..., object]) -> str | None:
     inside = name if name.isidentifier() else "function"
     if len(required) == 1:
         call = term(f"dpjax.HostMechanism({inside}, batched=False)", "--host with --one-by-one")
-        return f"audit a function (database) -> one output as {call}"
+        return f"audit a function of the form (database) -> one output as {call}"
     if len(required) == 2 and required[1] in _SIZES:
         call = term(f"dpjax.HostMechanism({inside})", "--host")
-        return f"audit a function (database, num_samples) -> outputs as {call}"
+        return f"audit a function of the form (database, num_samples) -> outputs as {call}"
     return None

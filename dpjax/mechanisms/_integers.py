@@ -11,7 +11,7 @@ from dpjax.databases import Pairs
 from dpjax.mechanisms._base import BuiltIn, OfInteger, OfNumber, draw_dtype, pytree, static
 
 _TAIL_SIGMAS = 10
-"""Minimum ratio of `largest_noise` to sigma; larger noise has a probability below 1e-22."""
+"""Minimum ratio of `largest_noise` to sigma; noise above 10 sigma has probability below 1e-22."""
 
 
 @pytree
@@ -57,10 +57,11 @@ class DiscreteGaussian(OfInteger):
         dtype = draw_dtype(self.sigma)
         magnitudes = jnp.arange(1, self.largest_noise + 1, dtype=dtype)
         mass = 2 * jnp.exp(-((magnitudes / self.sigma) ** 2) / 2)
-        # The sum starts at the far end, so that small tails have full relative precision.
+        # The cumulative sum starts at the far end, so that small tails have full relative
+        # precision.
         tails = jnp.cumsum(mass[::-1]) / (1 + jnp.sum(mass))
         negative, u = random.signed_uniform(key, num_samples, dtype=dtype)
-        # For a uniform u, |k| is the number of m >= 1 with P(|k| >= m) >= u.
+        # The magnitude |k| of the noise is the number of integers m >= 1 with P(|k| >= m) >= u.
         magnitude = (self.largest_noise - jnp.searchsorted(tails, u)).astype(jnp.int32)
         return jnp.asarray(database).astype(jnp.int32) + jnp.where(negative, -magnitude, magnitude)
 
@@ -104,8 +105,8 @@ class TruncatedGeometric(BuiltIn):
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
         """Return samples in 0..n, int32 [num_samples], for a scalar count in 0..n."""
         dtype = draw_dtype(self.epsilon)
-        # 2 / epsilon is mantissa * 2^exponent with a mantissa in [1/2, 1), so its rounded logarithm
-        # is exact even for powers of 2.
+        # 2 / epsilon is mantissa * 2^exponent with a mantissa in [1/2, 1), so its logarithm,
+        # rounded up, is exact even for powers of 2.
         mantissa, exponent = jnp.frexp(2 / jnp.asarray(self.epsilon, dtype))
         bits = (exponent - (mantissa == 0.5)).astype(dtype)
         noise = random.two_sided_geometric(key, num_samples, jnp.log1p(jnp.exp2(-bits)))

@@ -139,8 +139,8 @@ class ThresholdedHistogramEncoding(_Protocol):
     def level(self) -> float:
         """True level: the log odds ratio between the true category's bit and any other bit.
 
-        If a bit is 1 with probability p for the true category, and with probability q for every
-        other category, the level is ln(p (1 - q) / (q (1 - p))).
+        If the true category's bit is 1 with probability p, and every other bit is 1 with
+        probability q, the level is ln(p (1 - q) / (q (1 - p))).
         """
         half = float(self.epsilon) / 2
         p = 1 - math.exp(half * (self.threshold - 1)) / 2
@@ -162,7 +162,7 @@ class LocalHashing(_Protocol):
 
     Binary local hashing (BLH) uses g = 2; optimized local hashing (OLH) uses the integer g closest
     to e^epsilon + 1. The hash function is drawn uniformly from all g^k functions, so two categories
-    share a bucket with probability 1 / g. The output is f g + bucket, where f is the index of the
+    share a bucket with probability 1 / g. The output is f * g + bucket, where f is the index of the
     hash function. Digit x of f in base g is the bucket of category x.
 
     Attributes:
@@ -242,8 +242,8 @@ class SubsetSelection(_Protocol):
         super().__post_init__()
         if self.subset_size >= self.num_categories:
             raise ValueError(
-                f"subset_size must be below num_categories, but was {self.subset_size} of "
-                f"{self.num_categories}."
+                f"subset_size must be below num_categories, {self.num_categories}, but was "
+                f"{self.subset_size}."
             )
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
@@ -251,7 +251,7 @@ class SubsetSelection(_Protocol):
         dtype, d, k = draw_dtype(self.epsilon), self.subset_size, self.num_categories
         weight = d * jnp.exp(jnp.asarray(self.epsilon, dtype))
         with_truth = random.uniform(key, num_samples, k, dtype) <= weight / (weight + k - d)
-        # Each category has a random number, and the subset consists of the d categories with the
+        # Each category gets a random number, and the subset consists of the d categories with the
         # smallest numbers. The true category's number is replaced by a number below all others if
         # the subset includes the true category, and above all others if not.
         truth_time = jnp.where(with_truth, -1.0, 2.0).astype(dtype)

@@ -24,8 +24,8 @@ class Gradients(NamedTuple):
 
     Attributes:
         norms: Norm of each example's gradient, [n].
-        total: Function that accepts weights, [n], and returns the weighted sum of the gradients, a
-            vector with one entry per parameter.
+        total: Function from weights [n] to the weighted sum of the gradients, a vector with one
+            entry per parameter.
     """
 
     norms: Array

@@ -22,10 +22,10 @@ class Rule(NamedTuple):
 
     Attributes:
         noise: Distribution of the noise added to every answer.
-        scale: Scale of the noise for epsilon = 1.
+        scale: Scale of the noise at epsilon = 1.
         told: Output of the mechanism, either the "index" or the "value" of the largest noisy
             answer.
-        level: True level for epsilon = 1.
+        level: True level at epsilon = 1.
     """
 
     noise: Literal["laplace", "exponential", "gumbel"]
@@ -125,7 +125,7 @@ class ReportNoisyMax2(NoisyMax):
 
 @pytree
 class ReportNoisyMax3(NoisyMax):
-    """Output max_i (q_i + Lap(2 / epsilon)); the true level is num_queries epsilon / 2.
+    """Output max_i (q_i + Lap(2 / epsilon)); the true level is num_queries * epsilon / 2.
 
     References:
         Ding et al. (2018), Algorithm 7.
@@ -187,7 +187,7 @@ class HalfNoiseMax(NoisyMax):
     """Output argmax_i (q_i + Gumbel / epsilon), with half the necessary noise scale.
 
     The true level is 2 epsilon, and the mechanism spends four times its claimed zCDP budget. A
-    released library once used this wrong noise scale.
+    released version of a library once used this wrong noise scale.
 
     References:
         McSherry, Talwar (2007), for the necessary scale 2 / epsilon.
@@ -228,8 +228,8 @@ class PermuteAndFlip(OfQueries):
         chances = jnp.exp(self.epsilon * (database - jnp.max(database)) / 2)
         index = jnp.zeros(num_samples, jnp.int32)
         earliest = jnp.full(num_samples, 2.0, dtype)
-        # Each candidate is visited at a uniform random time and flips a coin. The candidate visited
-        # first among those with heads is chosen.
+        # Each candidate is visited at a uniform random time and flips a coin. Among the candidates
+        # whose coins land heads, the one visited first is chosen.
         for i in range(k):
             time = random.uniform(key, num_samples, i, dtype)
             heads = random.uniform(key, num_samples, k + i, dtype) <= chances[i]

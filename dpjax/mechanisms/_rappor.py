@@ -76,7 +76,7 @@ class _Rappor(BuiltIn):
 
 @pytree
 class OneTimeRappor(_Rappor):
-    """One-time RAPPOR: each bit of the Bloom filter is replaced by a fair coin with probability f.
+    """One-time RAPPOR: with probability f, each bit of the Bloom filter is replaced by a fair coin.
 
     With h hash functions, the true level is 2 h ln((1 - f/2) / (f/2)). Two values attain the true
     level if their filters have h set bits each and no set bit in common.
@@ -111,12 +111,12 @@ class OneTimeRappor(_Rappor):
 class Rappor(_Rappor):
     """RAPPOR: each report randomizes the bits of a permanent randomized response once more.
 
-    The true level of a single report is h ln(q* (1 - p*) / (p* (1 - q*))), where
-    q* = f (p + q) / 2 + (1 - f) q and p* = f (p + q) / 2 + (1 - f) p.
+    The true level of a single report is h ln(q* (1 - p*) / (p* (1 - q*))). Here,
+    q* = f (p + q) / 2 + (1 - f) q, and p* = f (p + q) / 2 + (1 - f) p.
 
     Attributes:
-        coin_chance: Probability f that a bit of the Bloom filter is replaced by a fair coin in the
-            permanent response.
+        coin_chance: Probability f that, in the permanent response, a bit of the Bloom filter is
+            replaced by a fair coin.
         set_chance: Probability q that a 1 is reported as 1.
         clear_chance: Probability p < q that a 0 is reported as 1.
         num_bits: Length of the filter.

@@ -1,7 +1,7 @@
 """Variants of the sparse vector technique, defined by a table of noise scales and a sampler.
 
-In the notation of this module, c is max_positives, k is num_queries, and T is threshold; rho is the
-noise added to the threshold, and nu_i is the noise added to the answer q_i of query i. A query is
+In the notation of this module, c is max_positives, k is num_queries, and T is threshold. The noise
+added to the threshold is rho, and the noise added to the answer q_i of query i is nu_i. A query is
 positive if q_i + nu_i >= T + rho.
 
 References:
@@ -22,16 +22,16 @@ from dpjax.mechanisms._base import OfQueries, draw_dtype, leaf, pytree, static
 
 
 class Noise(NamedTuple):
-    """Definition of a variant for epsilon = 1: scales of its Laplace noise, and its true level.
+    """Definition of a variant: the scales of its Laplace noise and its true level, at epsilon = 1.
 
     Attributes:
         threshold: Scale of the threshold's noise rho.
         query: Scale of the queries' noise nu, or 0 for no noise.
         level: True level; in some variants, no pair of databases attains it.
         redraw: Scale of the new rho that is drawn after each positive query, or 0 to keep rho.
-        told: Code that defines the number reported with a positive query i. None means that no
-            number is reported, 0 means the noisy answer q_i + nu_i, and any other value is the
-            scale of fresh noise that is added to q_i.
+        told: Code that defines the number reported with a positive query i. If `told` is None, no
+            number is reported. If it is 0, the number is the noisy answer q_i + nu_i. Otherwise,
+            the number is q_i plus fresh noise of scale `told`.
         stops: Whether the variant stops after c positive queries.
     """
 
@@ -83,12 +83,12 @@ class SparseVector(OfQueries):
 
     @property
     def noise(self) -> Noise:
-        """Noise and true level of the variant for epsilon = 1."""
+        """Noise and true level of the variant at epsilon = 1."""
         return _VARIANTS[self.name](self.num_queries, self.max_positives)
 
     @property
     def level(self) -> float:
-        """True level, which is epsilon times the level for epsilon = 1."""
+        """True level, which is epsilon times the variant's level at epsilon = 1."""
         return self.noise.level * float(self.epsilon)
 
     @property
@@ -188,7 +188,7 @@ class SVT3(SparseVector):
 
     The reported answer is an upper bound on the noisy threshold, and thereby reveals information
     about all earlier queries, whose noisy answers were below the threshold. For neighbors whose
-    answers all change in the same direction, the true level is num_queries epsilon / 2. An output
+    answers all change in the same direction, the true level is num_queries * epsilon / 2. An output
     is (index of the positive query, noisy answer), or (num_queries, 0) if no query is positive.
 
     References:
@@ -238,9 +238,9 @@ class SVT5(SparseVector):
 
 @pytree
 class SVT6(SparseVector):
-    """Variant 6, which adds noise Lap(2 / epsilon) to threshold and answers, and never stops.
+    """Variant 6, which adds Lap(2 / epsilon) to the threshold and to the answers, and never stops.
 
-    The true level, num_queries epsilon / 2, is a supremum that no pair attains.
+    The true level, num_queries * epsilon / 2, is a supremum that no pair attains.
 
     References:
         Lyu, Su, Li (2017), Algorithm 6; Askin, Kutta, Dette (2022), experiment (h).
@@ -298,7 +298,7 @@ class SVT3And4(OfQueries):
 
     @property
     def level(self) -> float:
-        """True level, (num_queries / 2 + 7 / 4) epsilon, a supremum that no pair attains."""
+        """True level, (num_queries / 2 + 7 / 4) * epsilon, a supremum that no pair attains."""
         return sum(part.level for part in self.parts)
 
     @property

@@ -88,7 +88,7 @@ class PrefixSum(_Composed, OfQueries):
     """The d prefix sums of the noisy answers a_i + Lap(1 / epsilon).
 
     Attributes:
-        epsilon: Level if only one answer changes by 1. The true level is d epsilon because all d
+        epsilon: Level if only one answer changes by 1. The true level is d * epsilon because all d
             answers may change.
         num_queries: Number d of answers, the length of the database.
 
@@ -104,7 +104,7 @@ class PrefixSum(_Composed, OfQueries):
 
     @property
     def standard_region(self) -> Box:
-        """Box in which prefix sum number i ranges from -2 to i + 2, for i = 1, ..., d."""
+        """Box in which the i-th prefix sum ranges from -2 to i + 2, for i = 1, ..., d."""
         ends = range(1, self.num_queries + 1)
         return (-2.0,) * self.num_queries, tuple(i + 2.0 for i in ends)
 

@@ -98,15 +98,15 @@ def likelihood_score(
     saturating canary.
 
     Args:
-        lengths: For each step, the component of the noisy gradient sum along the canary's gradient,
-            in units of the clipping norm, [T]. If the canary has an additional coordinate and the
-            label 1, the component is minus the noisy sum's value in this coordinate, divided by the
-            clipping norm.
+        lengths: Float [T]: for each step, the component of the noisy gradient sum along the
+            canary's gradient, in units of the clipping norm. If the canary has an additional
+            coordinate and the label 1, the component is minus the noisy sum's value in this
+            coordinate, divided by the clipping norm.
         noise_multiplier: Standard deviation sigma of the noise, divided by the clipping norm.
         rate: Probability that a record is in a batch.
 
     Returns:
-        A scalar that increases with the likelihood ratio, canary present over canary absent. The
+        A scalar that increases with the likelihood ratio of a present to an absent canary. The
         scalar is the log likelihood ratio if the rate is below 1, and the sum of `lengths` if the
         rate is 1.
 
@@ -283,7 +283,7 @@ class DpSgd:
         return self.sampling.expected_size(len(weights))
 
     def applied(self, move: Array, weights: Array) -> Array:
-        """Return the vector to subtract from the parameters, which is `move` without faults."""
+        """Return the vector to subtract from the parameters; a correct step subtracts `move`."""
         return move
 
     def _scored(self, steps: Step, ends: tuple[Array, Array], own: Array, size: float) -> Array:

@@ -21,15 +21,15 @@ _FEWEST_EDGES = 4
 def bins_of(edges: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[np.int64]:
     """Compute `np.searchsorted(edges, values, side="right")` several times faster than NumPy.
 
-    Each value is compared only with the edges in its own bucket, because edges in lower buckets are
-    never above the value, and edges in higher buckets are always above the value.
+    Each value is compared only with the edges in its own bucket. Edges in lower buckets are never
+    above the value, and edges in higher buckets are always above it.
 
     Args:
         edges: Increasing edges of bins, float64 [edges].
         values: Values without NaN, float64 [n].
 
     Returns:
-        For each value, the number of edges that are at most the value, int64 [n].
+        For each value, the number of edges that do not exceed the value, int64 [n].
     """
     if len(edges) <= _FEWEST_EDGES:
         found = np.zeros(len(values), np.int8)

@@ -1,4 +1,4 @@
-"""Numbering of a partition's cells, and the interval of values that each cell covers."""
+"""Cells of a partition: how they are numbered, and which interval of values each cell covers."""
 
 import math
 from collections.abc import Hashable
@@ -14,8 +14,8 @@ class Cells:
     The first cells contain outputs without numeric entries. There is one cell for each label that
     occurs in the pilot (the first outputs of the search set), and one cell for all other labels.
     The following cells contain outputs with numeric entries. For each label that had numeric
-    entries in the pilot, there is one cell for each box, in C order. A box is a product of bins,
-    one bin per entry.
+    entries in the pilot, there is one cell per box, in C order. A box is a product of bins, one bin
+    per entry.
 
     Attributes:
         names: Names of the labels in the pilot. Other attributes represent a label by its index in
@@ -68,13 +68,13 @@ class Cells:
         return np.concatenate([alone, np.repeat(self.boxed, int(np.prod(self.shape)))])
 
     def ends(self, column: int) -> tuple[np.ndarray, np.ndarray]:
-        """Return the lower and upper ends of an entry's bins, which are equal for an atom."""
+        """Return the lower and upper ends of an entry's bins; the two ends of an atom are equal."""
         edges = self.edges[column]
         low, high = np.append(-np.inf, edges), np.append(edges, np.inf)
         return low, np.where(np.isin(low, self.atoms[column]), low, high)
 
     def boxes(self, cells: np.ndarray) -> np.ndarray:
-        """Return the boxes' entries of an array with one entry per cell, [len(boxed), *shape]."""
+        """Select the boxes from an array with one entry per cell; return [len(boxed), *shape]."""
         return cells[self.num_alone :].reshape(len(self.boxed), *self.shape)
 
     def entry(self, column: int) -> str:

@@ -34,8 +34,8 @@ def curve_of(
         Dict of lists with one entry per cell. "points": the value of an atom; the middle of an
         interval, or its only finite end; or the name of a label. "bounds": the two ends of an
         interval, where None stands for an infinite end; or None for a label. "density" and
-        "neighbor_density": the shares of the outputs on the two sides. "loss": the privacy loss.
-        "event": whether the event contains the cell.
+        "neighbor_density": the shares of the database's outputs and of the neighbor's outputs that
+        lie in the cell. "loss": the privacy loss. "event": whether the event contains the cell.
     """
     # Adding half an output to each count gives empty cells a finite loss.
     shares = (counts + 0.5) / (counts.sum(axis=1, keepdims=True) + 1)

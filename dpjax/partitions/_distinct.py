@@ -33,14 +33,14 @@ def distinct(labels: NDArray[np.str_] | NDArray[np.bytes_]) -> tuple[np.ndarray,
         labels: Strings or bytes, [n].
 
     Returns:
-        Distinct labels [k], and integers [n] in [0, k).
+        The k distinct labels, and integers [n], the index of each label among the distinct labels.
     """
     hashes = _hashes(labels)
     sample = hashes[:: max(len(hashes) // _SAMPLED, 1)]
     bits = _SMALL if len(np.unique(sample)) <= _FEW else _LARGE
     table = np.empty(2**bits, np.int64)
     rows = np.arange(len(labels))
-    # `first` contains, for each label, the row of an equal label that represents the label.
+    # `first` contains, for each label, the row of the equal label that represents it.
     first, left = rows.copy(), rows
     for _ in range(_TURNS):
         slots = (hashes >> np.uint64(64 - bits)).astype(np.intp)

@@ -27,8 +27,8 @@ squares and sums of such entries are finite.
 
 _MAX_LABELS, _ATOM_SHARE, _MAX_ATOMS = 64, 0.005, 8
 """Parameters of indicators. At most _MAX_LABELS labels and at most _MAX_ATOMS atoms per entry have
-an indicator. A value is an atom only if at least the fraction _ATOM_SHARE of the outputs equal the
-value.
+an indicator. A value is an atom only if it makes up at least the fraction _ATOM_SHARE of the
+outputs.
 """
 
 _KNOTS, _FEW_KNOTS, _MANY_COLUMNS, _FEW_VALUES = 7, 3, 20, 8
@@ -52,9 +52,9 @@ class Columns:
     """Standardized columns of outputs: numeric entries, followed by indicators of labels and atoms.
 
     Attributes:
-        centre: Medians of the numeric entries, [d], computed without atoms.
-        scale: Robust standard deviations of the numeric entries, [d], computed without atoms. The
-            scale of a constant entry is 1.
+        centre: Medians of the numeric entries without their atoms, [d].
+        scale: Robust standard deviations of the numeric entries without their atoms, [d]. The scale
+            of a constant entry is 1.
         labels: Labels that have an indicator.
         atoms: For each numeric entry, the frequent values, each of which has an indicator.
     """
@@ -66,7 +66,7 @@ class Columns:
 
     @classmethod
     def of(cls, outputs: Outputs) -> "Columns":
-        """Fit the columns to the search sets of both sides combined."""
+        """Fit the columns to the combined search sets of both sides."""
         numbers = outputs.values[~outputs.alone]
         if not len(numbers):
             numbers = np.zeros((1, outputs.values.shape[1]))
@@ -159,7 +159,7 @@ class Features:
         return cls(kind, columns, tuple(knots))
 
     def owners(self) -> np.ndarray:
-        """Return the only entry that affects each feature, int [features]; -1 if there is none."""
+        """Return int [features], the entry that alone determines each feature, or -1 if none."""
         numbers = np.arange(len(self.columns.centre))
         parts = [
             numbers if self.kind != "common" else np.full(1, -1),

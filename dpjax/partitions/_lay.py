@@ -20,7 +20,7 @@ PILOT = 2**16
 """Largest number of outputs per side in a pilot."""
 
 _MAX_LABELS = 2 * PILOT
-"""Maximum number of labels, which equals the maximum number of pilot outputs on both sides."""
+"""Maximum number of labels, which equals the maximum total number of pilot outputs."""
 
 _MAX_CELLS = 2**18
 """Largest number of cells in a partition."""
@@ -29,7 +29,7 @@ _MAX_ATOMS = {1: 512, 2: 12, 3: 4}
 """Maximum number of atoms per numeric entry, by dimension of the outputs."""
 
 _MAX_OUTCOMES = 4096
-"""Maximum number of atoms for single integers and for finite output spaces."""
+"""Maximum number of atoms if outputs are single integers or the output space is finite."""
 
 _QUANTILES, _TAILS = {1: 96, 2: 20, 3: 8}, {1: 12, 2: 5, 3: 2}
 """Numbers of quantile levels, by dimension of the outputs. _QUANTILES is the number of evenly
@@ -38,8 +38,8 @@ to the next, the probability beyond the level is halved.
 """
 
 _ATOM_COUNT, _ATOM_SHARE = 5, 0.005
-"""A value is an atom only if it occurs at least _ATOM_COUNT times and if at least the fraction
-_ATOM_SHARE / 8 of all outputs equal the value.
+"""A value is an atom only if it occurs at least _ATOM_COUNT times and makes up at least the
+fraction _ATOM_SHARE / 8 of all outputs.
 """
 
 _FEW_VALUES = 256
@@ -61,8 +61,8 @@ def lay(
     Args:
         pilot: Pilot outputs from the database and from its neighbor.
         names: Names of all labels that occur in the pilot.
-        discrete: True to make every distinct number an atom, False to use no atoms, or None to make
-            only frequent values atoms.
+        discrete: True to make every repeated number an atom, False to use no atoms, or None to make
+            only frequent numbers atoms.
         outcomes: Number of outcomes of a finite space 0, ..., outcomes - 1, or None if the space is
             not finite.
         ordered: Whether adjacent numbers have similar probabilities; see `Cells`.
@@ -114,12 +114,12 @@ def _check_dimension(region: Region | None, dimension: int) -> None:
     of_region = region.dimension if isinstance(region, Box) else 1
     if region is not None and of_region != dimension:
         raise BadValue(
-            f"region must have dimension {dimension} like the outputs, but had {of_region}."
+            f"region must have dimension {dimension}, like the outputs, but had {of_region}."
         )
 
 
 def _thinned(cells: Partition) -> Partition:
-    """Drop every second edge that belongs to no atom, repeatedly, until few enough cells remain."""
+    """Repeatedly drop every second edge, except edges of atoms, until few enough cells remain."""
     while cells.size > _MAX_CELLS:
         kept = tuple(
             np.union1d(e[::2], np.concatenate([a, after(a, cells.whole)]))
@@ -137,7 +137,7 @@ def _thinned(cells: Partition) -> Partition:
 def _atoms(
     numbers: Sequence[np.ndarray], dimension: int, discrete: bool | None, whole: bool
 ) -> np.ndarray:
-    """Return the atoms: all values if few values are distinct, or else the frequent values."""
+    """Return the atoms: all distinct values if there are few, and the frequent values otherwise."""
     if discrete is False:
         return np.empty(0)
     both = np.concatenate(numbers)
@@ -175,7 +175,7 @@ def _places(size: int, levels: tuple[float, ...]) -> np.ndarray:
 
 
 def _ends(region: Region | None, column: int) -> np.ndarray:
-    """Return a region's edges in one entry: lower ends, and the successors of upper ends."""
+    """Return a region's edges in one entry: lower ends, and the next values above upper ends."""
     if region is None:
         return np.empty(0)
     if isinstance(region, Box):

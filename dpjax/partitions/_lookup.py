@@ -1,9 +1,9 @@
 """Assignment of drawn outputs to cells on a device, with the same result as on the host.
 
-Drawn outputs are numeric arrays. Each output has a code, which says whether the output is a finite
-number, NaN, or an infinity. Outputs with the same code may lie in several consecutive cells; a
-table contains the lowest-numbered of these cells for each code. If outputs may be labels with or
-without a number, the code also determines the label and whether there is a number.
+Drawn outputs are numeric arrays. Each output has a code, which distinguishes finite numbers, NaN
+and the two infinities. Outputs with the same code may lie in several consecutive cells; for each
+code, a table contains the first of these cells. If outputs may be labels with or without a number,
+the code also determines the label and whether there is a number.
 """
 
 from collections.abc import Sequence
@@ -52,7 +52,8 @@ def encode_drawn(encoder: Encoder, raw: np.ndarray, space: OutputSpace) -> Outpu
         if beside:
             text = f"{text} with {encoder.names[beside]}"
         labels[places.ravel() == number] = encoder.named(text)
-    # The encoder sets the values of NaN and infinities to 0, so these outputs also have no number.
+    # The encoder sets the values of NaN and infinities to 0, so these outputs, too, are treated as
+    # outputs without a number.
     return Outputs(labels, numbers.values, numbers.values[:, 0] == 0)
 
 
@@ -153,7 +154,7 @@ def _is_consecutive(cells: Partition) -> bool:
 
 
 def _padded(size: int) -> int:
-    """Round up to a power of 2, so that partitions of similar sizes share a compiled program."""
+    """Round a size up to a power of 2, so that similar partitions share a compiled program."""
     return 1 << (max(size, 1) - 1).bit_length()
 
 
@@ -206,7 +207,7 @@ def _value_code(column: Array) -> Array:
 
 
 def _cast(edges: np.ndarray, dtype: np.dtype) -> np.ndarray:
-    """Round edges up to the dtype of the outputs, so that each bin contains the same outputs."""
+    """Round edges up to the dtype of the outputs; each bin still contains the same outputs."""
     if dtype.kind in "iu":
         limits = np.iinfo(dtype)
         return np.clip(np.ceil(edges), limits.min, limits.max).astype(dtype)

@@ -14,7 +14,7 @@ from dpjax.partitions.missing import Raised, entries, is_array, missing
 Key = TypeVar("Key")
 
 _REAL = (Real, np.bool_)
-"""Types of numbers."""
+"""Types that are treated as numbers."""
 
 
 class Nested(NamedTuple):
@@ -79,8 +79,8 @@ def form_of(item: object) -> "Raised | Label | tuple[float, ...] | Nested":
     """Classify an output as missing, a label, a number, a vector, or nested.
 
     Raises:
-        BadValue: If the output is a vector with integers that float64 cannot represent exactly, or
-            if it has a number of another type, such as a fraction, that float64 cannot represent.
+        BadValue: If the output is or contains a number that float64 cannot represent exactly. Large
+            integers are labels, unless they are entries of a vector.
         TypeError: If the output is neither a number nor a label, and does not consist of numbers
             and labels.
         Exception: If a method of the output, such as `__hash__`, raises an exception.

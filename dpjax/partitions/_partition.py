@@ -1,9 +1,9 @@
 """A partition of outputs of any kind into finitely many cells.
 
 The map from an output to its cell is post-processing. Therefore, if the mechanism is epsilon-DP,
-the ratio of the probabilities of any union of cells under the two databases is at most e^epsilon.
-Every output belongs to some cell because there is one cell for all labels that did not occur in the
-pilot, and because the outermost bins extend to infinity.
+the probabilities of any union of cells under the two databases differ by a factor of at most
+e^epsilon. Every output belongs to some cell because there is one cell for all labels that did not
+occur in the pilot, and because the outermost bins extend to infinity.
 """
 
 from dataclasses import dataclass, replace
@@ -18,11 +18,11 @@ from dpjax.partitions._region import Box, Region
 from dpjax.partitions._words import describe, is_simpler
 from dpjax.partitions.outputs import Outputs
 
-RANK = "share of outputs, sorted by likelihood ratio, database over neighbor"
+RANK = "share of outputs, in decreasing order of P(database) / P(neighbor)"
 """Label of the axis along which a plot arranges boxes."""
 
 GROUPS = (3, 9, 27)
-"""Numbers of adjacent bins that are merged into one bin, one number per coarser partition."""
+"""How many adjacent bins each coarser partition merges into one bin."""
 
 _MANY_BINS = 64
 """If an entry of non-integer outputs has more bins than this, the first search merges adjacent
@@ -53,7 +53,8 @@ class Partition(Cells):
         if boxes.all():
             return self.num_alone + self._box(place, values)
         cell = known.astype(np.int64)
-        # If a label had no numbers in the pilot, its outputs with numbers count as unseen labels.
+        # If a label had no numbers in the pilot, its outputs with numbers are treated as unseen
+        # labels.
         cell[~alone & (place < 0)] = len(self.names)
         cell[boxes] = self.num_alone + self._box(place[boxes], values[boxes])
         return cell
@@ -84,7 +85,7 @@ class Partition(Cells):
         return replace(self, edges=tuple(kept)), marks
 
     def index_held_out(self, outputs: Outputs, fold: np.ndarray) -> np.ndarray:
-        """Return each output's cell, int [n]. A fitted score excludes the output's fold."""
+        """Return each output's cell, int [n], under a score fitted without the output's fold."""
         return self.index(outputs)
 
     def groups(self, width: int) -> np.ndarray:
@@ -93,8 +94,8 @@ class Partition(Cells):
         Labels are never merged. Atoms are merged only if all outputs are integers.
 
         Returns:
-            For each cell, the number of the merged cell that contains it, int64 [size]. The merged
-            cells are numbered from 0 without gaps.
+            For each cell, the index of the merged cell that contains it, int64 [size]. The indices
+            run from 0 without gaps.
         """
         box = np.zeros(1, np.int64)
         for edges, atoms in zip(self.edges, self.atoms, strict=True):
@@ -135,12 +136,11 @@ class Partition(Cells):
                 region. Cells in the region are not merged with cells outside it.
 
         Returns:
-            For each cell, the number of the coarse cell that contains it, int64 [size], where
-            coarse cells are numbered from 0 without gaps; and the mean of `positions` in each
-            coarse cell.
+            For each cell, the index of the coarse cell that contains it, int64 [size]; and the mean
+            of `positions` in each coarse cell. The indices run from 0 without gaps.
         """
         group = np.arange(self.size)
-        # Integers are not merged, since a single integer may carry the whole privacy loss.
+        # Integers are not merged, since a single integer may account for the entire privacy loss.
         # Neighboring bins of reals have similar probabilities.
         if not self.whole and max(self.shape) > _MANY_BINS:
             group = self.groups(GROUPS[0])
@@ -151,7 +151,7 @@ class Partition(Cells):
         return group, [np.bincount(group, line) / sizes for line in lines]
 
     def bounds(self) -> np.ndarray:
-        """Return the two ends of each cell's interval, [size, 2], which are equal for an atom.
+        """Return the two ends of each cell's interval, [size, 2]; an atom's two ends are equal.
 
         The ends are NaN for a label, a label with numbers, and a box of vectors.
         """
@@ -172,7 +172,8 @@ class Partition(Cells):
                 upper = np.nextafter(float(region.high[column]), np.inf)
                 fits = (low >= float(region.low[column])) & (high <= upper)
             else:
-                # A bin contains the integers from `low` to below `high`; an atom is one integer.
+                # A bin contains the integers from `low` up to, but not including, `high`; an atom
+                # is one integer.
                 high = np.where(low == high, low + 1, high)
                 first, last = (
                     np.clip(end - region.low, 0, region.size).astype(int) for end in (low, high)
@@ -183,12 +184,12 @@ class Partition(Cells):
         return np.concatenate([np.zeros(self.num_alone, bool), np.tile(box, len(self.boxed))])
 
     def settled(self, mask: np.ndarray, seen: np.ndarray) -> np.ndarray:
-        """Simplify the description of an event by adding or removing cells without outputs.
+        """Simplify the description of an event by adding or removing empty cells.
 
-        An interval without outputs belongs to the new event only if the event contains both the
-        nearest interval with outputs to its left and the nearest interval with outputs to its
-        right. Labels without outputs are either all added or all removed, whichever makes the
-        description simpler.
+        A cell is empty if the search set has no outputs in it. An empty interval belongs to the new
+        event only if the event contains the nearest non-empty interval on its left and the nearest
+        non-empty interval on its right. Empty labels are either all added or all removed, whichever
+        makes the description simpler.
 
         Args:
             mask: The event, bool [size].
@@ -210,11 +211,11 @@ class Partition(Cells):
         return together if is_simpler(self, ~together, without) else without
 
     def spread(self, places: np.ndarray, seen: np.ndarray, last: int) -> np.ndarray:
-        """Assign cells without outputs to nested sets so that each set has fewer parts.
+        """Assign each empty cell to a nested set or to none, so that the sets have fewer parts.
 
-        A bin without outputs lies between two nearest bins with outputs. The bin is assigned to the
-        first set that contains both of these bins. A label without outputs is assigned to no set.
-        The values in `places` for cells with outputs do not change.
+        An empty bin is assigned to the first set that contains both of its nearest non-empty bins,
+        left and right. An empty label is assigned to no set. The values in `places` for non-empty
+        cells do not change.
 
         Args:
             places: For each cell, the index of the first nested set that contains it, int64 [size].
@@ -257,11 +258,7 @@ def after(values: np.ndarray, whole: bool) -> np.ndarray:
 
 
 def _filled(chosen: np.ndarray, seen: np.ndarray) -> np.ndarray:
-    """Add a bin without outputs if the nearest bins with outputs, left and right, are in the event.
-
-    The nearest bins are the last bin with outputs before the added bin, and the first bin with
-    outputs after the added bin.
-    """
+    """Add each empty bin whose nearest non-empty bins, left and right, are both in the event."""
     if not seen.any():
         return chosen
     before, behind = _beside(chosen, seen)
@@ -269,7 +266,7 @@ def _filled(chosen: np.ndarray, seen: np.ndarray) -> np.ndarray:
 
 
 def _beside(values: np.ndarray, seen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return, for each bin, the values of the nearest bins with outputs to its left and right."""
+    """Return, for each bin, the values of its nearest non-empty bins on the left and right."""
     known = np.flatnonzero(seen)
     place = np.searchsorted(known, np.arange(len(seen)))
     first, second = (np.clip(p, 0, len(known) - 1) for p in (place - 1, place))

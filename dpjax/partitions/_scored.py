@@ -29,9 +29,9 @@ above the mean log loss of the best other score. See `_may_win`.
 """
 
 _MOST_ROWS, _ROW_NUMBERS, _ALL_NUMBERS = 2**19, 2**23, 2**25
-"""Limits on the outputs to which linear scores are fitted, per side. _MOST_ROWS is the maximum
-number of outputs, _ROW_NUMBERS is the maximum total number of entries in the outputs of one pair,
-and _ALL_NUMBERS is the maximum total number of entries in the outputs of all pairs.
+"""Limits, per side, on the outputs to which linear scores are fitted. _MOST_ROWS limits the number
+of outputs. _ROW_NUMBERS limits the total number of entries in the outputs of one pair, and
+_ALL_NUMBERS limits the total over all pairs.
 """
 
 _MAX_COLUMNS, _MAX_ENTRIES = 1000, 2 * 10**8
@@ -74,8 +74,8 @@ class Scored(Partition):
 
     Attributes:
         score: Score that maps an output to a number.
-        codes: Labels in `Outputs` of the outcomes in `names[1:]`, in increasing order, int64
-            [len(names) - 1].
+        codes: Label index, in `Outputs`, of each outcome in `names[1:]`, int64 [len(names) - 1].
+            The indices are increasing.
     """
 
     score: Score = field(kw_only=True)
@@ -91,7 +91,7 @@ class Scored(Partition):
         return self._cell(outputs, self.score.values(outputs))
 
     def index_held_out(self, outputs: Outputs, fold: np.ndarray) -> np.ndarray:
-        """Return each output's cell according to the score that was fitted without its fold."""
+        """Return each output's cell by the score that was fitted without the output's fold."""
         return self._cell(outputs, self.score.values(outputs, fold))
 
     def _cell(self, outputs: Outputs, values: np.ndarray) -> np.ndarray:
@@ -150,7 +150,7 @@ def score_partitions(
     outputs, and other scores to the first `PILOT` outputs per side. If there are more than `PILOT`
     outputs per side, two more scores are fitted. These scores are linear in clipped entries,
     because the log density ratio of Laplace noise is a clipped linear function. One of these two
-    scores has equal weights for all entries, as is best for repeated releases with small losses.
+    scores has equal weights for all entries, which is best for repeated releases with small losses.
 
     Args:
         pilot: Vector outputs from the database and from its neighbor.
@@ -164,9 +164,9 @@ def score_partitions(
     columns_given = outputs.values.shape[1]
     if columns_given > _MAX_COLUMNS or outputs.values.size > _MAX_ENTRIES:
         raise ValueError(
-            f"outputs must have at most {_MAX_COLUMNS} numbers each and {_MAX_ENTRIES:g} in the "
-            f"whole search set, but had {columns_given} and {outputs.values.size:g}: audit a "
-            "function of the outputs, or search with fewer draws."
+            f"outputs must have at most {_MAX_COLUMNS} numbers each, and at most "
+            f"{_MAX_ENTRIES:g} in the whole search set, but had {columns_given} and "
+            f"{outputs.values.size:g}: audit a function of the outputs, or search with fewer draws."
         )
     fewest = min(len(part.labels) for part in pilot)
     few = outputs, side, fold
@@ -220,7 +220,7 @@ def _may_win(
 
 
 def _losses(cells: Scored, outputs: Outputs, side: np.ndarray, fold: np.ndarray) -> np.ndarray:
-    """Return the log loss of each output in fold 0, predicted from counts in the other folds."""
+    """Return the log loss of predicting each fold-0 output's side from counts in other folds."""
     place, held = cells.index_held_out(outputs, fold), fold == 0
     number = place + cells.size * side
     counts = np.bincount(number[~held], minlength=2 * cells.size).reshape(2, -1) + 0.5
@@ -242,7 +242,7 @@ def _together(
 
 
 def _cut(score: Score, outputs: Outputs, fold: np.ndarray, names: Sequence[str]) -> Scored:
-    """Divide a score's range at quantiles, with all copies of a frequent output in one cell."""
+    """Divide a score's range at quantiles, so that all copies of a frequent output share a cell."""
     codes = np.unique(outputs.labels[outputs.alone])
     edges = np.empty(0)
     if not outputs.alone.all():
@@ -262,8 +262,9 @@ def _around_copies(edges: np.ndarray, held_out: np.ndarray, fresh: np.ndarray) -
     """Move edges so that all copies of a frequent output, including fresh copies, share a cell.
 
     Copies of an output in different folds have slightly different held-out scores. If an edge lay
-    between these scores, fresh copies would share a cell with only some of the copies. An output is
-    frequent if its copies make up at least the fraction 1 / _STEPS of all outputs of both sides.
+    between these scores, a fresh copy would share a cell with only some of the old copies. An
+    output is frequent if its copies make up at least the fraction 1 / _STEPS of all outputs of both
+    sides.
 
     Args:
         edges: Increasing edges.
@@ -274,7 +275,7 @@ def _around_copies(edges: np.ndarray, held_out: np.ndarray, fresh: np.ndarray) -
     for number in np.flatnonzero(times * _STEPS >= len(fresh)):
         scores = np.unique(held_out[place == number])
         if len(scores) > FOLDS:
-            # Different outputs whose fresh scores are equal.
+            # These are different outputs whose fresh scores are equal.
             continue
         low, high = min(scores[0], values[number]), max(scores[-1], values[number])
         edges = np.where((edges > low) & (edges <= high), low, edges)

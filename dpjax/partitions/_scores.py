@@ -1,13 +1,13 @@
-"""Scores of vector outputs. A high score means that the output is more likely with the database.
+"""Scores of vector outputs. A high score favors the database over the neighbor.
 
 A score is fitted to part of the search set, and the range of the score is divided into cells.
 Scoring is post-processing, so bounds are valid for every score. A score that fits poorly makes
 bounds smaller but not invalid.
 
 On the outputs to which a score was fitted, it overestimates the difference between the two sides.
-Therefore, the score is fitted five times, each time without one fold. The score of an output in the
-search set comes from the fit without the output's fold. The score of a fresh output is the mean
-over all five fits.
+Therefore, the score is fitted five times, each time without one of the five folds. The score of an
+output in the search set comes from the fit without the output's fold. The score of a fresh output
+is the mean over all five fits.
 
 References:
     Neyman, Pearson (1933); Chernozhukov et al. (2018), cross-fitting.
@@ -39,8 +39,8 @@ than _SETTLED.
 
 _CURVED, _CHANGED = 2**15, 0.02
 """Constants for the Hessian of a fit. The Hessian is estimated from about _CURVED outputs. The
-Hessian is computed again once the mean predicted variance of the side has changed by the fraction
-_CHANGED.
+Hessian is recomputed as soon as the mean predicted variance of the side has changed by more than
+the fraction _CHANGED.
 """
 
 _LARGEST = float(np.finfo(np.float32).max)
@@ -54,7 +54,7 @@ _NEGLIGIBLE.
 
 
 class Score(Protocol):
-    """A function from outputs to real numbers; for each fold, it is fitted to all other folds."""
+    """A function from outputs to real numbers, fitted once per fold, to all other folds."""
 
     def words(self, whole: bool, parts: tuple[str, ...] = ()) -> str:
         """Describe the score, as in "0.8 x0 - 0.2 x3".
@@ -96,7 +96,7 @@ class Weighted:
     shift: np.ndarray
 
     def words(self, whole: bool, parts: tuple[str, ...] = ()) -> str:
-        """Return a formula that shows all or only the largest terms; x0 denotes the first entry."""
+        """Return a formula that shows all terms or only the largest; x0 denotes the first entry."""
         (columns,) = np.nonzero(self.mean)
         if not whole and len(columns) > _TERMS:
             largest = np.argsort(-np.abs(self.mean[columns]), kind="stable")[: _TERMS - 1]
@@ -185,7 +185,7 @@ class Combination:
 def fit_combination(
     features: Features, outputs: Outputs, side: np.ndarray, fold: np.ndarray
 ) -> Score:
-    """Fit one logistic regression without each fold, to predict the side from the features.
+    """Fit a logistic regression of the side on the features, once without each fold.
 
     Args:
         features: Features of the outputs.
@@ -213,7 +213,7 @@ def fit_combination(
 
 
 def _weighted(weights: np.ndarray, columns: Columns) -> Weighted:
-    """Return a linear score that uses the original entries, except negligible entries."""
+    """Return a linear score of the entries before standardization, without negligible terms."""
     scale = columns.scale
     matters = np.abs(mean := weights.mean(axis=0)) >= _NEGLIGIBLE * np.abs(mean).max()
     size = np.abs(np.where(matters, mean / scale, 0.0)).max() or 1.0

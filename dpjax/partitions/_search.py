@@ -23,7 +23,7 @@ class Search(NamedTuple):
     allowed: NDArray[np.bool_] | None
 
     def at(self, place: int | NDArray[np.integer]) -> "Search":
-        """Return the search set with the counts of the selected runs."""
+        """Return a `Search` that holds only the counts of the selected runs."""
         return self._replace(halves=self.halves[place])
 
     @property

@@ -53,7 +53,7 @@ class _Words:
         self.cells, self.whole = cells, whole
 
     def text(self, mask: np.ndarray, *, inverted: bool = False) -> str:
-        """List the cells of `mask`. If `inverted`, the list begins with "the output is not"."""
+        """List the cells of `mask`. If `inverted`, the list follows "the output is not"."""
         cells = self.cells
         parts = [
             _Part("some other label" if number == len(cells.names) else cells.names[number])
@@ -79,7 +79,8 @@ class _Words:
         entry = "" if len(shape) == 1 else f"{self.cells.entry(axis)} "
         if chosen.ndim == 1:
             return _Part(entry + self.listed(self._runs(axis, chosen)), int(chosen.sum()))
-        # Bins of the first entry are grouped if the same boxes of the other entries are chosen.
+        # Bins of the first entry are grouped if the same boxes of the other entries are chosen for
+        # them.
         rows = chosen.reshape(len(chosen), -1)
         texts = []
         for pattern in np.unique(rows[rows.any(axis=1)], axis=0):
@@ -133,7 +134,7 @@ class _Words:
         return f"in {opening}{first}, {last}{closing}"
 
     def number(self, value: float, edges: np.ndarray) -> str:
-        """Format a number with all digits, or with 6 to 9 digits that distinguish nearby edges."""
+        """Format a number with all digits, or with enough (6 to 9) to distinguish nearby edges."""
         if self.whole:
             return f"{value:.17g}"
         place = int(np.searchsorted(edges, value))

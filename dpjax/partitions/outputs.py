@@ -56,7 +56,7 @@ class Encoder:
 
     Args:
         source: Origin of the outputs, as named in messages.
-        special: "outcomes" to count NaN, infinities, missing values and exceptions as outcomes, or
+        special: "outcomes" to treat NaN, infinities, missing values and exceptions as outcomes, or
             "error" to reject them.
         bits: "lowest" to label each float by the position of its lowest bit that is 1; an integer k
             to label each float by the k lowest bits of its mantissa; or None to leave floats
@@ -87,8 +87,8 @@ class Encoder:
         Args:
             raw: An array of shape [n] or [n, d], or a sequence of outputs. An output is a number, a
                 tuple or list of numbers, a label, None, a `Raised`, or a nested dict, list or tuple
-                of these. The numbers of a nested output form a vector. A nested output with any
-                structure other than the most common one is labeled by its structure.
+                of these. The numbers of a nested output form a vector. A nested output whose
+                structure is not the most common one is labeled by its structure.
 
         Raises:
             ValueError: If outputs do not all have the same length as earlier outputs, or if
@@ -151,10 +151,10 @@ class Encoder:
         return outputs._replace(labels=self._shuffle_from(num_known)[outputs.labels])
 
     def _shuffle_from(self, start: int) -> np.ndarray:
-        """Renumber the labels from index `start` on, always with the same permutation.
+        """Renumber the labels from index `start` on, with a fixed permutation.
 
-        If labels were numbered in the order in which they first occur, the number of a label would
-        depend on the position of an output, and independent outputs would look dependent.
+        If labels had indices in order of first occurrence, a label's index would depend on the
+        position of an output, and independent outputs would look dependent.
 
         Returns:
             The new index of each label, int32 [labels].
@@ -170,7 +170,7 @@ class Encoder:
         return found
 
     def _in_order_of_occurrence(self, items: Sequence[object]) -> Outputs:
-        """Encode a batch of objects, and number new labels in the order of their occurrence."""
+        """Encode a batch of objects, and assign indices to new labels in order of occurrence."""
         labels = np.zeros(len(items), np.int32)
         rows: list[tuple[float, ...] | None] = [None] * len(items)
         nested: dict[int, Nested] = {}

@@ -67,7 +67,7 @@ def test_the_same_bound_from_both_files(run, folder, name):
         again = run("rerun", file, *allowed, "--json")
         assert again.exit_code == 1, again.error
         assert json.loads(again.output)["statement"]["lower_bound"] == bound
-        assert f"The same bound as in {file}: {bound:.4f}." in again.error
+        assert f"The bound is the same as in {file}: {bound:.4f}." in again.error
     if allowed:
         for path in (folder / "trace", folder / "__pycache__"):
             path.unlink(missing_ok=True) if path.is_file() else None
@@ -85,7 +85,7 @@ def test_another_bound_is_said(run, folder):
     content["statement"]["lower_bound"] += 0.5
     (folder / "a.json").write_text(json.dumps(content))
     done = run("rerun", "a.json")
-    assert done.exit_code == 0 and "A different bound from that in a.json: " in done.error
+    assert done.exit_code == 0 and "The bound differs from that in a.json: " in done.error
 
 
 @pytest.fixture(scope="module")

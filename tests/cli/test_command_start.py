@@ -28,7 +28,7 @@ def loaded(*arguments):
     """Return the heavy packages that were imported by any process, and the output of all."""
     done = subprocess.run([sys.executable, "-c", ALONE, *arguments], capture_output=True, text=True)
     lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("[")]
-    # A supervised command has a working process, too.
+    # A supervised command also has a worker process.
     assert len(lines) == 1 + is_foreign(arguments), done.stderr
     return sorted({name for line in lines for name in line}), done.stdout + done.stderr
 

@@ -50,7 +50,7 @@ def all_descriptors(what):
 """
 
 # Name -> (action before returning outputs, exit code, words of the message).
-ENDS = "ended its process"
+ENDS = "terminated its process"
 REPLACED = "must not change the code of dpjax"
 HOSTILE = {
     "leaves_with_0": ("os._exit(0)", 2, ENDS),
@@ -86,7 +86,7 @@ HOSTILE = {
     "profile": ("sys.setprofile(lambda *_: os._exit(0))", 2, ENDS),
     "kills_itself_at_exit": (
         "atexit.register(os.kill, os.getpid(), 9)",
-        *(2, "the verdict has exit code 1, but the process that computed it was ended by signal 9"),
+        *(2, "exit code 1, but the process that computed it was terminated by signal 9"),
     ),
     "deleted": ("builtins.kept = AtEnd()", 2, ENDS),
     "forks": ("os.fork() or os._exit(0)", 1, "VIOLATED"),

@@ -61,7 +61,7 @@ def test_dense_arrays_with_nan_and_with_a_mask():
 def test_labels_of_a_dense_array():
     panel = panel_from_array(np.ones((2, 3)), databases=("wet", "dry"), individuals="abc")
     assert panel.databases == ("wet", "dry") and panel.individuals == ("a", "b", "c")
-    with pytest.raises(ValueError, match="individuals must be 3 different labels, but were 2"):
+    with pytest.raises(ValueError, match="individuals must be 3 distinct labels, but were 2"):
         panel_from_array(np.ones((2, 3)), individuals="ab")
 
 
@@ -78,7 +78,7 @@ def test_missing_values_and_repeated_keys():
         panel_from_table(holed, **KEYS)
     kept = panel_from_table(holed, **KEYS, missing="drop")
     assert "1 of 5 records" in kept.notes[0]
-    with pytest.raises(ValueError, match=r"1 records have .* \(first: year=2001, firm=b\)"):
+    with pytest.raises(ValueError, match=r"1 records repeat .* \(first: year=2001, firm=b\)"):
         panel_from_table(TABLE, **KEYS, records="one")
     copied = pd.concat([TABLE, TABLE[:1]])
     assert "1 of 6 records are exact copies" in panel_from_table(copied, **KEYS).notes[0]
@@ -96,7 +96,7 @@ def test_missing_values_and_repeated_keys():
         (pd.concat([TABLE, TABLE[["sales"]]], axis=1), KEYS, ValueError, "'sales' is repeated"),
         (TABLE.assign(sales=np.inf), KEYS, ValueError, "must be finite, but row 0"),
         ("no.csv", {}, ValueError, "there is none at 'no.csv'"),
-        ("data.xlsx", {}, ValueError, "ends in .csv"),
+        ("data.xlsx", {}, ValueError, "ends in one of .csv"),
         (np.ones((2, 2)), {}, TypeError, "table must be a pandas or pyarrow table"),
     ],
 )

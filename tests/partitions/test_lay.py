@@ -154,11 +154,11 @@ def test_limits_of_entries(monkeypatch):
     from dpjax.partitions import _scored
 
     assert len(scored((500, 500), 1000)) == 1
-    with pytest.raises(ValueError, match=r"1000 numbers each .* but had 1001 and 1\.2012e\+06"):
+    with pytest.raises(ValueError, match=r"1000 numbers each, .* but had 1001 and 1\.2012e\+06"):
         scored((600, 600), 1001)
     monkeypatch.setattr(_scored, "_MAX_ENTRIES", 2400)
     assert len(scored((600, 600), 2)) == 1
-    with pytest.raises(ValueError, match=r"and 2400 in the .* but had 2 and 2402"):
+    with pytest.raises(ValueError, match=r"at most 2400 in the .* but had 2 and 2402"):
         scored((600, 601), 2)
 
 

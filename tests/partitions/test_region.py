@@ -88,9 +88,9 @@ def test_regions_of_reals():
         (([0, 3], [1, 2]), VectorSpace(2), ValueError, "region must have low < high on every"),
         ((0, np.inf), RealSpace(), ValueError, "region must have finite bounds"),
         ((np.nan, 1), RealSpace(), ValueError, "region must have finite bounds"),
-        (([0, 0], [1, 1]), RealSpace(), ValueError, "region must have dimension 1 .* had 2"),
-        ((0, 1), VectorSpace(2), ValueError, "region must have dimension 2 .* had 1"),
-        (([0, 0], [1, 1, 1]), VectorSpace(2), ValueError, "region must have ends of one shape"),
+        (([0, 0], [1, 1]), RealSpace(), ValueError, "region must have dimension 1, .* had 2"),
+        ((0, 1), VectorSpace(2), ValueError, "region must have dimension 2, .* had 1"),
+        (([0, 0], [1, 1, 1]), VectorSpace(2), ValueError, "ends of the same shape"),
         ((-3, -1), RealSpace(0.0), ValueError, r"region \[-3, -1\] lies outside the support"),
         ((1, 2), RealSpace(0.0, 1.0), ValueError, r"region \[1, 2\] lies outside the support"),
         ((-1, 0), RealSpace(0.0, 1.0), ValueError, r"region \[-1, 0\] lies outside the support"),
@@ -98,7 +98,7 @@ def test_regions_of_reals():
         (([0] * 4, [1] * 4), VectorSpace(4), ValueError, "dimension 4 have too many .*at most 3"),
         ((0.2, 0.8), IntegerSpace(), ValueError, r"region \[0\.2, 0\.8\] holds no integer"),
         ((0, 2**21), IntegerSpace(), ValueError, r"holds more than 2\^20 integers"),
-        (([0, 0], [1, 1]), IntegerSpace(), ValueError, "region must have dimension 1 .* had 2"),
+        (([0, 0], [1, 1]), IntegerSpace(), ValueError, "region must have dimension 1, .* had 2"),
         ([], FiniteSpace(4), ValueError, "region must hold at least one outcome, but was empty"),
         ([4], FiniteSpace(4), ValueError, r"outcomes 0\.\.3, but was \[4\]"),
         ([-1], FiniteSpace(4), ValueError, r"outcomes 0\.\.3, but was \[-1\]"),
@@ -119,7 +119,7 @@ def test_refused_regions(region, space, error, message):
 def test_refused_boxes():
     with pytest.raises(ValueError, match="num_points must be an integer >= 2, but was 1"):
         Box(0, 1, 1)
-    with pytest.raises(ValueError, match="region must have ends of one shape"):
+    with pytest.raises(ValueError, match="region must have ends of the same shape"):
         Box([[0, 0]], [[1, 1]])
 
 

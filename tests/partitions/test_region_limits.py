@@ -30,7 +30,7 @@ def test_dimensions_of_kernel_estimates():
     assert three.dimension == 3 and str(three) == "[0, 1] x [0, 1] x [0, 1]"
     with pytest.raises(ValueError, match=r"dimension 4 have too many entries .* at most 3"):
         as_region((np.zeros(4), np.ones(4)), VectorSpace(4))
-    with pytest.raises(ValueError, match="must have dimension 2 like the outputs, but had 3"):
+    with pytest.raises(ValueError, match="must have dimension 2, like the outputs, but had 3"):
         as_region((np.zeros(3), np.ones(3)), VectorSpace(2))
 
 
@@ -61,7 +61,7 @@ def test_regions_of_integers(region, low, size):
     ("region", "message"),
     [((0, 2**20), r"more than 2\^20 integers"), ((2**24, 2**24 + 2), r"past 2\^24"),
      ((-(2**24) - 2, 0), r"past 2\^24"), ((0.25, 0.75), "holds no integer"),
-     (([0, 0], [1, 1]), "must have dimension 1 like the outputs, but had 2"),
+     (([0, 0], [1, 1]), "must have dimension 1, like the outputs, but had 2"),
      (Outcomes(0, 3, np.zeros(3, bool)), "but 0 of its 3 entries were True"),
      (Outcomes(0, 3, np.ones(2, bool)), "each of the 3 integers, .* 2 of its 2 entries")],
 )  # fmt: skip
@@ -93,7 +93,7 @@ def test_boxes_of_any_outputs():
     for wrong in (3, (1, 2, 3), ("a", "b"), (1, 1), (2, 1), ([0, 1], [2]), (0, np.inf)):
         with pytest.raises((TypeError, ValueError), match=r"region must|must be"):
             as_box(wrong)
-    with pytest.raises(ValueError, match="ends that are different float32 numbers"):
+    with pytest.raises(ValueError, match="ends that are distinct float32 numbers"):
         Box(1e9, 1e9 + 1)
 
 

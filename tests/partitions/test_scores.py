@@ -220,7 +220,7 @@ def test_which_scores_there_are_enough_outputs_for():
     for n, kinds in ((300, []), (800, ["linear"]), (5000, ["linear", "additive", "products"])):
         scored = score_partitions(*shifted(10, n, 3), NAMES)
         assert [cells.score.plain()["kind"] for cells in scored][:3] == kinds
-    with pytest.raises(ValueError, match=r"at most 1000 numbers each .* but had 1001 and"):
+    with pytest.raises(ValueError, match=r"at most 1000 numbers each, .* but had 1001 and"):
         score_partitions(*shifted(11, 10, 1001), NAMES)
 
 

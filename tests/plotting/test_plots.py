@@ -241,7 +241,7 @@ def test_boxes_lie_on_a_line_of_all_outputs():
     assert np.all(np.diff(np.log((n * first + 0.5) / (n * second + 0.5))) < 0.05)
     assert (
         outputs_figure(result).axes[1].get_xlabel()
-        == "share of outputs, sorted by likelihood\nratio, database over neighbor"
+        == "share of outputs, in decreasing order\nof P(database) / P(neighbor)"
     )
 
 
