@@ -135,8 +135,8 @@ def local_bounds(
             error = frequency_error(truncated, num_confirm)
         else:
             # The paper's formula assumes that the density is flat within a bandwidth of the
-            # witness. At an atom or a narrow peak, the formula is too small, but the sample
-            # variance of k is correct.
+            # witness. At an atom or a narrow peak, the formula gives too small an error, but the
+            # sample variance of k is correct.
             total, squares = (np.asarray(x, np.float64) for x in (kernel.total, kernel.squares))
             error = np.fmax(
                 kernel_error(
@@ -151,7 +151,7 @@ def local_bounds(
         signed = np.take_along_axis(logs, up, -1) - np.take_along_axis(logs, 1 - up, -1)
         normal = normal_lower_bound(signed[..., 0], error, confidence)
     # Without confirmation draws at the witness on one side, the standard error is infinite and the
-    # bound is 0. Do not switch to the exact bound here: the kind of the bound would then depend on
+    # bound is 0. Do not switch to the exact bound here: the type of the bound would then depend on
     # the confirmation draws.
     normal = np.where(np.isfinite(error), normal, 0.0)
     # If there are no draws at the witness on either side, replace inf - inf by 0.

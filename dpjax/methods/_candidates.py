@@ -99,7 +99,7 @@ class Candidate(NamedTuple):
 
 
 def num_marks(candidate: Candidate) -> int:
-    """Return the largest number of distinct marks of any candidate with the same parts.
+    """Return the largest number of distinct marks that a candidate with the same parts can have.
 
     The parts are an event, a chain, or both. If the arrays of all runs have the returned length,
     one compiled program serves all runs.

@@ -79,8 +79,9 @@ class Guesses:
     error probability. The set with the larger bound is reported. If there are n canaries, the
     planned set contains about 2.5 sqrt(n) guesses for the highest scores and the same number of
     guesses for the lowest scores. For the chosen set, the coins of some canaries are revealed. The
-    numbers of guesses are chosen so that the expected bound, estimated from the revealed coins, is
-    largest. The chosen set contains only guesses about canaries whose coins are not revealed.
+    numbers of guesses are chosen to maximize the expected bound, which is estimated from the
+    revealed coins. The chosen set contains only guesses about canaries whose coins are not
+    revealed.
 
     Attributes:
         num_in: Number of canaries that are guessed to be included.
@@ -130,8 +131,8 @@ class Guesses:
         if source.has_canaries:
             return None
         return Sentence(
-            f"{term('Guesses', '--method guesses')} needs the scores of canaries in one run, "
-            f"{term('dpjax.OneRun', '--one-run')}, but {source.name} has none: use {EVENTS}."
+            f"{term('Guesses', '--method guesses')} needs the scores of canaries in one run "
+            f"({term('dpjax.OneRun', '--one-run')}), but {source.name} has none: use {EVENTS}."
         )
 
     def run(
@@ -201,8 +202,8 @@ def _count(
     inside, outside = numbers
     if inside + outside > len(coins):
         raise BadValue(
-            f"num_in and num_out together must not exceed the {len(coins)} canaries, but were "
-            f"{inside} and {outside}."
+            f"the sum of num_in and num_out must not exceed the number of canaries, {len(coins)}, "
+            f"but they were {inside} and {outside}."
         )
     right = int(coins[:inside].sum()) + int((~coins[len(coins) - outside :]).sum())
     return GuessCounts(len(coins), inside, outside, right, revealed, share)

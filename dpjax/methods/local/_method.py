@@ -54,9 +54,9 @@ class Local(LocalOptions):
         bandwidth: Name of a bandwidth rule, or a number. The confirmation stage applies the rule to
             the mean of the spreads of both sides. The paper uses Silverman's rule. Scott's rule
             leads to a larger bandwidth, a smaller error and a tighter bound.
-        floor: tau, the floor to which smaller densities are raised. If `floor` is None, let q =
-            min(20 / n, 0.01). The default floor for frequencies is q. The default floor for
-            densities of d-dimensional outputs with spread s is q / s^d.
+        floor: tau, the floor to which smaller densities are raised. With q = min(20 / n, 0.01), the
+            default floor is q for frequencies, and q / s^d for densities of d-dimensional outputs
+            with spread s.
         kernel: Name of the kernel.
         density: Method of density estimation: "binned" (only for d = 1), "direct", or "auto", which
             is "binned" if d = 1 and "direct" otherwise.
@@ -136,7 +136,7 @@ class Local(LocalOptions):
     def _prepared(self, source: Source, pairs: object, terms: Terms) -> tuple[Arrays, LocalOptions]:
         """Return the outputs as arrays, and the options with all sizes but without the region."""
         terms.refuse_notions("a density estimate")
-        # Do not smooth with a region because a list of two outcomes looks like a range.
+        # If there is a region, do not smooth, because a list of two outcomes looks like a range.
         smoothing = self.bandwidth_of if self.region is None else None
         arrays = source.arrays(pairs, self.region, terms.root, smoothing)
         num_samples, num_confirm = arrays.sizes or (self.num_samples, self.num_confirm)
