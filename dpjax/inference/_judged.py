@@ -139,8 +139,7 @@ def _rows(shape: tuple[int, ...], length: int) -> NDArray[np.int64]:
 
 
 def _sizes(mass: NDArray, most: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.int64]:
-    """For each fraction in `MASSES`, return the size of the smallest set with this share of the
-    draws.
+    """For each fraction in `MASSES`, return the size of the smallest set that reaches it.
 
     Args:
         mass: [..., cells], cumulative counts of the ordered cells.

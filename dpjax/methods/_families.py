@@ -56,8 +56,7 @@ class Settled(NamedTuple):
 def settled(
     source: Source, pairs: object, asked: tuple[Notion | None, object], terms: Terms
 ) -> Settled:
-    """Replace a family by the member whose bound is expected to exceed its claim by the largest
-    margin.
+    """Replace a family by the member whose expected bound exceeds its claim by the largest margin.
 
     Args:
         source: Source of the audit. A source that is not a family is returned unchanged.
