@@ -2,8 +2,8 @@
 
 The audit's bound is valid if the allocation depends only on earlier blocks of draws and on random
 numbers that are independent of the draws. A good allocation assigns most draws to the pair whose
-bets make the wealth grow fastest. To compare pairs, the cells are merged into a few groups because
-scores computed from many small cells are mostly noise.
+bets make the wealth grow fastest. When pairs are compared, their cells are merged into a few groups
+because scores computed from many small cells are mostly noise.
 """
 
 import math
@@ -64,9 +64,9 @@ _OUTGROWN = 1.5
 _GROUPS, _SAMPLES, _ANYWHERE, _VISITED = 8, 16, 0.05, 0.2
 """Parameters for dividing the draws among multiple pairs.
 
-To compare pairs, the cells are merged into _GROUPS groups. _SAMPLES is the number of random scores
-per pair in Thompson sampling. In each round, the fraction _VISITED of all pairs is selected at
-random, and the selected pairs share the fraction _ANYWHERE of the round's draws.
+When pairs are compared, their cells are merged into _GROUPS groups. _SAMPLES is the number of
+random scores per pair in Thompson sampling. In each round, the fraction _VISITED of all pairs is
+selected at random, and the selected pairs share the fraction _ANYWHERE of the round's draws.
 """
 
 

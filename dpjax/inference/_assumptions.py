@@ -70,7 +70,7 @@ class Layout:
         num_intervals: m, the number of output intervals, or the number of outputs if there are
             finitely many outputs.
         num_inputs: k, the number of inputs that are sampled.
-        least_probability: Lower bound on the probability of every interval, w tau.
+        least_probability: w tau, a lower bound on the probability of every interval.
         deviation: Largest error that the paper's proof tolerates in the logarithm of a count.
         enough: Largest tolerable error in the logarithm of a count if the union bound covers all
             counts, as in `all_intervals`. `enough` is at least `deviation`.

@@ -75,9 +75,9 @@ _NEARLY_ONE is replaced with _NEARLY_ONE. _MANY is the number of values of q for
 _STEEP, _MOST_PARTS = 2.0, 16
 """Parameters for refining intervals of q.
 
-The corner bound is computed for an interval only if the term added to the larger end value of ln f
-exceeds _STEEP. _MOST_PARTS is the maximum number of parts into which one refinement divides an
-interval.
+The corner bound is computed for an interval only if the term that is added to the larger of the two
+end values of ln f exceeds _STEEP. _MOST_PARTS is the maximum number of parts into which one
+refinement divides an interval.
 """
 
 _TABLE = 65
@@ -125,7 +125,7 @@ def _largest(tail: "_Tail", allowed: float, precision: float) -> float:
     tolerance, looseness = _TOLERANCE * precision, _LOOSENESS * precision
     few = np.linspace(0.0, 1.0, _FEW)
     tried, step, previous = max(tail.observed, 0.0), tail.error, None
-    # First approximate the level with few values of q. Then use enough values to guarantee it.
+    # First approximate the level with few values of q. Then use enough values to make it a bound.
     places, low, high = few, 0.0, math.inf
     for _ in range(_MOST_TRIES):
         bounds, fine = tail.at(tried, places), places is not few
@@ -182,7 +182,7 @@ def _quantile(log_tail: float) -> float:
 
 
 class _Bounds(NamedTuple):
-    """Bounds on ln f at one level in the intervals between adjacent values of q.
+    """Bounds on ln f at one level, for the intervals between adjacent values of q.
 
     Attributes:
         ends: float64 [intervals], the larger of the bounds on ln f at the two ends of each
@@ -259,7 +259,7 @@ class _Tail:
         lines = np.nan_to_num(_line_gaps(p, self.trials[0]), nan=0.0, posinf=np.inf)
         lines += _line_gaps(q, self.trials[1])
         (steep,) = np.nonzero(lines > _STEEP)
-        # Below the grid, f is at most f(p at the smallest q of the grid, least q).
+        # For all q below the grid, f is at most f(p at the smallest q on the grid, least q).
         tails = np.log(
             self._tails(
                 np.concatenate([p[:1], p, p[steep + 1]]),
@@ -323,7 +323,7 @@ class _Tail:
             )
             self.larger = larger
         few, many = Windows(self.smaller, q), Windows(larger, p)
-        # For every block of K2 in its window: the first block of K1 with s >= observed.
+        # Find, for every block of K2 in its window, the first block of K1 with s >= observed.
         needed = self.needed // larger.stride - larger.begin
         found, rows = np.empty(p.size), max(_MOST_CELLS // few.size, 1)
         for start in range(0, p.size, rows):

@@ -127,7 +127,8 @@ def chain_of(
 
 
 def _by_ratio(counts: NDArray[np.int64], groups: NDArray[np.int64] | None) -> NDArray[np.float64]:
-    """For each cell, return the log ratio of its or its group's counts, each increased by 1."""
+    """Return the log ratio of counts of each cell, or of its group, after adding 1 to each
+    count."""
     if groups is not None:
         counts = np.stack([np.bincount(groups, side) for side in counts])
     draws = counts.sum(axis=-1)
@@ -187,7 +188,7 @@ def expected_bands(
 def _judged(
     halves: NDArray[np.int64], num_confirm: int, allowed: NDArray[np.bool_] | None, way: Way
 ) -> list[tuple[Chain, NDArray[np.float64]]]:
-    """Return two chains and, for each chain, pessimistic set probabilities, float64 [2, sets].
+    """Return two chains, each with pessimistic probabilities of its sets, float64 [2, sets].
 
     See `expected_bands` for the arguments. A half is skipped if it contains no draws on one side.
     """

@@ -3,8 +3,8 @@
 The cells are sorted in several ways, and the candidates are the initial segments of each order. If
 the best of many sets is chosen and evaluated on the same draws, the evaluation is biased in favor
 of the chosen set. Therefore, sets are constructed from each half of the draws and evaluated on the
-other half. If cells lie on a line, half-lines (all cells on one side of a point) are evaluated by a
-smooth estimate of the privacy loss, unless the counts of the half-lines predict a much larger
+other half. If cells lie on a line, half-lines (all cells on one side of a point) are evaluated with
+a smooth estimate of the privacy loss, unless the counts of the half-lines predict a much larger
 bound.
 """
 
@@ -48,7 +48,7 @@ The value 0.4 was tuned on experiments (b), (e), (f) and on 200 labels.
 """
 
 _SMOOTH_WORTH, _FEWEST_TO_SMOOTH = 0.9, 400
-"""Two conditions for evaluating half-lines by a smooth privacy loss.
+"""Two conditions for evaluating half-lines with a smooth privacy loss.
 
 First, the largest bound that the smooth loss predicts must be at least _SMOOTH_WORTH times the
 largest bound that the counts of the half-lines predict. Second, the search must have at least
@@ -59,7 +59,7 @@ If a smooth loss were used with only 100 draws per side, the mean bound would in
 """
 
 _LEAST_GAIN = 12.0
-"""Smallest likelihood-ratio statistic at which half-lines are evaluated by a smooth loss.
+"""Smallest likelihood-ratio statistic at which half-lines are evaluated with a smooth loss.
 
 The statistic compares the smooth privacy loss with a privacy loss of zero.
 
@@ -68,7 +68,7 @@ Without this rule, the mean expected bound for Laplace noise with epsilon 0.2 wo
 """
 
 _FAR_BETTER = 1.7
-"""Factor in a rule for evaluating half-lines by their counts instead of by the smooth loss.
+"""Factor in a rule for evaluating half-lines with their counts instead of the smooth loss.
 
 The rule applies if two conditions hold. First, the best bound predicted from counts is at least the
 best bound predicted from the smooth loss. Second, without shrinkage, the bound predicted from

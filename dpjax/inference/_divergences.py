@@ -45,7 +45,7 @@ Order 1 denotes the Kullback-Leibler divergence.
 
 
 def renyi(band: Band, orders: ArrayLike, nodes: ArrayLike | None = None) -> NDArray[np.float64]:
-    """Return lower bounds on the larger of the two Renyi divergences in the two directions.
+    """For each order, return a lower bound on the larger of the two directions' divergences.
 
     Args:
         band: Band of a chain.

@@ -106,7 +106,7 @@ def best_ratio(
     confidence: float,
     hypothesis: Hypothesis,
 ) -> NDArray[np.float64]:
-    """Return the ratio N2 / N1 of the numbers of draws that gives the largest expected bound."""
+    """Return the ratio N2 / N1 of sample sizes for which the expected bound is largest."""
     ratios, bounds = _by_ratio(larger, smaller, num_confirm, confidence, hypothesis)
     return np.take_along_axis(ratios, np.argmax(bounds, axis=0)[None], axis=0)[0]
 
@@ -118,7 +118,7 @@ def _by_ratio(
     confidence: float,
     hypothesis: Hypothesis,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return candidate ratios N2 / N1 of the numbers of draws, and the expected bound for each."""
+    """Return candidate ratios N2 / N1 of sample sizes, and the expected bound for each ratio."""
     ratios = tried_ratios(size_ratio(larger, smaller, hypothesis))
     trials = divided(ratios, num_confirm.mean)
     return ratios, _expected(larger, smaller, trials, confidence, hypothesis)

@@ -127,7 +127,7 @@ def one_run_lower_bound(n: int, r: int, c: int, *, delta: float, confidence: flo
         r: Number of guesses, which must not depend on the coins of the canaries.
         c: Number of correct guesses.
         delta: Delta, in [0, 1).
-        confidence: Smallest probability that the bound is at most the true value.
+        confidence: Guaranteed probability that the bound is at most the true value.
 
     Returns:
         The bound, at least 0.

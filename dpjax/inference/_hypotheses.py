@@ -32,7 +32,7 @@ Floats = NDArray[np.float64]
 Trials = tuple[int, int]
 
 _HOPELESS = -1e6
-"""Number that is added to the scores of counts that support no level, to rank them last."""
+"""Number that is added to the scores of counts that support no level, so that they rank last."""
 
 NEARLY_ONE = 1 - 1e-13
 """Threshold above which a probability is treated as 1."""

@@ -150,7 +150,7 @@ def local_bounds(
         logs = np.log(truncated)
         signed = np.take_along_axis(logs, up, -1) - np.take_along_axis(logs, 1 - up, -1)
         normal = normal_lower_bound(signed[..., 0], error, confidence)
-    # Without confirmation draws at the witness on one side, the standard error is infinite and the
+    # If one side has no confirmation draws at the witness, the standard error is infinite and the
     # bound is 0. Do not switch to the exact bound here: the type of the bound would then depend on
     # the confirmation draws.
     normal = np.where(np.isfinite(error), normal, 0.0)

@@ -86,7 +86,7 @@ class _Common(NamedTuple):
     mass: Floats
 
     def of(self, table: Floats) -> Floats:
-        """Select the members' entries, [..., members, levels], from [..., 2, pairs, levels]."""
+        """Return [..., members, levels], the members' entries in [..., 2, pairs, levels]."""
         return table[..., self.members[:, 0], self.members[:, 1], :]
 
     def placed(self, bets: Floats) -> Floats:

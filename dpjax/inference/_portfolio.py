@@ -22,10 +22,10 @@ MOST_OUTCOMES = 16
 PSEUDO_DRAWS, SPLIT_DRAWS = (64.0, 1024.0, 16384.0), (8.0, 64.0)
 """Numbers of pseudo-draws, which determine how much bets and estimated shares are shrunk.
 
-PSEUDO_DRAWS lists numbers rho. For each rho, there is one bet, whose fraction c after n draws is n
-/ (n + rho). SPLIT_DRAWS lists the numbers of pseudo-draws that are used if draws are expensive.
-These pseudo-draws shrink the estimated shares of a binary split toward the shares in the pooled
-draws from both sides.
+PSEUDO_DRAWS lists the values of a parameter rho. For each rho, there is one bet, whose fraction c
+after n draws is n / (n + rho). SPLIT_DRAWS lists the numbers of pseudo-draws that are used if draws
+are expensive. These pseudo-draws shrink the estimated shares of a binary split toward the shares in
+the pooled draws from both sides.
 """
 
 _STAKES = (0.4, 0.1, 0.5)
@@ -254,8 +254,8 @@ def _shrunk(x: Counts, y: Counts) -> list[tuple[Floats, Floats]]:
         y: int64 [pairs, groups], counts from the neighbors.
 
     Returns:
-        One pair of arrays per number in SPLIT_DRAWS: estimated probabilities under the databases
-        and under the neighbors, both float64 [pairs, groups].
+        For each number in SPLIT_DRAWS, two float64 [pairs, groups] arrays: the estimated
+        probabilities under the databases and under the neighbors.
     """
     laws = []
     for draws in SPLIT_DRAWS:

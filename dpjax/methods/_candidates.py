@@ -23,10 +23,10 @@ class Candidate(NamedTuple):
     """A candidate for confirmation, found by the search of one pair in one run.
 
     Attributes:
-        event: Event that is counted to bound the level of the audit's notion, or None if the notion
+        event: Event whose counts bound the level of the audit's notion, or None if the notion
             requires a chain.
-        chain: Chain of sets that is counted to bound the level of every notion, or None if only an
-            event is counted.
+        chain: Chain of sets whose counts bound the level of every notion, or None if only an event
+            is counted.
         predicted: Expected lower bound.
         tie: Score that breaks ties between pairs with equal expected bounds.
     """

@@ -42,10 +42,10 @@ _SEARCH, _CONFIRM = 20_000, 50_000
 """Default numbers of search and confirmation draws per side."""
 
 _HOPE = 4
-"""Factor by which search counts are multiplied to choose the last pair of the second round."""
+"""Factor that multiplies search counts when the last pair of the second round is chosen."""
 
 _MANY_PAIRS, _SEARCH_MANY = 1_000, 300
-"""Default sizes for more than _MANY_PAIRS pairs.
+"""Default sizes if there are more than _MANY_PAIRS pairs.
 
 Each pair after the first _MANY_PAIRS pairs increases the total by only _SEARCH_MANY search draws
 per side.
@@ -328,9 +328,8 @@ def _searched_again(
         return found
 
     promised = bounds(np.tile(np.arange(num_pairs), (num_runs, 1)), 1)
-    # The most promising pairs are kept. The last place goes to one of the next pairs. If there are
-    # very many pairs, only the most promising of these next pairs are considered for the last
-    # place.
+    # The most promising pairs are kept. The last place goes to one of the next pairs; if there are
+    # very many pairs, only the most promising of these are considered.
     order = np.argsort(-promised, axis=0, kind="stable").T
     hoped = bounds(order[:, rounds.num_kept - 1 : _HOPED], _HOPE)
     kept = _kept(promised.T, hoped.T, rounds.num_kept)

@@ -1,11 +1,11 @@
-"""Audit of one run by guesses about which canaries were included.
+"""Audit of one run, based on guesses about which canaries were included.
 
 A fair coin decides whether each canary is included, and guesses are made from the canaries' scores.
 By default, two sets of guesses are made, and each set uses a part of the error probability:
 
 - The planned set contains guesses about all canaries. The number of guesses depends only on the
   number of canaries, and the bound is exact.
-- The chosen set contains guesses about a random part of the canaries. The coins of the other
+- The chosen set contains guesses about a random subset of the canaries. The coins of the other
   canaries are revealed to choose the number of guesses.
 
 The set with the larger bound is reported.
@@ -98,11 +98,11 @@ class Guesses:
     """
 
     num_in: int | None = option(
-        "Number of guesses that a canary was included. Default: chosen by dpjax.",
+        "Number of canaries that are guessed to be included. Default: chosen by dpjax.",
         default=None,
     )
     num_out: int | None = option(
-        "Number of guesses that a canary was left out. Default: chosen by dpjax.",
+        "Number of canaries that are guessed to be left out. Default: chosen by dpjax.",
         default=None,
     )
     reveal_fraction: float = option(
@@ -147,8 +147,8 @@ class Guesses:
             runs: int32 [runs], indices of the runs. A recorded run has the index 0.
 
         Raises:
-            ValueError: If `pairs` is not None, if the distance is not 1, if guesses do not bound
-                the notion, or if there are more guesses than canaries.
+            ValueError: If `pairs` is not None, if the distance is not 1, if guesses give no bound
+                for the notion, or if there are more guesses than canaries.
         """
         if pairs is not None:
             raise BadValue(

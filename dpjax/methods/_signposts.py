@@ -24,8 +24,8 @@ _OTHER_WORDS = {
     "total_variation": "write notion=dpjax.TotalVariation(), claim=LEVEL",
     "mu": "write notion=dpjax.Gdp(), claim=LEVEL",
     "rho": "write notion=dpjax.Zcdp(), claim=LEVEL",
-    "seed": "write key=..., an integer",
-    "rng": "write key=..., an integer",
+    "seed": "write key=INTEGER",
+    "rng": "write key=INTEGER",
     "alpha": "write confidence=1 - alpha",
 }
 """Advice on the arguments of `dpjax.audit`, keyed by argument names that users may expect."""

@@ -56,9 +56,8 @@ number for a compiled mechanism. A block has at least _LEAST draws per side.
 _FINE, _COARSE, _AROUND = 4, 16, (0.5, 1.25)
 """Numbers that determine the levels against which an audit with a claim bets.
 
-The ends of a range around the claim are the claim times each of the two factors in _AROUND. In
-addition to the claim, the audit bets against every _FINE-th level of the hypothesis in this range,
-and against every _COARSE-th level outside it.
+In addition to the claim, the audit bets against every _FINE-th level of the hypothesis between the
+claim times the two factors in _AROUND, and against every _COARSE-th level elsewhere.
 """
 
 _TINY = 1e-9
@@ -74,8 +73,7 @@ class Walk:
         total: Largest number of draws per side, summed over all pairs.
         few: Whether draws are few or expensive.
         run: Index of the run.
-        redraws: Whether a later audit can draw a block again in full if a limit cut the block
-            short.
+        redraws: Whether a later audit can draw a block again in full if a limit cut it short.
         compiles: Whether the measured time of the first count includes compilation.
 
     Attributes:
@@ -133,8 +131,7 @@ class Walk:
             grid=_grid(hypothesis.levels, level),
             shared=self._shared(),
         )
-        # Do not bet on the first draws because there are no earlier draws from which to choose
-        # bets.
+        # Do not bet on the first draws because bets are chosen from earlier draws.
         self._step(self._searched())
 
     @property

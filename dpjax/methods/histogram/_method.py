@@ -100,7 +100,7 @@ class Histogram(_OfHistograms):
         "D: assumed Lipschitz constant of densities, as functions of the input.", default=None
     )
     output_interval: tuple[float, float] | None = option(
-        "Interval that contains all outputs, if the mechanism does not state one.",
+        "Interval that contains all outputs, if the mechanism does not specify one.",
         default=None,
         metavar="LOW HIGH",
     )
