@@ -71,11 +71,11 @@ class Server:
             timer.cancel()
         if not line:
             self.failure = self.failure or (
-                "the process of the release ended, or gave no output within "
+                "the release's process terminated, or returned no output within "
                 f"{self._longest:g} s, for the database {request[:80]}"
             )
-            # Any exception other than KeyboardInterrupt would be treated as an output. raise
-            # KeyboardInterrupt(self.failure)
+            # Any exception other than KeyboardInterrupt would be treated as an output.
+            raise KeyboardInterrupt(self.failure)
         self._longest = _ONE_CALL
         return line
 
@@ -150,8 +150,9 @@ def recorded(path: Path) -> Iterator[tuple[JsonObject, Draws]]:
         def next_line() -> str:
             line = file.readline(_LONGEST)
             if not line.endswith("\n"):
-                is_early = len(line) < _LONGEST
-                raise ValueError("it ends too early" if is_early else "a line is too long")
+                raise ValueError(
+                    "it ends too early" if len(line) < _LONGEST else "a line is too long"
+                )
             return line
 
         def draw(database: object) -> object:

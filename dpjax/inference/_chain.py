@@ -127,8 +127,7 @@ def chain_of(
 
 
 def _by_ratio(counts: NDArray[np.int64], groups: NDArray[np.int64] | None) -> NDArray[np.float64]:
-    """Return the log ratio of counts of each cell, or of its group, after adding 1 to each
-    count."""
+    """Return each cell's log ratio of counts, or its group's, after adding 1 to each count."""
     if groups is not None:
         counts = np.stack([np.bincount(groups, side) for side in counts])
     draws = counts.sum(axis=-1)

@@ -85,8 +85,10 @@ class FoundPairs:
 
     def _title(self) -> str:
         number = self.rungs[0][0]
-        kept, draws = len(self.estimates), self.num_draws
-        return f"the best {kept} of {number:,} pairs, found with {draws:,} draws"
+        return (
+            f"the best {len(self.estimates)} of {number:,} pairs, found with "
+            f"{self.num_draws:,} draws"
+        )
 
 
 def _shown(database: object) -> str:

@@ -56,8 +56,8 @@ number for a compiled mechanism. A block has at least _LEAST draws per side.
 _FINE, _COARSE, _AROUND = 4, 16, (0.5, 1.25)
 """Numbers that determine the levels against which an audit with a claim bets.
 
-In addition to the claim, the audit bets against every _FINE-th level of the hypothesis between the
-claim times the two factors in _AROUND, and against every _COARSE-th level elsewhere.
+The audit bets against the claim itself, against every _FINE-th level of the hypothesis from 0.5 to
+1.25 times the claim (_AROUND), and against every _COARSE-th level elsewhere.
 """
 
 _TINY = 1e-9

@@ -84,8 +84,8 @@ def test_a_space_of_neighbours(tmp_path):
 @pytest.mark.parametrize(
     ("body", "message"),
     [
-        ("import os; os._exit(0)", "the process of the release ended"),
-        ("raise SystemExit", "the process of the release ended"),
+        ("import os; os._exit(0)", "the release's process terminated"),
+        ("raise SystemExit", "the release's process terminated"),
     ],
 )
 def test_a_release_that_ends_is_a_row(tmp_path, body, message):
@@ -114,7 +114,7 @@ def test_a_first_call_may_take_longer_than_later_ones(tmp_path, monkeypatch, lat
     )
     (found,) = hunt([read_case(path)], here, tmp_path / "draws", seconds=20.0)
     if later:
-        assert found.failure.startswith("the process of the release ended, or gave no output")
+        assert found.failure.startswith("the release's process terminated, or returned no output")
         assert "within 0.5 s" in found.failure
     else:
         assert found.failure == "" and found.result.verdict == "not refuted"

@@ -163,8 +163,11 @@ class Histogram(_OfHistograms):
         """Return the inputs to compare, or None if midpoints of an interval are compared."""
         given = [x is not None for x in (pairs, self.inputs, self.input_interval)]
         if sum(given) > 1:
-            named = term("pairs, inputs and input_interval", "--pairs and --input-width")
-            raise BadValue(f"only one of {named} is accepted.")
+            raise BadValue(
+                "only one of "
+                f"{term('pairs, inputs and input_interval', '--pairs and --input-width')} "
+                "is accepted."
+            )
         if self.input_interval is not None:
             validate.increasing(*self.input_interval, name="input_interval")
             return None
