@@ -107,8 +107,7 @@ class State:
             ) from None
 
     def _refuse_misfits(self) -> None:
-        """Raise ValueError if the state is inconsistent: each output must be either held or
-        discarded.
+        """Raise ValueError if the state is inconsistent: each output must be held or discarded.
 
         Anybody can compute the checksum ("seal") of a file, so a valid checksum does not prove that
         the state is genuine. The parts of the state must therefore be consistent with each other.

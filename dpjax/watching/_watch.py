@@ -76,8 +76,7 @@ class Watch:
 
     @property
     def is_over(self) -> bool:
-        """Whether the watch has ended because the claim is refuted or the outputs look
-        dependent."""
+        """Whether the watch has ended: the claim is refuted, or the outputs look dependent."""
         return self.result is not None and self.result.verdict in (*REFUTING, DOUBTFUL)
 
     @property

@@ -166,7 +166,7 @@ def test_a_damaged_record_is_a_row_and_its_lines_are_no_outcomes(tmp_path, head,
         ("package, claim = 'x', 1.0", "must set draw"),
         ("package, claim, draw = 'x', 1.0, 3", r"must have a function draw\(database\)"),
         ("package, claim = 'x', -1.0\ndef draw(x): pass", "claim must be"),
-        ("package, claim = 'x', 1.0\ndef draw(x): pass", "must set pairs, or like"),
+        ("package, claim = 'x', 1.0\ndef draw(x): pass", "must set either pairs or like"),
         ("1 / 0", "cannot be run: ZeroDivisionError"),
     ],
 )
