@@ -235,9 +235,9 @@ def _renyi_ratio(density_ratio: float, order: float) -> float:
 class FiniteOutputs:
     """The assumption that there are finitely many outputs, each with at least a given probability.
 
-    Because the outputs are discrete, there is no discretization error. If the logarithm of every
-    count has an error of at most z, then a log ratio has an error of at most 2 z, and a Renyi
-    divergence has an error of at most (2 alpha - 1) z / (alpha - 1).
+    Because the outputs are discrete, there is no discretization error. Suppose that the logarithm
+    of every count has an error of at most z. Then a log ratio has an error of at most 2 z, and a
+    Renyi divergence has an error of at most (2 alpha - 1) z / (alpha - 1).
 
     Attributes:
         num_outputs: Number of outputs (at least 2).

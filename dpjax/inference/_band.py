@@ -23,9 +23,9 @@ the chain. Therefore, the probability that the inequality holds for all sets is 
 product, over the sets, of the probability that the inequality holds for one set.
 
 The quarter circle Z1^2 + Z2^2 = r^2 is replaced by J points just outside the circle, called
-corners. For each set, each corner defines two bounds: a lower bound p on the set's probability on
-the side where the set is expected to be more likely, and an upper bound q on its probability on the
-other side.
+corners. For each set, each corner defines two bounds. The first is a lower bound p on the set's
+probability on the side where the set is expected to be more likely. The second is an upper bound q
+on the set's probability on the other side.
 
 References:
     Clopper, Pearson (1934); Esary, Proschan, Walkup (1967) for associated variables; Sidak (1967).

@@ -125,7 +125,7 @@ def _largest(tail: "_Tail", allowed: float, precision: float) -> float:
     tolerance, looseness = _TOLERANCE * precision, _LOOSENESS * precision
     few = np.linspace(0.0, 1.0, _FEW)
     tried, step, previous = max(tail.observed, 0.0), tail.error, None
-    # First approximate the level with few values of q. Then use enough values to make it a bound.
+    # First approximate the level with few values of q. Then use enough values for a valid bound.
     places, low, high = few, 0.0, math.inf
     for _ in range(_MOST_TRIES):
         bounds, fine = tail.at(tried, places), places is not few
@@ -208,8 +208,8 @@ class _Bounds(NamedTuple):
     def finer(self, places: NDArray, looseness: float) -> NDArray:
         """Return refined places, which reduce the supremum's error to at most `looseness`."""
         allowed = looseness + self.highest - self.ends
-        # Division of an interval into n parts divides the excess of the line bound by n^2, and the
-        # excess of the corner bound by n.
+        # If an interval is divided into n parts, the excess of the line bound is divided by about
+        # n^2. The excess of the corner bound is divided by about n.
         parts = np.minimum(np.sqrt(self.lines / allowed), self.corners / allowed)
         parts = np.ceil(np.clip(parts - 1e-9, 1.0, _MOST_PARTS)).astype(np.int64)
         part = np.arange(parts.sum()) - np.repeat(np.cumsum(parts) - parts, parts)

@@ -54,8 +54,8 @@ First, the largest bound that the smooth loss predicts must be at least _SMOOTH_
 largest bound that the counts of the half-lines predict. Second, the search must have at least
 _FEWEST_TO_SMOOTH draws, summed over both sides.
 
-If a smooth loss were used with only 100 draws per side, the mean bound would increase from 1.09 to
-1.17 for Gaussian noise, but it would decrease from 0.72 to 0.70 for Laplace noise.
+With only 100 draws per side, a smooth loss would increase the mean bound for Gaussian noise from
+1.09 to 1.17. However, it would decrease the mean bound for Laplace noise from 0.72 to 0.70.
 """
 
 _LEAST_GAIN = 12.0
@@ -331,9 +331,9 @@ def _smoothed(
 ) -> tuple[tuple[NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]]:
     """Estimate probabilities of half-lines from a smooth privacy loss, and shrink the ratios.
 
-    The function returns three arrays: the probabilities of the sets on the side where the set is
-    more likely, [sets]; the probabilities on the other side, [sets]; and the largest
-    likelihood-ratio statistic of each run's fits, [runs]. The probabilities of sets that are not
+    The function returns three arrays. The first two, both [sets], are the probabilities of the sets
+    on the side where the set is more likely and on the other side. The third, [runs], is the
+    largest likelihood-ratio statistic of each run's fits. The probabilities of sets that are not
     half-lines are set to 1.
 
     Args:

@@ -16,12 +16,11 @@ new p-value is
 
     p_r = max over j of (t_j - s h_j) + s n delta.
 
-Because the lines have a common slope, the probability of refuting a true level is at most the
-allowed error probability, no matter how the mechanism divides delta among the values of r. The
+Because the lines have a common slope, it does not matter how the mechanism divides delta among the
+values of r. The probability of refuting a true level is at most the allowed error probability. The
 slope, which `_slope` computes, may depend on n, epsilon, delta and the error, but not on the
-output. For Gaussian canaries, the resulting bounds on epsilon are smaller by at most 0.03 than the
-exact bounds for the best fixed number of guesses (with 1,000 to 1,000,000 canaries, delta = 1e-5
-and confidence 0.95).
+output. For 1,000 to 1,000,000 Gaussian canaries, delta = 1e-5 and confidence 0.95, the resulting
+bounds on epsilon are at most 0.03 below the exact bounds for the best fixed number of guesses.
 
 A claimed privacy profile is tested at only one of its points. The delta of this point depends on n
 and the error; see `delta_of_curves`. For Gaussian differential privacy,

@@ -86,10 +86,11 @@ def local_bounds(
     """Return lower confidence bounds on epsilon from the confirmation stage of a local audit.
 
     The search stage estimates the density at the witness on each side. If one of the two estimates
-    is at or below the floor, or is so small that fewer than 25 confirmation draws are expected, the
-    bound is the exact binomial bound for the witness's event. Otherwise, the bound is a normal
-    approximation. The type and the direction of the bound are chosen from the results of the search
-    stage alone. Therefore, these choices do not reduce the confidence.
+    is at or below the floor, the bound is the exact binomial bound for the witness's event. The
+    same holds if one of them is so small that fewer than 25 confirmation draws are expected.
+    Otherwise, the bound is a normal approximation. The type and the direction of the bound are
+    chosen from the results of the search stage alone. Therefore, these choices do not reduce the
+    confidence.
 
     Args:
         search_densities: Float [..., 2], densities at the witness under the database and its

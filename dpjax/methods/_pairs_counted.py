@@ -1,4 +1,4 @@
-"""Search for the best of many pairs of a source that is not a JAX mechanism.
+"""Search for the best pairs if the source is not a JAX mechanism.
 
 The search has multiple rounds, called rungs. The first rung makes a few dozen draws from each side
 of every pair. Each later rung keeps the best fraction 1 / `factor` of the pairs. If the space of

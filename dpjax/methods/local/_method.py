@@ -48,9 +48,9 @@ class Local(LocalOptions):
             outputs, the source determines n and N instead.
         num_confirm: N > n, the number of fresh draws per side of the chosen pair.
         region: Region in which densities are compared: (low, high) for numbers and vectors, or a
-            list of outcomes for a finite space. If `region` is None, the region is the standard
-            region for a built-in mechanism, the whole space for a finite space, and the range of
-            the first outputs for all other outputs.
+            list of outcomes for a finite space. If `region` is None, the standard region of a
+            built-in mechanism, or the whole of a finite space, is used. For all other outputs, the
+            region is the range of the first outputs.
         bandwidth: Name of a bandwidth rule, or a number. The confirmation stage applies the rule to
             the mean of the spreads of both sides. The paper uses Silverman's rule. Scott's rule
             leads to a larger bandwidth, a smaller error and a tighter bound.
@@ -160,7 +160,7 @@ class LocalSearch(Local):
     """Estimate of the privacy loss from the search stage of `Local` alone (DPL), without a bound.
 
     The options are the same as for `Local`. There is no confirmation stage. The option
-    `num_confirm` is used only if the objective is "lower-bound": in this case, the search subtracts
+    `num_confirm` is used only if the objective is "lower-bound". In this case, the search subtracts
     a multiple of the standard error that a confirmation stage with `num_confirm` draws would have.
 
     References:
