@@ -167,7 +167,8 @@ def expected_bands(
     the chain. A half is skipped if it contains no draws on one side.
 
     Args:
-        halves: int64 [half, side, cells], counts of both halves of the search set on both sides.
+        halves: int64 [half, side, cells], counts of the draws from each side in each half of the
+            search set.
         num_confirm: N, the number of fresh draws per side.
         error: Error probability of the band.
         allowed: As in `chain_of`.

@@ -37,7 +37,8 @@ def simpler(
 
     Args:
         event: Event of one run, chosen by `choose_event`.
-        halves: int64 [half, side, cells], counts of both halves of the search set on both sides.
+        halves: int64 [half, side, cells], counts of the draws from each side in each half of the
+            search set.
         lines: For each numeric axis, the positions of the cells along this axis, or NaN for cells
             without a position.
         allowed: bool [cells], whether each cell is allowed in an event. If `allowed` is None, all

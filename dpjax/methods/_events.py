@@ -70,8 +70,8 @@ class Events:
     rounds. The first round uses 5/11 of all search draws, divided equally among all pairs. The
     second round uses the remaining search draws for the best quarter of the pairs (at least 2 and
     at most 2,500 pairs). The last pair of the second round is chosen by another rule: expected
-    bounds are computed as if every pair had more search draws with the same frequencies. The pair
-    with the largest of these bounds is chosen among the remaining pairs. If multiple pairs contain
+    bounds are computed as if every pair had more search draws with the same frequencies. Among the
+    remaining pairs, the pair with the largest of these bounds is chosen. If multiple pairs contain
     the same database and divide its outputs into the same cells, each of these pairs uses all
     search draws from this database. For recorded outputs, the source determines the sizes of the
     search set and the confirmation set.
