@@ -57,9 +57,9 @@ def audit(
             the scores of canaries from a single run. An OpenDP measurement or a diffprivlib
             mechanism is also accepted; its claim and neighbors are read from the object (see
             `dpjax.LibraryMechanism`). If the subject is a `dpjax.Family`, the audit first searches
-            for its least private member.
+            for the least private member of the family.
         pairs: `dpjax.Pairs`, or a list of (database, neighbor). If `pairs` is a search space that
-            `dpjax.neighbors(...)` returned, or a Hypothesis strategy for such pairs, the audit
+            `dpjax.neighbors(...)` returned, or a Hypothesis strategy that draws pairs, the audit
             first searches for the three best pairs. If `pairs` is None, the audit uses a built-in
             mechanism's standard pairs, or the pairs that a library object states. For recorded
             outputs, `pairs` must be None.
@@ -67,13 +67,13 @@ def audit(
             which estimates densities; `dpjax.Histogram(...)`, whose interval is valid under an
             assumption; or `dpjax.Guesses()`, which is the method for a `dpjax.OneRun`. If `method`
             is None, the audit uses the default method for the kind of subject.
-        notion: Privacy notion whose level the audit bounds. For `dpjax.Epsilon(delta)`, `Gdp()` and
-            `TotalVariation()`, the audit counts how often a single event occurs in the confirmation
-            set. For `Profile()`, `TradeOff()`, `Renyi(order)` and `Zcdp()`, the audit counts how
-            often each of several nested events occurs. From the counts of nested events,
-            `AuditResult.bound` can also compute bounds for every other notion. If `notion` is None,
-            the audit uses the notion of the subject's own claim, or epsilon if the subject states
-            no claim.
+        notion: Privacy notion. The audit computes a lower bound on the level of the notion. For
+            `dpjax.Epsilon(delta)`, `Gdp()` and `TotalVariation()`, the audit counts how often a
+            single event occurs in the confirmation set. For `Profile()`, `TradeOff()`,
+            `Renyi(order)` and `Zcdp()`, the audit counts how often each of several nested events
+            occurs. From the counts of nested events, `AuditResult.bound` can also compute bounds
+            for every other notion. If `notion` is None, the audit uses the notion of the subject's
+            own claim, or epsilon if the subject states no claim.
         claim: Claimed level, in the notion's unit. If the notion is a curve, or epsilon at a given
             delta, the claim may be a curve. A curve is given by pairs of numbers, a function, a
             dp_accounting privacy loss distribution, or an OpenDP privacy curve. If neither a claim
@@ -82,8 +82,9 @@ def audit(
         confidence: Confidence level at which the bounds from `num_claims` audits hold jointly. If
             `confidence` is 0.999 and `num_claims` is 1, a correct claim is refuted with probability
             at most 0.001 over the choice of `key`.
-        num_claims: Number of audits whose bounds hold jointly at confidence level `confidence`. The
-            bound from each audit fails with probability at most (1 - confidence) / num_claims.
+        num_claims: Number of audits whose bounds must hold jointly, at confidence level
+            `confidence`. The bound from each audit fails with probability at most (1 - confidence)
+            / num_claims.
         distance: Number k of records in which the databases of each pair differ. The notion's group
             privacy property is used to convert the bounds into bounds for databases that differ in
             one record.
@@ -171,9 +172,9 @@ def rerun(
         allow_command: Whether the program that the recipe names may be run.
 
     Returns:
-        The new result. If the same computations give bitwise equal numbers in both audits, for
-        example on one computer with unchanged package versions, the new result differs from the
-        given result only in `seconds`, `device` and `versions`.
+        The new result. Suppose that the same computations give bitwise equal numbers in both
+        audits, as on one computer with unchanged package versions. Then the new result differs from
+        the given result only in `seconds`, `device` and `versions`.
 
     Raises:
         ValueError: If no subject is passed and the recipe names no subject; if the recipe names a
@@ -201,9 +202,9 @@ def resume(
     """Continue a sequential audit so that the bounds from old and new draws hold jointly.
 
     If there is a claim, an audit that was interrupted and resumed has the same blocks of draws and
-    the same bounds as an uninterrupted audit. If there is no claim, a sequential audit plans one
-    exact bound near its end. If the audit ends before this bound is computed, the resumed audit
-    omits it. If `rerun` repeats a resumed audit, the repetition runs without an interruption.
+    the same bounds as an uninterrupted audit. If there is no claim, a sequential audit plans to
+    compute one exact bound near the end. If the audit ends before this bound is computed, the
+    resumed audit omits this bound. A rerun of a resumed audit runs without interruption.
 
     Args:
         result: Result of an audit with `dpjax.Sequential()`, or path of a file that contains such a

@@ -95,11 +95,11 @@ def contained(name: str) -> Iterator[None]:
     except (Exception, KeyboardInterrupt):
         raise
     except BaseException as error:
-        what = f"{type(error).__name__}: {text_of(error)}"
+        what = f"raised {type(error).__name__}: {text_of(error)}"
         if isinstance(error, SystemExit):
-            what = f"sys.exit({error.code!r})"
+            what = f"called sys.exit({error.code!r})"
         raise ValueError(
-            f"{name} called {what}, but audited code must return an output or raise an Exception."
+            f"{name} {what}, but audited code must return an output or raise an Exception."
         ) from error
 
 

@@ -27,13 +27,13 @@ class Execution:
             the other runs are computed afterwards.
         pairs_at_once: Maximum number of pairs of databases that are processed in parallel within
             each run.
-        layout: Way in which the event methods count outputs that JAX draws. "streamed" draws and
-            counts in one compiled kernel. "gathered" compiles only the sampler, and counts in
-            NumPy. "auto" chooses one of these two layouts according to the number of draws. If a
-            learned score divides vectors into cells, "gathered" is always used.
-        progress: Callback (number of outputs so far, total number), which is called at the start
-            and then repeatedly. The total number is 0 while it is unknown. `dpjax.cli.progress_bar`
-            is an example.
+        layout: How the event methods count outputs that JAX draws. "streamed" draws and counts in
+            one compiled kernel. "gathered" compiles only the sampler, and counts in NumPy. "auto"
+            chooses one of these two layouts according to the number of draws. If a learned score
+            divides vectors into cells, "gathered" is always used.
+        progress: Callback with two arguments, the number of outputs so far and the total number. It
+            is called at the start and then repeatedly. While the total number is unknown, the
+            second argument is 0. `dpjax.cli.progress_bar` is an example.
         devices: Devices among which the runs of a batch are divided. The number of runs must be a
             multiple of the number of devices. If `devices` is None, jax's default device computes
             all runs.

@@ -39,7 +39,7 @@ def refuse_endless(what: str, path: Path) -> None:
     except OSError as error:
         raise OSError(f"{what} {path} cannot be read: {error.strerror}.") from None
     if stat.S_ISDIR(mode):
-        raise ValueError(f"{what} {path} is a folder; name the file in it.")
+        raise ValueError(f"{what} {path} is a folder: pass the path of a file.")
     if not stat.S_ISREG(mode):
         raise ValueError(
             f"{what} {path} must be a file, but is a pipe or a device: save its output to a file "
@@ -48,7 +48,7 @@ def refuse_endless(what: str, path: Path) -> None:
 
 
 def path_to_write(what: str, path: str | Path, endings: tuple[str, ...]) -> Path:
-    """Return the path of a file to write, after checks of its ending and of its folder.
+    """Return the path of a file to write, after checking its ending and its folder.
 
     Args:
         what: Role of the file, such as "report file". Error messages begin with this role.
@@ -82,7 +82,7 @@ def refuse_unwritable(what: str, path: Path) -> None:
     if not path.parent.is_dir():
         raise FileNotFoundError(f"{what} {path} is in a folder that does not exist.")
     if path.is_dir():
-        raise IsADirectoryError(f"{what} {path} is a folder; name a file in it.")
+        raise IsADirectoryError(f"{what} {path} is a folder: pass the path of a file.")
     try:
         # Checking permissions is not enough: the mount may be read-only, or a quota may be
         # exhausted.

@@ -1,4 +1,4 @@
-"""NumPy's default error settings for code in dpjax, and the caller's settings for user functions.
+"""Use NumPy's default error settings in dpjax, and the caller's settings in user functions.
 
 If a caller has set `numpy.seterr(all="raise")`, NumPy raises an error when a tiny probability
 underflows. Therefore, dpjax computes with NumPy's default error settings.

@@ -45,7 +45,7 @@ class WideCount(NamedTuple):
         return cls(jnp.zeros(shape, jnp.int32), jnp.zeros(shape, jnp.int32))
 
     def add(self, count: Array) -> "WideCount":
-        """Return the counters plus `count`, int32 of the same shape with entries in [0, 2^30]."""
+        """Return the counters plus `count`, an int32 array with entries in [0, 2^30]."""
         low = self.low + count
         return WideCount(low & _LIMB_MASK, self.high + (low >> _LIMB_BITS))
 

@@ -39,7 +39,7 @@ def option(
         metavar: Placeholder that the help shows for the option's value.
         choices: Values that shell completion offers.
         flag: Name of the option. If `flag` is empty, the option is named after the field, with
-            dashes in place of underscores. The option of a bool is written "--on/--off", or
+            dashes in place of underscores. The option for a bool field is written "--on/--off", or
             "/--off" if the field is True by default.
         only: Names of the sources, methods or notions with which the option may be combined. If
             `only` names no source, the option may be combined with every source; the same holds for

@@ -4,7 +4,7 @@ A privacy loss is a ratio of tail probabilities, so inaccurate tails give wrong 
 `jax.random.laplace` computes the logarithm of a uniform number on a grid with step 2^-23. As a
 result, the draws of `jax.random.laplace` beyond 13 times the scale have only a few distinct values,
 and no draw exceeds about 16 times the scale. In this module, each draw uses 63 random bits. One bit
-determines the sign. The other 62 bits determine a uniform number; its *relative* precision near 0
+determines the sign. The other 62 bits determine a uniform number, whose *relative* precision near 0
 equals the precision of the float type. The tails of the draws are accurate even where the tail
 probability is far below 1e-12.
 
@@ -13,17 +13,17 @@ logarithm and with the code that uses the draw. On CPU, the unrolled Threefry is
 faster than the rolled loop of `jax.random`. The words that the unrolled Threefry returns are
 bitwise equal to the words of jax's generator.
 
-One Threefry call returns two words of 32 bits. An output consists of one noise term per query.
-The noise terms are called the rows of the output. Each row has its own leading word, which
-determines the sign and the first 31 bits. All rows of an output share one additional word, the
-trailing word, which determines the remaining bits. Because of the shared word, k rows need only (k
-+ 1) / 2 calls to Threefry instead of k calls. When a noise term is compared with a bound, the
-trailing bits matter only if the leading words of the noise term and of the bound are equal.
-Consider two noise terms that share a trailing word, and one bound for each term. The probability
-that both terms satisfy their bounds differs by at most 2^-64 from the product of the two
-probabilities. If the uniform numbers of two noise terms are known to be below s, the conditional
-probability that one term exceeds the other has an error of at most 2^-31 / s. Different outputs
-share no random words.
+One Threefry call returns two words of 32 bits. An output consists of one noise term per query. The
+noise terms are called the rows of the output. Each row has its own leading word, which determines
+the sign and the first 31 bits. All rows of an output share one additional word, the trailing word,
+which determines the remaining bits. Because of the shared word, k rows need only (k + 1) / 2 calls
+to Threefry instead of k calls. When a noise term is compared with a threshold, the trailing bits
+matter only if the leading words of the noise term and of the threshold are equal. Consider two
+noise terms that share a trailing word, and one threshold for each term. The probability that both
+terms are below their thresholds differs by at most 2^-64 from the product of the two probabilities.
+If the uniform numbers of two noise terms are known to be below s, the conditional probability that
+one term exceeds the other has an error of at most 2^-31 / s. Different outputs share no random
+words.
 
 In this module, call number c for an output is threefry(key, (c, position)), where the position is
 the index of the output in its block. Call 0 returns the leading word of row 0 and the trailing word
@@ -90,7 +90,7 @@ def words_of(key: Array) -> np.ndarray:
 
 
 def fold_words(words: np.ndarray, data: int | np.ndarray) -> np.ndarray:
-    """Compute `fold_in` from the words of keys; NumPy is used, so nothing is compiled.
+    """Compute `fold_in` from the words of keys in NumPy, so that nothing is compiled.
 
     It is best to fold many keys in one call: a thousand keys take about as long as one key.
 
@@ -191,7 +191,7 @@ def uniform(key: Array, num_samples: int, row: int = 0, dtype: DTypeLike | None 
 def signed_uniform(
     key: Array, num_samples: int, row: int = 0, dtype: DTypeLike | None = None
 ) -> tuple[Array, Array]:
-    """Return fair bits and independent uniform samples on (0, 1], computed from two random words.
+    """Return fair bits and independent uniform samples on (0, 1]; each draw uses two random words.
 
     The arguments are those of `uniform`. The bits and the uniform samples have shape [num_samples]
     each.

@@ -1,7 +1,7 @@
 """The loop over blocks of samples. Each block is drawn, reduced and then discarded.
 
-Samples are drawn inside the loop body. Therefore memory holds only one block at a time, whatever
-the number of samples. A block's key depends only on the index of the block. Therefore a block's
+Samples are drawn inside the loop body. Therefore, memory holds only one block at a time, whatever
+the number of samples. A block's key depends only on the index of the block. Therefore, a block's
 samples do not depend on how blocks are grouped, batched or divided among devices. A long stream can
 be divided into multiple compiled calls, so that signals are handled between two calls. The sum of
 the counts from all calls is the count of the whole stream.
@@ -57,7 +57,7 @@ class Reducer(NamedTuple, Generic[Carry]):
 
 
 def block_size_for(num_samples: int) -> int:
-    """Return the block size, at most MAX_BLOCK; samples are divided into blocks of equal size.
+    """Return the size, at most MAX_BLOCK, of the equal blocks into which samples are divided.
 
     The block size is a multiple of 128, because XLA's CPU loops are six times slower at other
     lengths. The block size determines the key with which each sample is drawn. To keep samples
@@ -159,13 +159,13 @@ def reduce_samples(
 def in_calls(
     launch: Callable[[Blocks], WideCount], blocks: Blocks, num_streams: int, start: int = 0
 ) -> Iterator[tuple[NDArray[np.int64], int]]:
-    """Count streams in calls of about half a second each, and handle signals between the calls.
+    """Count samples in calls of about half a second each, and handle signals between the calls.
 
     Args:
         launch: Function that counts the samples in blocks `start`, ..., `stop` - 1 of the given
             `Blocks`.
         blocks: Blocks of each stream.
-        num_streams: Number of streams that are counted in parallel.
+        num_streams: Number of streams whose samples are counted in parallel.
         start: Index of the first block to count.
 
     Yields:

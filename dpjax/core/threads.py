@@ -1,4 +1,4 @@
-"""Compiled calls in parallel threads; on CPU, jax runs the calls of one thread in sequence."""
+"""Run compiled calls in parallel threads; on CPU, jax runs one thread's calls in sequence."""
 
 import os
 from collections.abc import Callable, Sequence

@@ -41,7 +41,7 @@ class FiniteSpace:
 
     def __post_init__(self):
         validate.positive_int(at_least=2, size=self.size)
-        validate.within_limit("categories", self.size, "outputs of too many categories")
+        validate.within_limit("categories", self.size, "outputs have too many categories")
 
     def __str__(self) -> str:
         return f"finite ({self.size})"

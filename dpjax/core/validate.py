@@ -1,7 +1,7 @@
 """Host-side validation of arguments.
 
 The values to check are passed to each function as keyword arguments, so that an error message can
-state the argument's name, its value and the accepted values. Values traced by JAX are not checked
+state the argument's name, its value and the accepted values. Values traced by JAX are not checked,
 because they are unknown until the program runs.
 """
 
@@ -44,7 +44,7 @@ a computation that takes days.
 
 
 def limit(name: str) -> int:
-    """Return a limit from its environment variable if this variable is set, or from `LIMITS`.
+    """Return a limit from its environment variable if that is set, and from `LIMITS` otherwise.
 
     Raises:
         ValueError: If the environment variable is set to anything but an integer >= 1.
@@ -62,7 +62,7 @@ def within_limit(name: str, number: int, what: str) -> None:
     Args:
         name: Name of the limit.
         number: Requested size.
-        what: Beginning of the message, such as "outputs of too many categories".
+        what: Beginning of the message, such as "outputs have too many categories".
 
     Raises:
         ValueError: If `number` exceeds the limit; the message says how to raise the limit.

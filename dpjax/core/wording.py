@@ -101,8 +101,8 @@ class Unvaried(Sentence):
     """A note that, on each side of a pair, all outputs were equal.
 
     Args:
-        counts: Numbers of outputs from the database and from its neighbor; or the note's complete
-            text.
+        counts: Numbers of outputs from the database and from its neighbor, or the complete text of
+            the note.
         pair: Label of the pair.
     """
 

@@ -26,8 +26,8 @@ def difference(database: object, neighbor: object) -> str | None:
 
     Returns:
         A string such as "entry 49: 0.0 and 1.0" or "row 2 is missing from the neighbor". The result
-        is None if the databases are short enough to be shown in full, of different types, or too
-        large to compare.
+        is None if the databases are short enough to be shown in full, have different types, or are
+        too large to compare.
     """
     try:
         if all(len(text_of(_plain(side))) <= _WIDE for side in (database, neighbor)):
@@ -105,7 +105,7 @@ def _of_rows(first: np.ndarray, second: np.ndarray) -> list[str]:
 
 
 def _changed(first: np.ndarray, second: np.ndarray) -> list[tuple[tuple[int, ...], tuple]]:
-    """Return the places where two arrays differ, each with both values; NaN equals NaN."""
+    """Return the places where two arrays differ, each with both values; NaNs count as equal."""
     differs = first != second
     differs &= ~((first != first) & (second != second))
     places = [tuple(map(int, place)) for place in np.argwhere(differs)]

@@ -122,7 +122,7 @@ def hypercube(dimension: int, database: Sequence[int] | np.ndarray | None = None
 
     Args:
         dimension: Number d of entries in a database.
-        database: Database to pair with all others, zeros and ones [d], or None to pair all
+        database: Vector of d zeros and ones to pair with all other vectors, or None to pair all
             databases that differ in one entry.
 
     Returns:

@@ -18,7 +18,7 @@ _NO_ROWS = (str, bytes, dict, set, frozenset)
 """Iterable types that are accepted neither as a list of pairs nor as a single pair."""
 
 _DISTANCE_ERROR = 1e-3
-"""Largest accepted change, relative to a pair's distance, due to the cast to jax's float type."""
+"""Largest accepted relative change of a pair's distance in the cast to jax's float type."""
 
 
 @jax.tree_util.register_dataclass
@@ -161,8 +161,8 @@ def _cast(given: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:
     for name, side in zip(("database", "neighbor"), given, strict=False):
         if dtype is np.int32 and np.any(np.abs(side) > limit):
             raise ValueError(
-                f"pairs.{name} must hold integers that fit an int32, of absolute value at most "
-                f"{limit}: write larger integers as floats."
+                f"pairs.{name} must hold integers of absolute value at most {limit}, which fit in "
+                "an int32: write larger integers as floats."
             )
     # jax's default float type is float64 if x64 is on.
     if dtype is np.float32 and jax.config.read("jax_enable_x64"):
@@ -196,7 +196,7 @@ def _numbers(name: str, values: ArrayLike) -> np.ndarray:
     if array.dtype.kind not in "biuf":
         raise BadType(
             f"pairs.{name} must hold numbers, but had dtype {array.dtype}: if databases are not "
-            f"numbers, wrap the function as {ON_HOST}."
+            f"numbers, wrap the function in {ON_HOST}."
         )
     if not np.all(np.isfinite(array)):
         raise ValueError(f"pairs.{name} must be finite, but held NaN or an infinity.")

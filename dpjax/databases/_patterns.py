@@ -26,8 +26,8 @@ def query_patterns(num_queries: int) -> Pairs:
 
     References:
         Askin, Kutta, Dette (2022), Table I, based on Ding et al. (2018). The three additional pairs
-        differ in the last query because the sparse vector technique has its largest privacy loss
-        there.
+        mirror patterns from the table, because the sparse vector technique has its largest privacy
+        loss at the last queries.
     """
     validate.positive_int(at_least=2, num_queries=num_queries)
     validate.within_limit("sizes", num_queries, "num_queries is too large")
@@ -89,7 +89,7 @@ def all_pairs(databases: Sequence) -> Pairs:
     if len(databases) < 2:
         raise ValueError(f"databases must be at least two, but there were {len(databases)}.")
     number = len(databases) * (len(databases) - 1) // 2
-    validate.within_limit("pairs", number, "databases that make too many pairs")
+    validate.within_limit("pairs", number, "databases form too many pairs")
     index = list(combinations(range(len(databases)), 2))
     stack = np.asarray(databases)
     return Pairs(

@@ -56,15 +56,15 @@ def stack(trees: Sequence[Database], side: str) -> Database:
     """
     if not jax.tree.leaves(trees[0]):
         raise BadValue(
-            f"pairs must have databases of numbers, but a database on the side {side} was "
+            f"pairs must have databases of numbers, but a database on side {side!r} was "
             f"{trees[0]!r}: write a database without records as []."
         )
     if len({_structure(tree) for tree in trees}) > 1:
         shapes = sorted({shape_of(tree) for tree in trees})
         raise BadValue(
             f"pairs must have databases of the same shape on each side, but the shapes of {side} "
-            f"were {', '.join(shapes)}: order the databases of each pair so that the shapes of a "
-            f"side are equal, or wrap the function as {ON_HOST}, which allows any shapes."
+            f"were {', '.join(shapes)}: order each pair so that all databases on a side have the "
+            f"same shape, or wrap the function in {ON_HOST}, which allows any shapes."
         )
     return jax.tree.map(lambda *leaves: np.stack(leaves), *trees)
 

@@ -66,7 +66,7 @@ def check_dimension(samples: Array | np.ndarray, points: Array | np.ndarray) -> 
     wanted, dimension = (x.shape[1] if x.ndim == 2 else 1 for x in (samples, points))
     if dimension != wanted:
         raise ValueError(
-            f"points must have as many dimensions as samples, {wanted}, but had {dimension}."
+            f"points must have the same dimension as samples, {wanted}, but had {dimension}."
         )
 
 
@@ -84,7 +84,7 @@ def check_num_nodes(
     bandwidths += 2 * kernel.radius
     if num_nodes < kernel.min_nodes * bandwidths:
         raise BadValue(
-            f"num_nodes must be at least {np.ceil(kernel.min_nodes * bandwidths):.0f}, for "
+            f"num_nodes must be at least {np.ceil(kernel.min_nodes * bandwidths):.0f}, to give "
             f"{kernel.min_nodes} nodes per bandwidth, but was {num_nodes} "
             f"({num_nodes / bandwidths:.2g} per bandwidth); the direct estimate needs no nodes."
         )

@@ -34,9 +34,9 @@ def kernel_values(samples: Array, point: Array, bandwidth: Array, kernel: Kernel
     Returns:
         Values of the profile in [0, 1], [block].
     """
-    # The last bits of the result must not depend on the layout of runs. XLA replaces a division
-    # with a multiplication with the reciprocal in some layouts only, so the code uses a
-    # multiplication.
+    # The last bits of the result must not depend on the layout of runs. In some layouts only, XLA
+    # replaces a division with a multiplication by the reciprocal, so the code itself multiplies by
+    # the reciprocal.
     scaled = (as_vectors(samples) - point[None, :]) * (1 / bandwidth)
     return kernel.profile(_sum_of_squares(scaled[:, axis] for axis in range(scaled.shape[1])))
 

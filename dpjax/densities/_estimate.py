@@ -107,8 +107,9 @@ def truncated_frequencies(
     """Compute relative frequencies of 0, ..., num_categories - 1, truncated at a floor (TDDE).
 
     Args:
-        samples: Samples, integers [n]. Samples outside the categories are allowed; a frequency is a
-            count divided by the total number of samples, including samples outside the categories.
+        samples: Samples, integers [n]. Samples outside the categories are allowed. A frequency is a
+            count divided by the total number of samples, which includes samples outside the
+            categories.
         num_categories: Number of categories.
         floor: Lower limit tau >= 0 for the frequencies.
 
@@ -128,7 +129,7 @@ def truncated_frequencies(
     if samples.dtype.kind not in "biu":
         raise BadType(f"samples must be integers, but had dtype {samples.dtype}.")
     if samples.ndim != 1 or len(samples) == 0:
-        raise BadValue(f"samples must be a vector and not empty, but had shape {samples.shape}.")
+        raise BadValue(f"samples must be a nonempty vector, but had shape {samples.shape}.")
     reducer = category_counts(num_categories)
     # Samples are mapped to categories before the cast to int32, which would turn 2^32 into 0.
     category = np.where((samples >= 0) & (samples < num_categories), samples, num_categories)
@@ -139,7 +140,7 @@ def truncated_frequencies(
 def direct_density(
     samples: Array, points: Array, bandwidth: Array, *, kernel: str = "gaussian"
 ) -> Array:
-    """Compute a direct kernel density estimate; works inside and outside `jit` and `vmap`.
+    """Compute a direct kernel density estimate, inside or outside `jit` and `vmap`.
 
     Kernel values are rounded to multiples of 2^-17 and summed as integers. The numerical error of a
     density is absolute, not relative, even in float64. The error is at most 2^-18 c_d / h^d, where
@@ -179,16 +180,16 @@ def binned_density(
     kernel: str = "gaussian",
     num_nodes: int = 2**11,
 ) -> Array:
-    """Compute a binned kernel density estimate; works inside and outside `jit` and `vmap`.
+    """Compute a binned kernel density estimate, inside or outside `jit` and `vmap`.
 
-    Samples are counted in at least 2^16 bins, even if there are few lattice nodes, because
-    additional bins cost almost nothing, whereas the cost of the FFT grows with the number of nodes.
+    Samples are counted in at least 2^16 bins, even if there are few lattice nodes. Additional bins
+    cost almost nothing, whereas the cost of the FFT grows with the number of nodes.
 
     The error of a density is absolute, not relative, even in float64, and has three parts:
 
     - Binning moves each sample by up to half the width b of a bin. For the Gaussian kernel with
-      bandwidth h, binning changes a density by up to 0.3 b / h times 0.4 / h, the height of a
-      single kernel, and by far less if there are many samples.
+      bandwidth h, binning changes a density by up to 0.3 b / h times the height of a single kernel,
+      which is 0.4 / h. If there are many samples, the change is far smaller.
     - Splitting counts between nodes changes the kernel of a single sample by up to
       (spacing / h)^2 / 40 times its height.
     - The FFT in float32 adds an error of up to about 2^-23 times the largest density, even in

@@ -5,11 +5,11 @@ between the two nearest nodes, and the weights of the nodes are convolved with t
 has the same effect as additional smoothing with a triangular kernel whose half-width is the node
 spacing. If the spectrum of the kernel has a closed form, this spectrum is divided by the spectrum
 of the triangular kernel. The division undoes the additional smoothing, so that few nodes per
-bandwidth are enough. The remaining error at the nodes is aliasing, with a relative size of (spacing
-/ bandwidth)^2 / 40 for a single sample, and far less for many samples. For kernels without a closed
-form, the error is of first order in spacing / bandwidth wherever a sample's kernel has a kink or an
-edge. The estimate is rejected if there are fewer nodes per bandwidth than the kernel needs
-(`Kernel.min_nodes`).
+bandwidth are enough. The remaining error at the nodes is aliasing. Its relative size is (spacing /
+bandwidth)^2 / 40 for a single sample, and far less for many samples. For kernels whose spectrum has
+no closed form, the error is of first order in spacing / bandwidth wherever a sample's kernel has a
+kink or an edge. The estimate is rejected if there are fewer nodes per bandwidth than the kernel
+needs (`Kernel.min_nodes`).
 
 References:
     Askin, Kutta, Dette (2022), Algorithm 1; Silverman (1982) and Wand (1994), for binning;
@@ -162,7 +162,7 @@ def smooth_both(
     num_samples: int,
     fine: int = _FINE,
 ) -> Array:
-    """Apply `smooth_counts` to two samples with different bandwidths, using a single complex FFT.
+    """Apply `smooth_counts` to two samples, each with its own bandwidth, in one complex FFT.
 
     Let w and v be the node weights of the two samples, and let Z be the spectrum of z = w + iv. The
     spectra of w and v are (Z(k) + Z*(-k)) / 2 and (Z(k) - Z*(-k)) / 2i. If the kernels have the

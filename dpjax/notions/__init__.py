@@ -32,4 +32,4 @@ from dpjax.notions.evidence import register as register
 NOTIONS = {
     notion.name: notion for notion in (Epsilon, Profile, TradeOff, Gdp, Renyi, Zcdp, TotalVariation)
 }
-"""Class of each notion, by the name that recipes and the command line use."""
+"""Map from each notion's name in recipes and on the command line to its class."""

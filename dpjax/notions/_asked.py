@@ -1,4 +1,4 @@
-"""Choice of events for multiple pairs, in batches of pairs whose cells are ordered alike."""
+"""Choice of events for multiple pairs, in batches of pairs whose cells have the same orders."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -12,11 +12,11 @@ from dpjax.inference import Event, Hypothesis, Rivals, Shared, choose_event, lar
 from dpjax.partitions import Budget, Search
 
 _ROWS = 256
-"""Largest number of search sets per call of `choose_event`. The number limits memory use."""
+"""Maximum number of search sets per call of `choose_event`, which limits memory use."""
 
 
 def fresh(budget: Budget) -> int | Shared:
-    """Return the number of draws, as a `Shared` if the sides may have different numbers."""
+    """Return the number of confirmation draws, as a `Shared` if it may differ between sides."""
     return Shared(budget.num_confirm) if budget.shared else budget.num_confirm
 
 
@@ -26,7 +26,7 @@ class Asked(NamedTuple):
     Attributes:
         search: Search set of the pair, in one or more runs.
         positions: Positions of the cells along each line, as `Partition.positions` returns them.
-        coarser: Group of each cell in coarser partitions, as `Partition.coarser` returns them.
+        coarser: Groups of the cells in coarser partitions, as `Partition.coarser` returns them.
     """
 
     search: Search
@@ -75,11 +75,12 @@ def promised(
 def _together(
     asked: Sequence[Asked], budget: Budget, hypothesis: Hypothesis
 ) -> Iterator[tuple[list[int], Iterator[tuple[NDArray[np.int64], JsonObject]]]]:
-    """Yield groups of pairs with equal orders of cells, and the arguments of `choose_event`.
+    """Group pairs by the orders of their cells, and yield arguments of `choose_event` per group.
 
-    The pairs of a group are evaluated as if they were runs of one pair. The result for a run does
-    not depend on the other runs. The runs are divided into parts of at most `_ROWS` runs, and there
-    is one set of arguments per part.
+    For each group, the function yields the indices of the pairs, and the arguments. The pairs of a
+    group are evaluated as if they were runs of one pair. The result for a run does not depend on
+    the other runs. The runs are divided into parts of at most `_ROWS` runs, and there is one set of
+    arguments per part.
     """
     groups: dict[tuple[object, ...], list[int]] = {}
     for number, each in enumerate(asked):

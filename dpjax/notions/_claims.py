@@ -111,8 +111,8 @@ def epsilon_at(claim: object, delta: float) -> float:
     held = next((i for i, e in enumerate(epsilons) if function(e) <= delta), None)
     if held is None:
         raise BadValue(
-            f"claim must fall to delta = {delta} by epsilon = {epsilons[-1]:g}, but was "
-            f"{function(epsilons[-1])!r} at this epsilon."
+            f"claim must fall to delta = {delta} at some epsilon up to {epsilons[-1]:g}, but its "
+            f"delta at epsilon = {epsilons[-1]:g} was {function(epsilons[-1])!r}."
         )
     low, high = epsilons[max(held - 1, 0)], epsilons[held]
     for _ in range(_HALVINGS):

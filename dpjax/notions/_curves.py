@@ -29,7 +29,7 @@ class _Curve(Notion):
         return largest(band, lambda p, q: p - q) / distance
 
     def margins(self, band: Band, claim: NDArray[np.float64], distance: int) -> NDArray[np.float64]:
-        """Return bounds on the curve, in row 0, and claimed values, in row 1, float64 [2, points].
+        """Return float64 [2, points]: bounds on the curve in row 0, and claimed values in row 1.
 
         Args:
             band: Band of a chain.
@@ -103,7 +103,7 @@ class Profile(_Curve):
 
 @dataclass(frozen=True)
 class TradeOff(_Curve):
-    """The trade-off curve: the smallest type II error of any test at each significance level.
+    """The trade-off curve: at each significance level, the smallest type II error of a test.
 
     A trade-off curve is summarized by one number, the total variation distance. The total variation
     distance is the largest difference between the power and the significance level of a test. A
@@ -148,7 +148,7 @@ class TradeOff(_Curve):
             )
 
     def margins(self, band: Band, claim: NDArray[np.float64], distance: int) -> NDArray[np.float64]:
-        """Return lower bounds on the power of tests, in row 0, and the claimed power, in row 1."""
+        """Return lower bounds on the power of tests in row 0, and the claimed power in row 1."""
         x, missed = trade_off(band)
         levels = claim[:, 0]
         # A test in the reverse direction has the type I and type II errors exchanged.
@@ -156,7 +156,10 @@ class TradeOff(_Curve):
         return np.stack([1 - least, 1 - claim[:, 1]])
 
     def columns(self, band: Band, distance: int) -> dict[str, list[float]]:
-        """Return significance levels, and bounds on type II errors for testing the neighbor."""
+        """Return the significance levels of tests, and upper bounds on their type II errors.
+
+        The null hypothesis of the tests is that outputs come from the neighbor.
+        """
         x, missed = trade_off(band)
         return {"level": x.tolist(), "error": missed.tolist()}
 

@@ -15,7 +15,7 @@ from dpjax.notions._claims import Claim
 from dpjax.notions._notion import Notion
 
 _LARGEST, _HALVINGS = 60.0, 60
-"""Upper end, in nats, of the range that is searched for epsilon; and number of bisection steps."""
+"""Largest epsilon, in nats, that bisection can find; and number of bisection steps."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class Epsilon(Notion):
         return np.where(p > self.delta, np.maximum(ratio, 0.0), 0.0) / distance
 
     def claimed(self, claim: object) -> Claim:
-        """Return the claimed epsilon, or the epsilon of a claimed curve at `delta`."""
+        """Return the claimed epsilon, or a claimed curve's epsilon at the delta of the notion."""
         if _claims.is_number(claim):
             return _claims.number(claim)
         _claims.refuse_text(claim)

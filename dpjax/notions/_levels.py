@@ -131,8 +131,8 @@ class Renyi(Notion):
     def of_band(self, band: Band, distance: int = 1) -> float:
         """See `Notion`.
 
-        Return the bound for order / 2^c, divided by 3^c, if the databases differ in at most 2^c
-        records.
+        If the databases differ in at most 2^c records, return the bound for order / 2^c, divided by
+        3^c.
         """
         halvings = (distance - 1).bit_length()
         return float(renyi(band, [self.order / 2**halvings])[0]) / 3**halvings
@@ -147,8 +147,8 @@ class Renyi(Notion):
         least = 2 * 2 ** (distance - 1).bit_length()
         if distance > 1 and self.order < least:
             raise BadValue(
-                f"order must be at least {least} for pairs with distance {distance} because a "
-                f"smaller order implies no bound for one record, but was {self.order:g}."
+                f"order must be at least {least} for pairs with distance {distance}, but was "
+                f"{self.order:g}: a smaller order implies no bound for one record."
             )
 
 

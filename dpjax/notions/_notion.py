@@ -207,7 +207,7 @@ class Notion:
         return found
 
     def chain(self, search: Search, budget: Budget) -> tuple[Chain, float, float]:
-        """Choose the chain to confirm, and order its cells by ratio, by group or by position.
+        """Choose the chain to confirm; its cells are ordered by ratio, by group or by position.
 
         Args:
             search: Search set of one pair in one run.
@@ -225,8 +225,8 @@ class Notion:
         shifts = [sum(largest(b, gdp_of) for b in bands) for bands in tried]
         tails = [sum(largest(b, epsilon_of(0.0)) for b in bands) for bands in tried]
         scores = [shift + tail for shift, tail in zip(shifts, tails, strict=True)]
-        # Prefer cells in order of position along one line. The sets of such a chain contain all
-        # outputs below or above a threshold and are easy to describe.
+        # Prefer a chain whose cells are ordered by position along one line. Each set of such a
+        # chain contains all outputs below or above a threshold, and is easy to describe.
         worth = [i for i, way in enumerate(ways) if way.line is not None or len(ways) == 1]
         worth = [i for i in worth if scores[i] >= WORTH * max(scores)]
         best = max(worth or range(len(ways)), key=lambda i: (scores[i], -i))
@@ -289,7 +289,7 @@ class Notion:
         return None
 
     def shown(self, chain: Chain, band: Band) -> Event:
-        """Return the set of a chain, or the complement of such a set, with the largest `value`.
+        """Among the sets of a chain and their complements, return the one with the largest `value`.
 
         Args:
             chain: Chain of nested sets of cells.
@@ -314,9 +314,9 @@ def merged_counts(
         allowed: bool [cells], whether each cell may be part of an event, or None for all cells.
 
     Returns:
-        Counts of the merged cells, int64 [..., merged cells]; bool [merged cells], whether each
-        merged cell may be part of an event, or None if all merged cells may; and the positions of
-        the merged cells along lines.
+        Three values: the counts of the merged cells, int64 [..., merged cells]; for each merged
+        cell, whether it may be part of an event, bool [merged cells], or None if all merged cells
+        may; and the positions of the merged cells along lines.
     """
     group, positions = partition.merged(allowed)
     order = np.argsort(group, kind="stable")
@@ -326,7 +326,7 @@ def merged_counts(
 
 
 def ways_of(partition: Partition) -> list[Way]:
-    """Return the ways to order cells: by ratio and, for many bins, by group and by position."""
+    """Return ways to order cells: by ratio and, if there are many bins, by group and position."""
     if max(partition.shape) <= _FEW_BINS:
         # The ratios of a few cells are estimated precisely, and adjacent cells may differ a lot.
         return [Way()]

@@ -1,4 +1,4 @@
-"""Statements, which contain bounds and estimates of a privacy level computed from evidence."""
+"""Statements, which contain bounds on a privacy level and estimates of the level."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -55,7 +55,7 @@ def _on_demand() -> float | None:
 
 @dataclass(frozen=True)
 class Statement:
-    """Bounds and estimates of a privacy level, computed from evidence.
+    """Bounds on a privacy level and estimates of the level, computed from evidence.
 
     Attributes:
         lower_bound: Lower bound on the level, at the confidence level of the audit. The bound is 0
@@ -101,7 +101,7 @@ class Statement:
             )
         if self.crossing is not None:
             place, shown, claimed = self.crossing
-            rows.append(("exceeded", f"at {place:g}: {shown:.4g}, and {claimed:.4g} was claimed"))
+            rows.append(("exceeded", f"at {place:g}: bound {shown:.4g}, claim {claimed:.4g}"))
         if self.curve is not None:
             points = len(next(iter(self.curve.values()), []))
             rows.append(("curve", f"{' and '.join(self.curve)}, {points} points"))
@@ -135,7 +135,8 @@ def smallest_error(
     def margin(quantile: float) -> float:
         return bound(_NORMAL.cdf(quantile)) - claim
 
-    # Search along the normal quantile of the confidence because bounds are nearly linear in it.
+    # Search along the normal quantile of the confidence, because bounds are nearly linear in this
+    # quantile.
     low, high, below = 0.0, -_NORMAL.inv_cdf(_LEAST_ERROR), None
     if known is not None and 0.5 < known[0] < _NORMAL.cdf(high):
         if known[1] > claim:

@@ -61,7 +61,7 @@ class Terms:
 
     @cached_property
     def claimed(self) -> Claim | None:
-        """Converted claim: a number, the points of a curve, or None without a claim."""
+        """Converted claim: a number, the points of a curve, or None if there is no claim."""
         return None if self.claim is None else self.notion.claimed(self.claim)
 
     @property
@@ -72,7 +72,7 @@ class Terms:
 
     @property
     def level(self) -> float | None:
-        """Claimed level, or None without a claim. The claim must not be a curve."""
+        """Claimed level, or None if there is no claim. The claim must not be a curve."""
         claim = self.claimed
         assert not isinstance(claim, tuple)
         return claim

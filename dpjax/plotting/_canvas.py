@@ -16,7 +16,8 @@ if TYPE_CHECKING:
 DATABASE, NEIGHBOR, LOSS = "#1b6ca8", "#b84a26", "#3b3b3b"
 EVENT, CLAIM = "#e3c565", "#237a4b"
 QUIET = "#666b70"
-# All colors above but EVENT are also used for text, so their contrast with white is at least 4.5.
+# All of these colors except EVENT are also used for text, so their contrast with white is at least
+# 4.5.
 
 SIDES = ((DATABASE, "database"), (NEIGHBOR, "neighbor"))
 """Color and display name of each side of a pair; the first side is the database."""
@@ -38,8 +39,8 @@ _LABEL = 40
 _BESIDE, _ROW = 24, 34
 """Limits, in characters, that determine the number of columns in a legend.
 
-A legend has two columns if no label is longer than `_BESIDE`, and three columns if, in addition,
-the total length of all labels is at most `_ROW`.
+If a label is longer than `_BESIDE`, a legend has one column. Otherwise, it has three columns if the
+total length of all labels is at most `_ROW`, and two columns if not.
 """
 
 _FORMATS = (".png", ".svg", ".pdf")

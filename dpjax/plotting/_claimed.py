@@ -42,7 +42,7 @@ class Claimed:
         return scipy.special.ndtr(a) - np.exp(epsilons) * scipy.special.ndtr(b)
 
     def errors(self, x: NDArray[np.float64]) -> NDArray[np.float64] | None:
-        """Return the smallest miss probability of any test under this privacy level or curve.
+        """Return the smallest miss probability that this privacy level or curve allows a test.
 
         Args:
             x: Probabilities of a false alarm, float64 [n] in [0, 1].
@@ -83,9 +83,9 @@ class Claimed:
 
 
 def errors_of(epsilon: float, delta: float, x: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the smallest miss probability of any test with false-alarm probability `x`.
+    """Return the smallest miss probability of a test with false-alarm probability `x`.
 
-    The tests try to tell two databases apart from one output of an (epsilon, delta)-DP mechanism.
+    The tests try to distinguish two databases from one output of an (epsilon, delta)-DP mechanism.
     The result is the same if the two databases swap roles.
 
     References:
@@ -98,7 +98,7 @@ def errors_of(epsilon: float, delta: float, x: NDArray[np.float64]) -> NDArray[n
 def _errors_of_divergence(
     order: float, level: float, x: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return the smallest miss probability of any test if a Renyi divergence is at most `level`.
+    """Return the smallest miss probability of a test if a Renyi divergence is at most `level`.
 
     A test has two outcomes, alarm and no alarm. By the data processing inequality, `level` also
     bounds the divergence between the two distributions of the test's outcome, one per database.
@@ -110,8 +110,8 @@ def _errors_of_divergence(
         miss = (low + high) / 2
         with np.errstate(all="ignore"):
             forward, backward = two_points(1 - miss, x, order), two_points(x, 1 - miss, order)
-        # NaN means that an outcome is possible on only one of the databases. `within` is then
-        # False, as for an infinite divergence.
+        # NaN means that an outcome is possible for only one of the databases. In this case,
+        # `within` is False, as for an infinite divergence.
         within = (forward <= level) & (backward <= level)
         low, high = np.where(within, low, miss), np.where(within, miss, high)
     return high

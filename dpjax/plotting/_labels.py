@@ -30,7 +30,7 @@ def name_strip(axes: "Axes", strip: "Strip") -> None:
     wide = ~strip.single & ~strip.tail
     with np.errstate(divide="ignore", invalid="ignore"):
         heights = (strip.shares / (strip.high - strip.low))[:, wide]
-    # Each step has two ends, so that a label lies beside a step and not across its vertical lines.
+    # Use both ends of each step, so that a label lies beside a step and crosses no vertical line.
     ends = np.stack([strip.low[wide], strip.high[wide]], axis=1).ravel()
     name_sides(axes, ends, *np.repeat(heights, 2, axis=1))
 
@@ -61,7 +61,7 @@ def name_sides(
     best = [int(np.argmax(above)), int(np.argmin(above))]
     outward = [-1, 1] if x[best[0]] <= x[best[1]] else [1, -1]
     for side, (place, direction) in enumerate(zip(best, outward, strict=True)):
-        # All points of a step exceed the other curve equally; the label is next to the outer one.
+        # All points of a step exceed the other curve equally; the label is next to the outer point.
         equal = np.flatnonzero(above == above[place])
         place = equal[0 if direction < 0 else -1]
         height = min(curves[side, place], 1 - _HEIGHT / 2)

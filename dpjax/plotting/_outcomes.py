@@ -65,7 +65,7 @@ class Strip:
         high: Upper end of each cell, [cells]. A single value between intervals has an upper end
             equal to its lower end.
         names: Names of the cells, or None if the cells have positions on a numeric axis. Named
-            cells are equally spaced; the output of a named cell is a label or one of a few floats.
+            cells are equally spaced, and each contains a single output: a label or a float.
         per: Unit to which a probability refers: a "label", a "number" (a float with a name), a
             "value" (an integer) or a "unit" of length.
         shares: Share of each side's outputs in each cell, [2, cells]; row 0 is the database.
@@ -244,8 +244,9 @@ def _heights(strip: Strip, numbers: np.ndarray, num_samples: int) -> np.ndarray:
 def known_losses(strip: Strip) -> np.ndarray:
     """Return the loss of each cell in a strip, [cells]; losses too noisy to draw are NaN.
 
-    A loss is too noisy if the difference between two independent losses with this standard error
-    would have a standard deviation of more than `_STEP` times the upper end of the axis.
+    Consider the difference between two independent losses that have the standard error of this
+    loss. The loss is too noisy if the standard deviation of the difference is more than `_STEP`
+    times the upper end of the axis.
     """
     if strip.noise is None or strip.few:
         return strip.loss

@@ -77,7 +77,7 @@ class Seen(NamedTuple):
         return shares[1 - self.larger], 1 - shares[self.larger]
 
     def box(self) -> tuple[tuple[float, float], tuple[float, float]] | None:
-        """Return joint confidence intervals for the two rates, or None if none are valid."""
+        """Return joint confidence intervals for the two rates; None if no interval is valid."""
         if self.confidence is None:
             return None
         # There are four one-sided bounds, so each bound gets a quarter of the error probability.
@@ -197,7 +197,7 @@ def _name_guides(
     width, height = _NAME
     for epsilon in guides:
         # A guide line crosses the panel's rising diagonal at the share `at` of the panel's width
-        # and height, for every visible part of the square.
+        # and height, whatever part of the square is visible.
         at = 1 / (1 + np.exp(epsilon))
         places = (
             (at + _GAP, at + _GAP, at, "left", "baseline"),
@@ -213,7 +213,7 @@ def _name_guides(
 def _is_free(
     left: float, low: float, curves: list[tuple[NDArray[np.float64], NDArray[np.float64]]]
 ) -> bool:
-    """Return whether a label with this lower left corner is in the panel and no curve crosses it.
+    """Return whether a label with this lower left corner lies in the panel and crosses no curve.
 
     All numbers are shares of the panel's width and height.
     """

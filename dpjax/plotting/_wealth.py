@@ -18,7 +18,7 @@ def plot_wealth(
     refuted_from: float,
     name: str,
 ) -> "Figure":
-    """Plot the wealth of bets against a claim, and the wealth at which the claim is refuted.
+    """Plot how the wealth of bets against a claim grows, and the wealth that refutes the claim.
 
     The horizontal axis shows the number of draws, and is logarithmic if the number grows by a
     factor of at least 10. If there is no claim, the plot shows the bound.

@@ -34,8 +34,8 @@ def density(mechanism: BuiltIn, database: ArrayLike, outputs: ArrayLike) -> np.n
             output space.
 
     Returns:
-        The densities, float64 with the shape of `outputs`, but without the last axis for vectors
-        and mixed outputs. For a mixed output, the value is the joint density of the label and the
+        The densities, float64, with the shape of `outputs`; for vectors and mixed outputs, the last
+        axis is dropped. For a mixed output, the value is the joint density of the label and the
         number, or a probability if the label comes without a number. All values are computed from
         closed forms, or by quadrature with a relative error of about 1e-12.
 
@@ -80,7 +80,7 @@ def log_density(mechanism: BuiltIn, database: ArrayLike, outputs: ArrayLike) -> 
         return law_of(mechanism, database, outputs.ravel()).reshape(outputs.shape)
     if outputs.shape[-1:] != (width,):
         raise ValueError(
-            f"outputs must have a last axis of {width} for outputs in {space}, but had shape "
+            f"outputs must have a last axis of length {width} for {space}, but had shape "
             f"{outputs.shape}."
         )
     return law_of(mechanism, database, outputs.reshape(-1, width)).reshape(outputs.shape[:-1])
@@ -107,8 +107,8 @@ def _(mechanism: mechanisms.Gaussian, database, outputs):
 
 @law_of.register
 def _(mechanism: mechanisms.ShuffledBatches, database, outputs):
-    # The maximum's density at t is the probability that all draws are below t, times the sum of the
-    # derivatives at t of all draws' log distribution functions.
+    # The maximum's density at t is the probability that all draws are below t, times the sum, over
+    # all draws, of the derivative at t of the draw's log distribution function.
     sigma, others = float(mechanism.sigma), mechanism.num_steps - 1
     places = np.stack([(outputs - database) / sigma, outputs / sigma])
     log_below = special.log_ndtr(places)

@@ -107,7 +107,7 @@ def pair_level(
 def best_level(
     mechanism: BuiltIn, pairs: Pairs, region: tuple[float, float] | None = None
 ) -> float:
-    """Return the largest `pair_level` of the given pairs, which no valid lower bound exceeds.
+    """Return the largest `pair_level` among the given pairs; no valid lower bound exceeds it.
 
     Args:
         mechanism: A built-in mechanism with one value per parameter.

@@ -223,7 +223,7 @@ def _log_integral_up_to(
     nodes, weights = line_rule(np.append(kinks, ends), scale, panel_width=4 * scale)
     order = np.argsort(nodes)
     nodes = nodes[order]
-    # Every end was passed to `line_rule` as a kink, so it is an edge of a panel, and never in its
-    # interior.
+    # Every end was passed to `line_rule` as a kink, so every end is an edge of a panel and never
+    # lies inside a panel.
     running = np.logaddexp.accumulate(log_integrand(nodes) + np.log(weights[order]))
     return running[np.searchsorted(nodes, ends) - 1]

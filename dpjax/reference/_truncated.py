@@ -164,8 +164,8 @@ class ExactTruncatedGaussian(_Truncated):
     def _log_mass(self, x: ArrayLike) -> np.ndarray:
         """Return the logarithm of Z(x); x may lie outside [0, 1]."""
         x = np.asarray(x, float)
-        # If x > 0.5, it is reflected, so that the cdf is evaluated in the lower tail, where its
-        # differences are precise even for x far outside [0, 1].
+        # Values of x above 0.5 are reflected, so that the cdf is evaluated in its lower tail.
+        # There, differences of the cdf are precise even for x far outside [0, 1].
         x = np.where(x > 0.5, 1 - x, x)
         near, far = (scipy.special.log_ndtr(-(end - x) / self.sigma) for end in (0, 1))
         return near + np.log1p(-np.exp(far - near))

@@ -40,8 +40,8 @@ def _violated(result: Parts) -> list[str]:
         ]
     if result.witness is not None:
         said.append(
-            "Read the witness below, which names two databases and an event that tells them "
-            "apart. The witness usually shows where the code is wrong."
+            "Read the witness below, which names two databases and an event that distinguishes "
+            "them. The witness usually shows where the code is wrong."
         )
     return [*said, "After the repair, audit again with another key. " + _KEEP]
 

@@ -107,7 +107,7 @@ def build(
 
 
 def _doubted(stated: Conclusion) -> Conclusion:
-    """Return a statement with the verdict "doubtful", for draws that do not look independent."""
+    """Return a statement with the verdict "doubtful", because draws do not look independent."""
     sentence = Sentence(
         "There is no verdict: the bound requires independent draws, and the outputs do not look "
         "independent. If you know that the outputs are independent, pass "
@@ -172,14 +172,14 @@ def judge(found: Statement, terms: Terms) -> tuple[str, str]:
                 "claimed curve. The curve is refuted as a whole, not at one particular point."
             )
     if claim is None:
-        return NO_CLAIM, f"{sure}; no claim was given to compare with."
+        return NO_CLAIM, f"{sure}; there was no claim to test."
     if isinstance(claim, float) and found.lower_bound > claim:
         if f"{found.lower_bound:.4f}" == f"{claim:.4f}":
             # A sequential audit stops as soon as its bound exceeds the claim.
             sure = f"With confidence {terms.confidence:g}, {terms.notion.symbol} is"
             return VIOLATED, f"{sure} above the claimed {claim:g}."
         return VIOLATED, f"{sure}, above the claimed {claim:g}."
-    what = f"claimed {claim:g}" if isinstance(claim, float) else "claimed curve at any point"
+    what = f"claimed {claim:g}" if isinstance(claim, float) else "claimed curve"
     return NOT_REFUTED, f"{sure}; no proof of the {what}."
 
 

@@ -45,7 +45,8 @@ def _promised(result: Parts) -> str:
     if not isinstance(claim, int | float):
         return f"{said}."
     allowed = f"{100 * right_at(distance * claim):.1f}"
-    return f"{said}, and the claim promises at most {allowed}% after any output."
+    promise = f"The claim promises that this probability is at most {allowed}% after any output."
+    return f"{said}. {promise}"
 
 
 def _shown(result: Parts) -> str:
@@ -109,7 +110,7 @@ def _by_event(result: Parts) -> list[str]:
         f"databases it came from, is right in about {right:.1f}% of cases; a coin toss is right "
         "in 50%."
     )
-    forbidden = ["The claim does not allow an event that tells the two databases apart so well."]
+    forbidden = ["The claim does not allow an event that distinguishes the databases so well."]
     ends = {
         NOT_RANDOM: [] if result.claim is None else forbidden,
         VIOLATED: forbidden,

@@ -24,7 +24,7 @@ from dpjax.results._words import (
 )
 
 NOT_TESTED = (
-    "Databases other than the pairs listed above.",
+    "Databases other than the pairs on this page.",
     "Outputs outside the region.",
     "Side channels: running time, memory, errors that were not recorded as outputs.",
 )
@@ -99,7 +99,7 @@ def _evidence(result: Parts, drawn: bool) -> list[Section]:
         found[-1] = found[-1]._replace(table=event)
     if answers := _answers(result):
         every = (
-            "Lower bounds from the same counts. All of these bounds hold together with the "
+            "Lower bounds from the same counts. All of these bounds hold simultaneously, with the "
             "confidence of this audit."
         )
         shown = _drawn(panels_of_every_notion(result), "Every notion") if drawn else ()
@@ -113,8 +113,8 @@ def _pairs(result: Parts) -> list[Section]:
     if result.evidence.num_confirm is None:
         return []
     said = (
-        "The search chose the first pair. The score of this pair is the highest of many scores, "
-        "and therefore too high to serve as an estimate."
+        "The search chose the first pair in this table. The score of this pair is the highest of "
+        "many scores, and therefore too high to serve as an estimate."
     )
     scores = [(label, "infinite" if score is None else f"{score:.4f}")
               for label, score in result.pair_scores]  # fmt: skip
@@ -155,8 +155,8 @@ def _again(result: Parts, name: str) -> Section:
     drawn += f"{origin.seconds:.1f} s on {_device(origin.device)}. {took}."
     subject, codes = result.recipe.get("subject"), []
     said = (
-        "The audited object cannot be imported by name. Pass the object to "
-        "dpjax.rerun(dpjax.AuditResult.from_file(path), subject)."
+        "The audited object cannot be imported by name. Call "
+        "dpjax.rerun(dpjax.AuditResult.from_file(path), subject) with this object as subject."
     )
     if subject is not None:
         command = f"dpjax rerun {quote(name)}{_allowance(subject)}"

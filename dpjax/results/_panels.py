@@ -50,7 +50,7 @@ def panels(result: Parts) -> list[Panel]:
         if result.claim is not None:
             said = (
                 "Wealth of the bets after each block of draws. The claim is refuted once the "
-                "wealth reaches 1 / error."
+                "wealth reaches 1 / (error probability)."
             )
         found.append(Panel("wealth", way, said))
     return found

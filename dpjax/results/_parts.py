@@ -251,7 +251,7 @@ class Parts:
 
     @property
     def notion(self) -> Notion:
-        """The privacy notion whose level the audit bounds."""
+        """The privacy notion of the audit."""
         return notion_from_plain(self.recipe["notion"])
 
     @property

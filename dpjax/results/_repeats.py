@@ -8,7 +8,7 @@ from dpjax.sources import Repeats
 
 
 def finding_of_repeats(found: Repeats, terms: Terms) -> Finding:
-    """Return a finding "not random" without a bound, because two runs gave the same outputs."""
+    """Return the finding, with the verdict "not random", that two runs gave the same outputs."""
     stated = found.counted.state(terms.notion, terms.own_confidence)
     verdict = NOT_RANDOM, found.sentence
     return Finding(

@@ -91,8 +91,8 @@ def claimed(result: Parts) -> list[str]:
     if distance > 1:
         said.append(
             "The claim is about databases that differ in one record. The databases of each pair "
-            f"differ in {distance} records, and every bound on this page is converted to databases "
-            "that differ in one record."
+            f"differ in {distance} records, and every bound on this page is converted to a bound "
+            "for databases that differ in one record."
         )
     return said
 
@@ -124,7 +124,7 @@ def witness_story(result: Parts, witness: Witness) -> list[str]:
         for side in (first, 1 - first)
     ]
     high, low = shares[first], shares[1 - first]
-    times = f", {high / low:.3g} times as often" if 0 < low < high else ""
+    times = f": {high / low:.3g} times as often for {names[first]}" if 0 < low < high else ""
     said.append(
         f"The event: {what}. {result.evidence.counted.chosen} It happened in {seen[0]} and in "
         f"{seen[1]}{times}."
@@ -137,11 +137,11 @@ def _allowed(result: Parts) -> list[str]:
     claim, delta = result.claim, result.delta
     if not result.notion.takes_delta or not isinstance(claim, int | float) or claim > _LARGEST:
         return []
-    more = f", and {delta:g} more," if delta else ""
+    more = f", plus {delta:g}" if delta else ""
     factor = math.exp(result.recipe["distance"] * claim)
     return [
-        f"The claim allows an event to be at most {factor:.4g} times as likely{more} with "
-        "one database as with the other."
+        f"Under the claim, an event's probability with one database is at most {factor:.4g} times "
+        f"its probability with the other{more}."
     ]
 
 
@@ -206,5 +206,5 @@ def trade_off_caption(result: Parts) -> str:
         said += " The claim forbids every test in the shaded region."
     witness = result.witness
     if witness is not None and witness.event_counts is not None:
-        said += " The dot is the test for the witness's event, counted on fresh outputs."
+        said += " The dot is the test for the witness's event, with rates from fresh outputs."
     return said

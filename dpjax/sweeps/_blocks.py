@@ -49,8 +49,8 @@ def block_bytes(
         key: Integer seed of the sweep.
         execution: Options for the speed and memory of the computation.
         more: Number of draws per side in addition to those specified by the entry's method.
-        states: States from an earlier computation of the runs with fewer draws, from which the runs
-            continue, or None to start each run with its first draw.
+        states: States of the same runs after fewer draws, from which the runs continue, or None to
+            start each run with its first draw.
     """
     start = time.perf_counter()
     if not entry.source.side_by_side or entry.goes_on:

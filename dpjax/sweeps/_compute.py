@@ -50,9 +50,8 @@ def compute(
         key: Integer seed or typed key, into which the entry's identity is folded.
         execution: Options for the speed and memory of the computation; they never change a row.
         more: Number of draws per side in addition to those specified by the entry's method.
-        states: The column `state` from an earlier computation of the runs with fewer draws, from
-            which the runs continue, or None to start each run with its first draw. The rows do not
-            depend on `states`.
+        states: The column `state` of the same runs after fewer draws, from which the runs continue,
+            or None to start each run with its first draw. The rows do not depend on `states`.
 
     Returns:
         The columns `run`, `lower_bound` (NaN if the method provides no bound), `estimate` (NaN if

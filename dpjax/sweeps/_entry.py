@@ -80,7 +80,7 @@ class Entry:
         if isinstance(self.method, Local | Histogram):
             terms.refuse_notions(f"the method {self.method.name!r}")
         validate.positive_int(num_runs=self.num_runs)
-        validate.within_limit("runs", self.num_runs, "an entry with too many runs")
+        validate.within_limit("runs", self.num_runs, "an entry has too many runs")
         self._look()
         # Equal regions are stored in the same form, so that equal entries have the same identity.
         if self.region is not None and getattr(self.method, "region", None) is not None:

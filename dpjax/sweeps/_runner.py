@@ -1,4 +1,4 @@
-"""Computation of the blocks missing from a store, in this process, on an executor, or in shards."""
+"""Computation of the blocks that a store lacks: in this process, on an executor, or in shards."""
 
 import json
 from collections import deque
@@ -65,8 +65,9 @@ def run_sweep(
             workers compute blocks on their own devices and send them to this process, which stores
             all blocks.
         shard: (i, k) with 0 <= i < k, to compute only blocks i, i + k, i + 2k, .... If `shard` is
-            None, all blocks are computed unless jax runs in multiple processes (`jax.distributed`);
-            in this case, k is the number of processes, and i is the index of this process.
+            None, all blocks are computed, unless jax runs in multiple processes
+            (`jax.distributed`). If it does, k is the number of processes, and i is the index of
+            this process.
         execution: Options for the speed and memory of the computation, including the devices that
             share the runs of a block (by default, all devices of this process). Execution options
             never change a row.
@@ -139,7 +140,7 @@ def _shape(block: Block) -> str:
 
 
 def _size(block: Block, block_runs: int) -> int:
-    """Return how many runs the compiled program computes, a number that all blocks share."""
+    """Return the number of runs in the compiled program that all blocks of an entry share."""
     return min(block_runs, block.entry.num_runs)
 
 

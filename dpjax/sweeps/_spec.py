@@ -36,7 +36,7 @@ class Block(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Name of the block, which is unique within a sweep and valid as a file name."""
+        """Name of the block, unique within a sweep and valid as a file name."""
         runs = f"{self.entry.id}-{self.first:07d}-{self.stop:07d}"
         return f"{runs}-more{self.more}" if self.more else runs
 
@@ -72,8 +72,8 @@ class SweepSpec:
         validate.positive_int(at_least=0, more=self.more)
         if self.more and not any(entry.goes_on for entry in self.entries):
             raise BadValue(
-                f"more must be left out, but was {self.more}: it applies only to entries with the "
-                "method 'sequential' and a number of draws, and there is no such entry."
+                f"more must be left out, but was {self.more}: it applies only to sequential "
+                "entries without a time limit, and there is no such entry."
             )
         random.as_key(self.key)
         if not self.entries:
@@ -89,7 +89,7 @@ class SweepSpec:
                 )
             seen[number] = entry.label
         blocks = sum(-(-entry.num_runs // self.block_runs) for entry in self.entries)
-        validate.within_limit("blocks", blocks, "a sweep with too many blocks of block_runs runs")
+        validate.within_limit("blocks", blocks, "a sweep has too many blocks of block_runs runs")
 
     @property
     def num_runs(self) -> int:
@@ -143,7 +143,7 @@ class SweepSpec:
         for number, table in enumerate(written, start=1):
             try:
                 size = len(entries) + _size(table)
-                validate.within_limit("entries", size, "a sweep with too many entries")
+                validate.within_limit("entries", size, "a sweep has too many entries")
                 entries += [Entry.from_dict(one, allow_import) for one in _expand(table)]
             except (ValueError, TypeError) as error:
                 raise _of(error, f"entry {number}: {error}") from None
@@ -182,7 +182,7 @@ class SweepSpec:
 
     def to_toml(self) -> str:
         """Return the specification as TOML text that `from_file` can read; requires tomli-w."""
-        needs("TOML files that are written", "sweeps", "tomli_w")
+        needs("functions that write TOML", "sweeps", "tomli_w")
         import tomli_w
 
         return tomli_w.dumps(self.to_dict())

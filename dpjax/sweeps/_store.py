@@ -49,7 +49,7 @@ _FILE = re.compile(r"(?P<name>[^.]+)\.[0-9a-f]{32}\.parquet")
 """Pattern of the file names of finished blocks: block name, hash, suffix."""
 
 _MORE = re.compile(r"-more\d+$")
-"""Pattern of a suffix in block names, which marks blocks whose runs have additional draws."""
+"""Pattern of the suffix that marks the names of blocks whose runs have additional draws."""
 
 _BEGINNING = re.compile(rf"\.{_FILE.pattern}\.[0-9a-f]{{8}}")
 """Pattern of the file names of incomplete blocks."""
@@ -337,7 +337,7 @@ class Store:
         return pa.concat_tables([pq.read_table(whole[name], columns=names) for name in order])
 
     def columns(self) -> dict[str, JsonObject]:
-        """Return a dictionary from entry ids to stored runs, each a dictionary of NumPy columns."""
+        """Return, for each entry's id, the stored runs as a dictionary of NumPy columns."""
         table = self.table()
         columns = {name: table[name].to_numpy(zero_copy_only=False) for name in table.column_names}
         found = {}

@@ -35,7 +35,7 @@ _SHARES = (0.05, 0.5, 0.95)
 _LABEL = 34
 
 _LINES = 12
-"""Maximum number of entries in a figure; more lines than this would be indistinguishable."""
+"""Maximum number of entries in a figure; the lines of more entries would look alike."""
 
 
 @dataclass(frozen=True)
@@ -108,7 +108,7 @@ class Stored(Protocol):
         ...
 
     def columns(self) -> dict[str, JsonObject]:
-        """Return a dictionary from entry ids to stored runs, each a dictionary of columns."""
+        """Return, for each entry's id, the stored runs as a dictionary of columns."""
         ...
 
 
@@ -204,7 +204,7 @@ class SweepSummary(Shown):
         drawn = svg_if_possible(SweepSummary._figure, self, self.name, said)
         figures = () if drawn is None else (Picture(said, drawn),)
         words = [
-            "Each run is a separate audit. The columns with percentages and the median show "
+            "Each run is a separate audit. The percentage columns and the median column show "
             "quantiles of the bounds."
         ]
         if self._is_claimed:

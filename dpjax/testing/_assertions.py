@@ -34,14 +34,14 @@ class AuditOptions(TypedDict, total=False):
     Attributes:
         region: Region of outputs that the event may contain, as in `dpjax.Events`.
         confidence: Minimum probability, over random keys, that a correct mechanism passes.
-        num_samples: Number n of search draws per side and pair. If you pass neither sizes
-            (`num_samples` or `num_confirm`) nor `seconds`, the audit draws `DEFAULT_DRAWS` outputs
-            in total or, under pytest with --dpjax-budget, as many outputs as the budget allows. A
-            budget does not change sizes that you pass, but the time of the audit counts towards the
-            budget.
+        num_samples: Number n of search draws per side and pair. By default, the audit draws
+            `DEFAULT_DRAWS` outputs in total or, under pytest with --dpjax-budget, as many outputs
+            as the budget allows. The default applies if you pass neither sizes (`num_samples` or
+            `num_confirm`) nor `seconds`. A budget does not change sizes that you pass, but the time
+            of the audit counts towards the budget.
         num_confirm: Number N of confirmation draws per side, for the chosen pair.
-        seconds: Time for the audit in seconds, including compilation; pass either `seconds` or
-            sizes.
+        seconds: Time limit for the audit in seconds, including compilation; pass either `seconds`
+            or sizes.
         key: Integer seed or typed key for all draws.
         notion: Privacy notion, as in `dpjax.audit`.
         claim: Claimed level of the notion.
@@ -80,10 +80,10 @@ def assert_private(
 
     The bound is exact for every sample size, so a mechanism that satisfies its claim fails with
     probability at most 1 - confidence over random keys. With fixed numbers of draws and a fixed
-    key, the outcome is always the same. If there is a time limit or a time budget, the audit is
-    sequential if possible. A sequential audit ends as soon as the claim is refuted, or when the
-    time is up. The number of draws in a sequential audit depends on the speed of the machine. If
-    the true level of the mechanism is close to the claim, the outcome may depend on the speed, too.
+    key, the outcome is always the same. With a time limit or a time budget, the audit is sequential
+    if possible. A sequential audit ends as soon as the claim is refuted, or when the time is up.
+    The number of draws in a sequential audit depends on the speed of the machine. If the true level
+    of the mechanism is close to the claim, the outcome may depend on the speed, too.
 
     Args:
         subject: Anything that `dpjax.audit` accepts.
@@ -244,12 +244,12 @@ def _violation(result: AuditResult, asked: Asked) -> str:
         level = f"({said:g}, {delta:g})" if delta else f"{said:g}"
         head = f"{result.mechanism} is not {level}-differentially private."
     else:
-        head = f"{result.mechanism} does not keep its claim. {result.sentence}"
+        head = f"{result.mechanism} violates its claim. {result.sentence}"
     return (
         f"{head}\n"
         f"  claim        {_said(result)}\n"
         f"  lower bound  {result.lower_bound:.4f}, with confidence {_sure(result)}: a mechanism "
-        "that keeps the claim fails at most once in "
+        "that satisfies the claim fails for at most one in "
         f"{1 / (1 - result.confidence):.3g} keys\n"
         f"{_witness(result)}{_replay(result, asked)}"
     )
@@ -297,7 +297,7 @@ def _detectable(result: AuditResult) -> str:
         return ""
     return (
         f"  detectable   with this event and {result.num_confirm} draws per side, the claim "
-        f"{_said(result)} is likely to be refuted if epsilon is at least {least:.4g}\n"
+        f"{_said(result)} is likely to be refuted if the true epsilon is at least {least:.4g}\n"
     )
 
 

@@ -94,7 +94,7 @@ def audit_within(
 
     Pilots, which are smaller audits, measure the fixed cost and the time per draw. Only the first
     pilot includes compilation. Pilots use a separate key, and their results are discarded, so the
-    result of the audit does not depend on the pilots. There is one exception: if the first pilot
+    result of the audit does not depend on the pilots. There is one exception. If the first pilot
     has the size of the smallest audit, and too little time remains for another pilot and the audit,
     the function returns the result of the first pilot.
 

@@ -101,8 +101,8 @@ def run(asked: Asked) -> AuditResult:
             detectable=detectable_level(result),
             draws=ran.draws,
             seconds=time.perf_counter() - start,
-            # An audit that follows the budget could have been cut short at the time `ready`; any
-            # other audit needs its whole time.
+            # An audit that follows the budget could have stopped at the time `ready`. Every other
+            # audit needs its whole duration.
             least=(ran.ready if budgeted else time.perf_counter()) - start,
             verdict=result.verdict,
             fewest=budgeted and ran.is_fewest,

@@ -54,18 +54,18 @@ class Row(Measured):
 
 
 class Session:
-    """State that all audits in a process share.
+    """The state that all audits in a process share.
 
     Each test is expected to run as many audits as in its last run, and to need at least the minimum
     time that was measured in its last run. The minimum time covers compilation and a few draws. For
-    a new test, the expected number of audits is the average over all tests in this run that have
-    run audits, or one if no test has run audits yet. The time that remains after all minimum times
-    is divided equally among the expected audits.
+    a new test, the expected number of audits is the average over the tests in this run that have
+    run audits. If no test has run audits yet, the expected number is one. The time that remains
+    after all minimum times is divided equally among the expected audits.
 
     Attributes:
         budget: Time for all audits in the process in seconds, or None if the time is not limited.
-        known: Map from the id of each test to the number of audits in the last run of the test, and
-            to the sum of the minimum times of these audits in seconds.
+        known: Map from the id of each test to two numbers: the number of audits in the last run of
+            the test, and the sum of the minimum times of these audits in seconds.
         spent: Total duration of all audits so far, in seconds.
         pending: Audits that are not yet included in a pytest report.
         rows: Rows of all finished tests, in order.
@@ -114,7 +114,10 @@ class Session:
             self._new_to_come = max(self._new_to_come - 1, 0)
 
     def next_share(self) -> float:
-        """Return the next audit's time limit in seconds: its minimum time plus an equal share."""
+        """Return the next audit's time limit in seconds: its minimum time plus an equal share.
+
+        The share is a part of the time that remains after all minimum times.
+        """
         here = max(self._here, 1)
         needed = self._least_to_come + here * self._least_here
         left = max((self.budget or 0.0) - self.spent - needed, 0.0)

@@ -9,8 +9,8 @@ _ROW = "{:<31} {:<11} {:<13} {:>7} {:>10} {:>5} {:>5} {}"
 _TEST, _MECHANISM, _CLAIM = 31, 11, 13
 
 _MEANING = (
-    "bound: lower bound; detectable: larger levels would likely be refuted, at the counted event "
-    "only;\nother events, and events rarer than about 1 / draws, were not tested"
+    "bound: lower bound; detectable: smallest level that the counted event would probably reveal;\n"
+    "other events, and events rarer than about 1 / draws, were not tested"
 )
 
 _NAMES = {"total-variation": "TV"}

@@ -162,7 +162,10 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         return
     for counts, what in (
         (run.unended, "of its audits began and never ended"),
-        (run.lost, "of its threads with audits raised an exception: join them, and raise it"),
+        (
+            run.lost,
+            "of its threads with audits raised an exception: join the threads, and raise it",
+        ),
     ):
         for test, number in (+counts).items():
             terminalreporter.line(f"FAILED {test}: {number} {what}")

@@ -89,7 +89,7 @@ SAID = [
     ),
     (
         (*LAPLACE, "--plot", "folder.png"),
-        "plot file folder.png is a folder; name a file in it.",
+        "plot file folder.png is a folder: pass the path of a file.",
     ),
     (
         ("sweep", "sweep.toml", "--out", "/proc/store"),

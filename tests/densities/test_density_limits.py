@@ -200,8 +200,8 @@ NAN = np.where(np.arange(300) == 7, np.nan, SAMPLES)
 @pytest.mark.parametrize(
     ("samples", "points", "bandwidth", "error", "message"),
     [
-        (SAMPLES[:, None], np.ones((3, 2)), 0.3, ValueError, "dimensions as samples, 1, but had 2"),
-        (SAMPLES.reshape(-1, 2), POINTS, 0.3, ValueError, "dimensions as samples, 2, but had 1"),
+        (SAMPLES[:, None], np.ones((3, 2)), 0.3, ValueError, "dimension as samples, 1, but had 2"),
+        (SAMPLES.reshape(-1, 2), POINTS, 0.3, ValueError, "dimension as samples, 2, but had 1"),
         (SAMPLES[:0], POINTS, 0.3, ValueError, r"samples must be numbers of shape .* \(0,\)"),
         (SAMPLES, POINTS[:0], 0.3, ValueError, r"points must be numbers of shape .* \(0,\)"),
         (SAMPLES, 0.0, 0.3, ValueError, r"points must be numbers of shape .* \(\)"),
@@ -226,7 +226,7 @@ def test_refused_arguments(estimate, samples, points, bandwidth, error, message)
 def test_shapes_are_refused_where_values_are_traced(estimate):
     with pytest.raises(ValueError, match="samples must be numbers of shape"):
         jax.jit(estimate)(SAMPLES[:0], POINTS, 0.3)
-    with pytest.raises(ValueError, match="points must have as many dimensions"):
+    with pytest.raises(ValueError, match="points must have the same dimension as samples"):
         jax.jit(estimate)(SAMPLES, POINTS[:4].reshape(2, 2), 0.3)
     # NaN is invisible in traced values: it counts in n alone, as the docstrings say.
     lowered = jax.jit(estimate)(NAN, POINTS, 0.3)
@@ -244,7 +244,7 @@ def test_a_lattice_that_is_too_coarse_is_refused_with_one_that_is_not(kernel):
     """Nodes needed: those per bandwidth, times the bandwidths in the points and both reaches."""
     profile, h = find_kernel(kernel), 0.125
     enough = math.ceil(profile.min_nodes * (2 / h + 2 * profile.radius))
-    few = rf"num_nodes must be at least {enough}, for {profile.min_nodes} .* was {enough - 1} "
+    few = rf"num_nodes must be at least {enough}, to give {profile.min_nodes} .* was {enough - 1} "
     makers = (
         lambda n: binned_density(SAMPLES, POINTS, h, kernel=kernel, num_nodes=n),
         lambda n: jax.eval_shape(

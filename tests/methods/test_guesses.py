@@ -246,7 +246,7 @@ def test_it_is_written_shown_and_run_again(scores_and_coins, tmp_path):
     pytest.importorskip("jinja2")
     page = found.report(tmp_path / "r.md").read_text()
     assert "Canaries with hidden coins" in page and f"{found.lower_bound:.4f}" in page
-    assert "pairs listed" not in page and "A rerun reads the recorded files again" in page
+    assert "pairs on this page" not in page and "A rerun reads the recorded files again" in page
 
 
 def test_assertions(scores_and_coins):

@@ -129,7 +129,7 @@ def test_the_epsilon_of_a_claim_at_one_delta():
     assert epsilon_at([(0.5, 0.3), (1.0, 0.1), (2.0, 0.05)], 0.1) == 1.0
     assert epsilon_at(SimpleNamespace(epsilon=lambda delta: 10 * delta), 0.1) == 1.0
     for claim, message in (
-        (lambda e: 0.2, "must fall to delta = 0.1 by epsilon = 40, but was 0.2 at this epsilon"),
+        (lambda e: 0.2, "must fall to delta = 0.1 .* up to 40, but its delta at .* = 40 was 0.2"),
         ([(0.5, 0.3)], "must have a point with a delta of at most 0.1"),
     ):
         with pytest.raises(ValueError, match=message):

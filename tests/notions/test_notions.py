@@ -343,7 +343,7 @@ def test_a_histogram_in_words():
     for p_value, said in (
         (0.01, "p = 0.01: the counts contradict the assumption"),
         (0.5, "p = 0.5: the counts do not contradict the assumption"),
-        (None, "none: a check requires an assumption about densities and more draws"),
+        (None, "none: a check requires more draws and an assumption about densities"),
     ):
         rows = [row for part in histogram(0.7, p_value).parts() for row in part.rows]
         assert ("Safety check of the assumption", said) in rows

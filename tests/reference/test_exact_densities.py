@@ -200,5 +200,5 @@ def test_bad_input():
         (mechanisms.SVT3(num_queries=3), np.ones(3)),
         (mechanisms.PrefixSum(), np.ones(3)),
     ):
-        with pytest.raises(ValueError, match="outputs must have a last axis of"):
+        with pytest.raises(ValueError, match="outputs must have a last axis of length"):
             reference.density(mechanism, database, np.zeros(5))

@@ -36,8 +36,8 @@ def test_a_broken_promise():
     first, second = meaning(result)
     assert first == (
         "Take two databases that differ in one person: somebody who guesses which of them was used "
-        "is right with a probability of 50% before seeing an output, and the claim promises at "
-        "most 62.2% after any output."  # e^0.5 / (1 + e^0.5) = 0.6225
+        "is right with a probability of 50% before seeing an output. The claim promises that this "
+        "probability is at most 62.2% after any output."  # e^0.5 / (1 + e^0.5) = 0.6225
     )
     least = float(second.split("at least ")[1].split("%")[0])
     bound = 100 * math.exp(result.lower_bound) / (1 + math.exp(result.lower_bound))
@@ -84,7 +84,7 @@ def test_other_notions_guess_by_the_event():
     assert right == pytest.approx(50 + 50 * abs(first - second) / 5000, abs=0.051)
     # 4.5 standard errors of a difference of two shares of 5000.
     assert right < 69.15 + 100 * 4.5 * math.sqrt(0.25 / 5000 / 2)
-    assert more == "The claim does not allow an event that tells the two databases apart so well."
+    assert more == "The claim does not allow an event that distinguishes the databases so well."
     kept = meaning(audited(Gaussian(1.0), notion=dpjax.Gdp(), claim=3.0))
     assert kept[1].startswith("The claim allows this event; other")
     assert len(meaning(audited(notion=dpjax.Epsilon(1e-3)))) == 1

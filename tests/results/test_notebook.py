@@ -211,7 +211,7 @@ def test_a_curve_shows_where_it_is_exceeded():
     )
     place, shown, claimed = result.statement.crossing
     assert rows_of(result.statement)["exceeded"] == (
-        f"at {place:g}: {shown:.4g}, and {claimed:.4g} was claimed"
+        f"at {place:g}: bound {shown:.4g}, claim {claimed:.4g}"
     )
 
 

@@ -37,7 +37,8 @@ def test_the_likelier_side_is_told_first(result, larger):
         for side in (first, 1 - first)
     ]
     times = shares[first] / shares[1 - first]
-    assert f"It happened in {parts[0]} and in {parts[1]}, {times:.3g} times as often" in said
+    often = f"{times:.3g} times as often for {names[first]}."
+    assert f"It happened in {parts[0]} and in {parts[1]}: {often}" in said
 
 
 def test_a_caption_states_the_shares_of_the_shaded_event():

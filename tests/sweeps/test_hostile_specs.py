@@ -23,8 +23,8 @@ def spec_of(**more):
         ({"runs": 1e12}, "runs must be an integer >= 1, but was 1000000000000.0"),
         ({"runs": 10**12}, "too many runs: 1000000000000, above the limit of 1000000000"),
         ({"runs": 10**9}, "too many blocks of block_runs runs: 20000000, above"),
-        ({"grid": {f"p{i}": [1] * 100 for i in range(20)}}, "a sweep with too many entries"),
-        ({"grid": {"epsilon": list(range(1, 20_000))}}, "a sweep with too many entries: 19999"),
+        ({"grid": {f"p{i}": [1] * 100 for i in range(20)}}, "a sweep has too many entries"),
+        ({"grid": {"epsilon": list(range(1, 20_000))}}, "a sweep has too many entries: 19999"),
         (
             {"mechanism": "randomized-response", "parameters": {"num_categories": 10**6}},
             "num_categories is too large: 1000000, above the limit of 10000",

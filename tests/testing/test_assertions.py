@@ -209,7 +209,7 @@ def test_claims_of_other_kinds(level):
     with pytest.raises(AssertionError) as caught:
         testing.assert_private(Gaussian(0.5), pairs=PAIRS, **SIZES, **level)
     message = str(caught.value)
-    assert message.startswith("gaussian does not keep its claim. With confidence")
+    assert message.startswith("gaussian violates its claim. With confidence")
     assert "notion=dpjax." in message
 
 

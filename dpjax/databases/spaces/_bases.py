@@ -26,7 +26,7 @@ The kinds are: records of the example, the first record with one changed field, 
 one changed field, records with new fields in order, and records with random new fields."""
 
 _MOST_CONSTANT = 8
-"""Maximum number of fields that are made constant, each field in databases of its own."""
+"""Maximum number of fields that are made constant, each in separate databases."""
 
 _NO_EXAMPLE = 2
 """Number of records in a constant database if the example database is empty."""
@@ -72,7 +72,7 @@ def records_worth_trying(
 
 
 def _one_changed(record: Record, options: Sequence[Sequence[object]]) -> list[Record]:
-    """Return copies of a record with one changed field; each field's first option comes first."""
+    """Return copies of a record with one changed field; the fields' first options come first."""
     found, fields = [], fields_of(record)
     for place in range(max(map(len, options), default=0)):
         for field, values in enumerate(options):
@@ -95,7 +95,8 @@ def bases_of(
         seen: Records of the example database.
         records: Candidate records.
         fields: Fields of the records.
-        num_records: Number of records that every database must have, or None if it is not fixed.
+        num_records: Number of records that every database must have, or None if the number is not
+            fixed.
         fixed: Whether neighbors must have the same number of records.
     """
     size = num_records or len(seen) or _NO_EXAMPLE

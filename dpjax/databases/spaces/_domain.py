@@ -89,7 +89,7 @@ class Domain:
             return self.categories is None or value in self.categories
         try:
             return bounds[0] <= value <= bounds[1]
-        except TypeError:  # Dates, times, and times with a time zone are not comparable.
+        except TypeError:  # Dates, times, and times with a time zone cannot be compared.
             return False
 
     def _each_bounds(self) -> list[tuple[Value, Value] | None]:

@@ -163,8 +163,8 @@ def fields_of_columns(
     Args:
         columns: Columns of the database's form, or [] if the form has no information on columns.
         domain: Domain of all fields, or a map from the names of columns to their domains, or None.
-            A column without a domain may hold any finite value. If the column in the example has
-            missing or infinite values, it may hold these values too.
+            A column without a domain may hold any finite value, and missing or infinite values if
+            the column has such values in the example.
         seen: Fields of each record in the example.
 
     Raises:
@@ -198,7 +198,10 @@ def fields_of_columns(
 
 
 def domain_like(values: Sequence[Value], column: Column = ANY_COLUMN) -> Domain:
-    """Return a domain of finite values, and of missing or infinite values if `values` has any."""
+    """Return a domain of finite values that also allows special values found in `values`.
+
+    The special values are missing values and infinities.
+    """
     floats = [value for value in values if isinstance(value, float)]
     missing = map(_is_missing, values if column.missing else floats)
     return Domain(nan=any(missing), infinite=any(map(math.isinf, floats)))

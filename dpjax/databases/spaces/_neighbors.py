@@ -45,8 +45,8 @@ class Neighbors(Space):
             number or a vector.
         relation: Relation that defines which databases are neighbors.
         domain: Domain of the records, or a map from the names of columns to their domains. A column
-            without a domain may hold any finite value of its type. If the column in the example has
-            missing or infinite values, it may hold these values too.
+            without a domain may hold any finite value of its type, and missing or infinite values
+            if the column has such values in the example.
         num_pairs: Maximum number of pairs in the first proposal.
         seed: Seed for the choice among all candidate pairs.
     """
@@ -74,8 +74,8 @@ class Neighbors(Space):
         most = max(maker.num_records for maker in self._makers)
         limit = min(self.num_pairs, max(_MOST_HELD // max(2 * most, 1), 8))
         # The pairs with the fewest records come first, because a single record matters most in
-        # them. Some of the first candidates, which are closest to the example, follow, and then all
-        # other candidates in random order.
+        # them. Next come some of the first candidates, which are closest to the example, and then
+        # all other candidates in random order.
         order = sorted(range(len(every)), key=lambda place: every[place][1].size)
         order = [*order[:_SMALLEST], *range(min(limit // 4, len(every)))]
         order += rng.permutation(len(every)).tolist()
@@ -90,8 +90,8 @@ class Neighbors(Space):
                 break
         if not found:
             raise BadValue(
-                "like must have neighbors in the domain, but no pair of databases that was tried "
-                f"near {short(self.like)} satisfied both the relation and the domain: widen the "
+                "like must have neighbors in the domain, but none of the pairs made from "
+                f"{short(self.like)} satisfied both the relation and the domain: widen the "
                 "domain, or choose another example."
             )
         return list(found.values())
@@ -153,27 +153,28 @@ def neighbors(
     num_pairs: int = 200,
     seed: int = 0,
 ) -> Neighbors:
-    """Return a space of neighboring databases that tend to break libraries, for an audit's `pairs`.
+    """Return a space of neighboring databases that tend to break libraries.
 
-    The proposed databases include empty databases, databases whose records are all equal, and
-    copies of the example in which records are doubled or reordered. The record in which two
-    databases differ may hold a value at or next to a bound, a huge or tiny value, -0.0, a new
-    category, an empty string or, if the domain allows it, NaN or infinity. A search draws a few
-    outputs for each pair to rank the pairs, and varies the best pairs.
+    `dpjax.audit` accepts the space as its argument `pairs`. The proposed databases include empty
+    databases, databases whose records are all equal, and copies of the example in which records are
+    doubled or reordered. The record in which two databases differ may hold a value at or next to a
+    bound, a huge or tiny value, -0.0, a new category, an empty string or, if the domain allows it,
+    NaN or infinity. A search draws a few outputs for each pair to rank the pairs, and varies the
+    best pairs.
 
     Args:
         like: A database that the algorithm accepts: a list of records, an array [records] or
             [records, fields], a data frame, (X, y), a string or bytes. For the relations `Within`
             and `AnyTwo`, `like` is a number or a vector. A Hypothesis strategy that draws such
-            databases is also accepted. In this case, unless `domain` restricts values, all records
-            come from drawn databases, and the number of records lies between the numbers of records
-            in the smallest and the largest drawn database.
+            databases is also accepted. If `like` is a strategy and `domain` does not restrict
+            values, all records come from drawn databases, and no proposed database is smaller than
+            the smallest or larger than the largest drawn database.
         relation: "add-remove", "change-one" or "any"; or an `AddRemove`, `ChangeOne`, `Within` or
             `AnyTwo` from `dpjax.databases`.
         domain: Domain of the records (bounds, categories, NaN, size, and a membership test), or a
             map from the names of columns to their domains. A column without a domain may hold any
-            finite value of its type. If the column in the example has missing or infinite values,
-            it may hold these values too.
+            finite value of its type, and missing or infinite values if the column has such values
+            in the example.
         num_pairs: Maximum number of pairs in the first proposal.
         seed: Seed for the choice among all candidate pairs.
 

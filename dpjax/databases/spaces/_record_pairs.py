@@ -32,8 +32,9 @@ class RecordPairs:
         domain: Domain of the databases, or a map from the names of columns to their domains, or
             None for all finite values.
         rng: Random generator that chooses candidate records.
-        closed: Whether every record must occur in an example, and the number of records must lie
-            between the numbers of records in the smallest and the largest example.
+        closed: Whether the space is restricted to the examples: every record must occur in an
+            example, and no database may be smaller than the smallest or larger than the largest
+            example.
     """
 
     def __init__(

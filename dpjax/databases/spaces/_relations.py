@@ -33,7 +33,7 @@ class Relation:
 
 @dataclass(frozen=True)
 class AddRemove(Relation):
-    """Relation between databases that differ by at most `distance` added and removed records.
+    """Relation between databases that differ by at most `distance` additions and removals.
 
     Attributes:
         distance: Maximum total number of added and removed records.

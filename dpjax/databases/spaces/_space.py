@@ -92,7 +92,7 @@ class Maker(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Space:
-    """A set of pairs that an audit can search: it proposes pairs, and varies the best pairs.
+    """A set of pairs that an audit can search; a space proposes pairs and varies the best pairs.
 
     Attributes:
         num_pairs: Maximum number of pairs in the first proposal.

@@ -16,7 +16,7 @@ from dpjax.databases.spaces._relations import Relation, Within
 from dpjax.databases.spaces._space import Database, Made, Proposed
 
 _FEWEST_BITS = 255
-"""If the domain has no bounds, at least the bits of this integer (the lowest eight) are flipped."""
+"""If the domain has no bounds, at least the bits of this integer are flipped, one at a time."""
 
 _VECTORS = (list, tuple, np.ndarray)
 
@@ -47,8 +47,9 @@ class ValuePairs:
         examples: Example values, all of one type and length.
         relation: Relation between two values.
         domain: Domain of the entries, or None for all finite values.
-        closed: Whether each number must lie between the smallest and the largest number in the same
-            entry of the examples, and every other value must occur in an example.
+        closed: Whether the space is restricted to the examples: each number must lie between the
+            smallest and the largest number in the same entry of the examples, and every value that
+            is not a number must occur in an example.
     """
 
     num_records = 0

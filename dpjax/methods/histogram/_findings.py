@@ -97,7 +97,7 @@ def _judge(counted: HistogramLevel, planned: Plan, claim: float | None) -> tuple
         f"If {assumed}, then, with confidence {planned.confidence:g}, the level lies in {interval}"
     )
     if claim is None:
-        return NO_CLAIM, f"{sure}; no claim was given to compare with."
+        return NO_CLAIM, f"{sure}; there was no claim to test."
     if low > claim:
         above = f"above the claimed {claim:g}: the claim or the assumption is false"
         return VIOLATED, f"{sure}, {above}."

@@ -1,4 +1,4 @@
-"""Evidence from counts in one event, in a chain of nested sets, or in both."""
+"""Evidence from counts of draws in one event, in a chain of nested sets, or in both."""
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
@@ -18,7 +18,7 @@ from dpjax.notions.evidence._evidence import Evidence, register
 
 
 class _OfSets(Evidence):
-    """Base class of counts in sets that were chosen because their expected bounds are largest."""
+    """Base class of evidence that counts draws in the sets with the largest expected bounds."""
 
     estimated: ClassVar[str] = "Estimate at the witness"
     scored: ClassVar[str] = "Expected bound"
@@ -78,8 +78,8 @@ class EventCounts(_OfSets):
         """
         if named not in (None, notion):
             raise ValueError(
-                f"this audit used its whole error probability for one event for {named.symbol} "
-                f"and has no bound for {notion.symbol}: audit with notion={notion!r}, or with "
+                f"this audit counted only one event, which was chosen for {named.symbol}, so it "
+                f"has no bound for {notion.symbol}: audit with notion={notion!r}, or with "
                 "method=Events(also=True)."
             )
         return Statement(
@@ -130,7 +130,7 @@ class ChainCounts(_OfSets):
         return _band(self.counts.tobytes(), self.counts.shape, self.trials, self.usable, confidence)
 
     def shares(self) -> Band:
-        """Return the exact band for probabilities that equal the observed frequencies."""
+        """Return a band of width 0, as if the probabilities equaled the observed frequencies."""
         first, second = (
             counts[:, None] / n for counts, n in zip(self.counts, self.trials, strict=True)
         )

@@ -77,7 +77,7 @@ class Evidence:
     scored: ClassVar[str] = "Score in the search"
     planned: ClassVar[bool] = True
     more: ClassVar[str] = "Draw or record more outputs, so that rarer events are seen."
-    chosen: ClassVar[str] = "The event was chosen with the search set and counted in fresh draws."
+    chosen: ClassVar[str] = "The event was chosen with the search set, and tested on fresh draws."
 
     def answer(
         self, notion: Notion, confidence: float, distance: int, named: Notion | None
@@ -175,9 +175,9 @@ class Evidence:
         return None if error is None else min(error * num_claims, 1.0)
 
     def quantile(self, error: float, draws: int) -> float:
-        """Return the approximate excess, in standard errors, at which a claim is refuted.
+        """Return the approximate number of standard errors at which a claim is refuted.
 
-        The excess is the estimate minus the claim.
+        A claim is refuted if the estimate exceeds it by about this number of standard errors.
 
         Args:
             error: Largest probability that a true claim is refuted by chance.
@@ -186,7 +186,7 @@ class Evidence:
         return -float(scipy.special.ndtri(error))
 
     def simultaneous(self, confidence: float) -> Band | None:
-        """Return a confidence band that bounds all notions simultaneously, or None."""
+        """Return the band that bounds the levels of all notions, or None if there is no band."""
         return None
 
     def showing(self, event: Event, inside: NDArray[np.int64]) -> Self:
@@ -242,7 +242,7 @@ class Evidence:
 _Kind = TypeVar("_Kind", bound=Evidence)
 
 EVIDENCE: dict[str, type[Evidence]] = {}
-"""Class of each kind of evidence, by the name that is used in files."""
+"""Map from the name in files of each kind of evidence to its class."""
 
 
 def register(cls: type[_Kind]) -> type[_Kind]:

@@ -132,19 +132,19 @@ class GuessCounts(Evidence):
         }
         worth = (
             "A fair coin for each canary decided whether it was included, and all scores come from "
-            "one output. The bound holds whether or not canaries depend on each other"
+            "one output. The bound holds even if canaries depend on each other"
         )
         worth += (
-            ", although the numbers of guesses were chosen from the output."
+            ", and it allows for the choice of the numbers of guesses from the output."
             if self.revealed
             else ". No larger bound follows from the number of correct guesses."
         )
         if self.share < 1:
             worth += (
                 f" {self.share:.0%} of the error probability was used for these guesses, and the "
-                "rest for a second set of guesses, which has a smaller bound."
+                "rest for a second set of guesses, which gives a smaller bound."
             )
-        worth += " The bound is about the privacy of the canaries only."
+        worth += " The bound applies only to the privacy of the canaries."
         return [Part("Guesses", [(name, f"{value:,}") for name, value in counts.items()], worth)]
 
     @classmethod
@@ -206,9 +206,9 @@ def _at_one_point(guessed: Guessed, claim: _Points, error: float) -> tuple[float
 def _of_points(guessed: Guessed, claim: _Points) -> tuple[int, float]:
     """Return the index of the profile's point with the smallest p-value, and this p-value.
 
-    The smallest p-value needs no correction for the number of points because, if the claim is true,
-    the p-value at each point is an upper bound on the probability that the number of correct
-    guesses is at least the observed number.
+    The smallest p-value needs no correction for the number of points. If the claim is true, the
+    p-value at every point is an upper bound on the same probability, namely that at least the
+    observed number of guesses is correct.
     """
     found = [one_run_p_value(*guessed, e, d) if d < 1 else 1.0 for e, d in claim]
     place = int(np.argmin(found))

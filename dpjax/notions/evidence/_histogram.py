@@ -19,7 +19,7 @@ _REFUTED = 0.05
 @register
 @dataclass(frozen=True)
 class HistogramLevel(Evidence):
-    """Estimate of the largest level of any pair of inputs, computed from a histogram.
+    """Estimate of the largest level among all pairs of inputs, computed from a histogram.
 
     Attributes:
         estimate: Estimated level, or None if no pair has sufficient counts for an estimate.
@@ -109,7 +109,7 @@ class HistogramLevel(Evidence):
     def parts(self) -> list[Part]:
         """See `Evidence`."""
         plan = self.plan
-        check = "none: a check requires an assumption about densities and more draws"
+        check = "none: a check requires more draws and an assumption about densities"
         if self.p_value is not None:
             says = "contradict" if self.refuted else "do not contradict"
             check = f"p = {self.p_value:.3g}: the counts {says} the assumption"
@@ -118,7 +118,7 @@ class HistogramLevel(Evidence):
         counts = {
             "Inputs": plan["num_inputs"],
             "Pairs compared": self.num_pairs,
-            "Failed pairs (with an output or interval without draws)": self.num_failed,
+            "Failed pairs (an output or interval received no draw)": self.num_failed,
             "Draws for each input": plan["num_samples"],
             "Outputs or intervals counted": plan["num_intervals"],
         }

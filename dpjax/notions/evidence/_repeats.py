@@ -1,4 +1,4 @@
-"""Evidence that a mechanism repeats its noise because two runs returned the same outputs."""
+"""Evidence that a mechanism repeats its noise: two runs returned the same outputs."""
 
 import math
 from dataclasses import dataclass
@@ -14,10 +14,10 @@ from dpjax.notions.evidence._evidence import Evidence, Rows, register
 @register
 @dataclass(frozen=True)
 class RepeatedRuns(Evidence):
-    """Two runs of a mechanism on one database that returned the same sequence of outputs.
+    """Two runs of a mechanism, on the same database, that returned the same sequence of outputs.
 
-    The sequence contains at least two different outputs. No bound on a level follows from repeated
-    outputs because they are not independent draws.
+    The sequence contains at least two different outputs. Repeated outputs are not independent
+    draws, so they imply no bound on a level.
 
     Attributes:
         runs: Plural noun for the two runs in messages, such as "batches" or "processes".

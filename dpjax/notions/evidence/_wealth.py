@@ -42,9 +42,9 @@ class BetWealth(Evidence):
             this audit, the later audit checks the digest.
         laid_by: int64 [pairs], number of draws per side from which each pair's cells were
             constructed.
-        before: State before the last block if the limit on the number of draws cut this block
-            short, or None if the block is complete. If a later audit continues this audit, the
-            later audit draws the whole block again.
+        before: State before the last block if this block is incomplete, because the limit on the
+            number of draws was reached; None if the block is complete. If a later audit continues
+            this audit, the later audit draws the whole block again.
         held: The first outputs on each side, or None. The outputs are stored only if it would take
             too long to draw them again.
     """
@@ -80,8 +80,8 @@ class BetWealth(Evidence):
         share = (1 - confidence) / self.error
         refuted = self.wealth.is_refuted
         if abs(share - 1) > _NEARLY:
-            # The wealth at a level is frozen when the level is refuted, so the wealth can be
-            # compared with another threshold now.
+            # The wealth at a level is frozen when the level is refuted, so the frozen wealth can be
+            # compared with another threshold here.
             refuted = self.wealth.log_mean >= -math.log(self.wealth.error * min(share, 1.0))
         place = int(np.logical_and.accumulate(refuted).sum())
         won = float(np.nextafter(self.wealth.grid[place - 1], np.inf)) if place else 0.0

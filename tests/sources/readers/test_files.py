@@ -223,7 +223,7 @@ def test_a_column_that_counts_is_refused(tmp_path, ending, header, delimiter, st
 
 def test_refused_places(tmp_path):
     (tmp_path / "folder.csv").mkdir()
-    with pytest.raises(ValueError, match=r"folder\.csv is a folder; name the file in it"):
+    with pytest.raises(ValueError, match=r"folder\.csv is a folder: pass the path of a file"):
         read_samples(tmp_path / "folder.csv")
     with pytest.raises(FileNotFoundError, match=r"samples file .*none\.npy does not exist"):
         read_samples(tmp_path / "none.npy")
