@@ -162,7 +162,7 @@ def test_two_frames_are_no_rows_of_names():
         ("num_samples", "write method=dpjax.Events(num_samples=...) or "),
         ("time_limit", "write dpjax.HostMechanism(..., time_limit=...) or "),
         ("batched", "write dpjax.HostMechanism(..., batched=...) as the subject."),
-        ("seed", "write key=..., an integer."),
+        ("seed", "write key=INTEGER."),
         ("confidense", "did you mean 'confidence'?"),
     ],
 )

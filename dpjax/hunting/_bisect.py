@@ -13,7 +13,7 @@ _LISTED = "Available versions: "
 
 @dataclass(frozen=True)
 class Bisection:
-    """The outcome of a bisection over the versions of a package; versions are given by index.
+    """The outcome of a bisection over the versions of a package; a version is denoted by its index.
 
     Attributes:
         before: Last version before the change, or None if no change was found.
@@ -38,7 +38,7 @@ class Bisection:
             return "Fewer than two versions could be audited."
         if self.before is None or self.after is None:
             said = "refuted" if self.refuted else "not refuted"
-            return f"The claim is {said} in both the oldest and the newest version."
+            return f"In the oldest and in the newest version, the claim is {said}."
         states = ("refuted", "not refuted") if self.refuted else ("not refuted", "refuted")
         found = (
             f"The claim is {states[0]} in {versions[self.before]}, and {states[1]} in "

@@ -56,12 +56,12 @@ class Case:
 def read_case(path: str | Path) -> Case:
     """Read a case by running its Python file; the file's function `draw` is not called.
 
-    The file sets `package`, `claim`, and either `pairs`, a list of (database, neighbor), or `like`,
-    an example database. If the file sets `like`, it may also set `domain` (the arguments of
-    `dpjax.Domain`) and `relation`. The relation is "add-remove", "change-one", or a pair of a name
-    and a distance, such as ("add-remove", 2) or ("within", 1.0). The file's function
+    The file sets `package`, `claim`, and either `pairs` (a list of (database, neighbor) tuples) or
+    `like` (an example database). If the file sets `like`, it may also set `domain` (the arguments
+    of `dpjax.Domain`) and `relation`. The relation is "add-remove", "change-one", or a tuple of a
+    name and a distance, such as ("add-remove", 2) or ("within", 1.0). The file's function
     `draw(database)` imports the library and returns one output. Databases must be JSON values. The
-    file may import modules from its own folder, which multiple cases may share.
+    file may import modules from its own folder, and multiple cases may share these modules.
 
     Raises:
         ValueError: If the file cannot be run, or if a value that the file sets is missing,
@@ -110,7 +110,7 @@ def _pairs_of(path: Path, made: JsonObject) -> Neighbors | list[tuple[Database, 
     if made["pairs"] is not None:
         return [tuple(pair) for pair in made["pairs"]]
     if made["like"] is None:
-        raise BadValue(f"cases: {path} must set pairs, or like with a relation.")
+        raise BadValue(f"cases: {path} must set either pairs or like.")
     domain = None if made["domain"] is None else Domain(**made["domain"])
     relation = _relation_of(made["relation"] or "add-remove")
     return neighbors(made["like"], relation, domain)

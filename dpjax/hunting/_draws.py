@@ -33,7 +33,7 @@ class Draws(NamedTuple):
     """Functions that draw outputs of a case, or read recorded outputs in the same order.
 
     Attributes:
-        draw: Function that draws an output in the process of the audit.
+        draw: Function that draws an output in the process that was started for the audit.
         restarted: Function that returns a context manager. The context starts a new process, and
             the context's value is a function that draws an output in the new process.
     """
@@ -55,7 +55,7 @@ class Server:
         return _output(self.answer(_plain(database)))
 
     def answer(self, database: object) -> str:
-        """Send a database to the process and return the answer; raise if there is no answer."""
+        """Send a database to the process and return the answer; raise an error if there is none."""
         assert self._process.stdin is not None and self._process.stdout is not None
         request, line = json.dumps(database), ""
         # If a call hangs, kill its process.
@@ -71,10 +71,10 @@ class Server:
             timer.cancel()
         if not line:
             self.failure = self.failure or (
-                "the process of the release ended, or gave no output within "
+                "the release's process terminated, or returned no output within "
                 f"{self._longest:g} s, for the database {request[:80]}"
             )
-            # Any exception other than KeyboardInterrupt would count as an output.
+            # Any exception other than KeyboardInterrupt would be treated as an output.
             raise KeyboardInterrupt(self.failure)
         self._longest = _ONE_CALL
         return line
@@ -138,7 +138,7 @@ def recording(
 
 @contextmanager
 def recorded(path: Path) -> Iterator[tuple[JsonObject, Draws]]:
-    """Open a record; the context's value is a pair of the record's head and a replay of its draws.
+    """Open a record. The context's value is a tuple of the record's head and a replay of its draws.
 
     Raises:
         ValueError: If the record is damaged, or if it has fewer draws than the audit needs, for
@@ -150,14 +150,16 @@ def recorded(path: Path) -> Iterator[tuple[JsonObject, Draws]]:
         def next_line() -> str:
             line = file.readline(_LONGEST)
             if not line.endswith("\n"):
-                raise ValueError("it ends too early" if len(line) < _LONGEST else "a line is long")
+                raise ValueError(
+                    "it ends too early" if len(line) < _LONGEST else "a line is too long"
+                )
             return line
 
         def draw(database: object) -> object:
             try:
                 return _output(next_line())
             except Exception as error:
-                # Any exception other than KeyboardInterrupt would count as an output of the
+                # Any exception other than KeyboardInterrupt would be treated as an output of the
                 # mechanism.
                 failures.append(
                     f"the record {path.name} is damaged or belongs to another audit ({error}): "
@@ -169,7 +171,7 @@ def recorded(path: Path) -> Iterator[tuple[JsonObject, Draws]]:
             head = json.loads(next_line())
             labels = [len(head[name]) for name in ("database", "neighbor", "labels")]
             if not min(labels) == max(labels) > 0 or type(head["draws"]) is not int:
-                raise ValueError("its head names no pairs")
+                raise ValueError("its head lists no pairs")
         except Exception as error:
             raise BadValue(
                 f"the record {path.name} is damaged ({error!r:.200}): draw again."

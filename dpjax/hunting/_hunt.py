@@ -23,9 +23,9 @@ _PROBE, _MOST_PROBED = 0.02, 2000
 """When timing draws, stop after this share of the drawing time, or this many draws per database."""
 
 _RESTARTED, _MOST_RESTARTED = 5, 100
-"""Limits on the draws per side in a new process. Draws in new processes reveal noise that repeats.
-The process makes one draw for every `_RESTARTED` draws of the audit, and at most `_MOST_RESTARTED`
-draws."""
+"""Limits on the draws per side in a new process. The process makes one draw for every `_RESTARTED`
+draws of the audit, and at most `_MOST_RESTARTED` draws. Draws in new processes reveal whether the
+noise is the same in every process."""
 
 _RECORD = ".jsonl.gz"
 

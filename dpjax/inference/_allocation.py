@@ -2,8 +2,8 @@
 
 The audit's bound is valid if the allocation depends only on earlier blocks of draws and on random
 numbers that are independent of the draws. A good allocation assigns most draws to the pair whose
-bets make the wealth grow fastest. To compare pairs, the cells are merged into a few groups because
-scores computed from many small cells are mostly noise.
+bets make the wealth grow fastest. When pairs are compared, their cells are merged into a few groups
+because scores computed from many small cells are mostly noise.
 """
 
 import math
@@ -34,9 +34,9 @@ least _SMALLEST draws.
 _NEAR, _OPTIMISM = 0.5, 2.0
 """Target for the size of each later round in an audit with a claim.
 
-The round is made so large that the predicted log wealth at its end is _NEAR times the log wealth
-that refutes the claim. The prediction assumes that the best event's true level is _OPTIMISM
-standard errors above the estimated level.
+The size is chosen so that the predicted log wealth at the end of the round is _NEAR times the log
+wealth that is needed to refute the claim. The prediction assumes that the best event's true level
+is _OPTIMISM standard errors above the estimated level.
 """
 
 _GROWTH_NEAR, _GROWTH_EARLY, _GROWTH_FAR = 0.03, 0.5, 3.0
@@ -59,19 +59,19 @@ LAYING = 4096
 """Maximum number of draws per side that are used to construct the cells of a pair."""
 
 _OUTGROWN = 1.5
-"""Growth factor of a pair's number of draws after which the pair's cells are constructed again."""
+"""A pair's cells are constructed again when its number of draws has grown by this factor."""
 
 _GROUPS, _SAMPLES, _ANYWHERE, _VISITED = 8, 16, 0.05, 0.2
 """Parameters for dividing the draws among multiple pairs.
 
-To compare pairs, the cells are merged into _GROUPS groups. _SAMPLES is the number of random scores
-per pair in Thompson sampling. In each round, the fraction _VISITED of all pairs is selected at
-random, and the selected pairs share the fraction _ANYWHERE of the round's draws.
+When pairs are compared, their cells are merged into _GROUPS groups. _SAMPLES is the number of
+random scores per pair in Thompson sampling. In each round, the fraction _VISITED of all pairs is
+selected at random, and the selected pairs share the fraction _ANYWHERE of the round's draws.
 """
 
 
 class Leader(NamedTuple):
-    """A pair of databases and a direction, which together have the best score.
+    """The pair of databases and the direction with the best score.
 
     Attributes:
         pair: Index of the pair.
@@ -96,7 +96,7 @@ class Phase(NamedTuple):
 
 
 def allocation(state: Wealth, random: np.random.Generator) -> NDArray[np.int64]:
-    """Return each pair's number of draws per side in the next round, int64 [pairs].
+    """Return int64 [pairs], the number of draws per side for each pair in the next round.
 
     Pairs are chosen by Thompson sampling. In an audit with a claim, a pair gets more draws if the
     wealth of its bets against the claim grows fast. In an audit without a claim, a pair gets more
@@ -121,7 +121,7 @@ def allocation(state: Wealth, random: np.random.Generator) -> NDArray[np.int64]:
     share = (1 - _ANYWHERE) * wins / _SAMPLES
     visited = random.choice(pairs, math.ceil(_VISITED * pairs), replace=False)
     share[visited] += _ANYWHERE / visited.size
-    # Round with the largest remainder method, so that the rounded numbers sum to the total.
+    # Use the largest remainder method, so that the rounded numbers sum to the total.
     exact = share * total
     draws = exact.astype(np.int64)
     draws[np.argsort(draws - exact, kind="stable")[: total - draws.sum()]] += 1
@@ -178,8 +178,8 @@ def phases(total: int, pairs: int) -> list[Phase]:
         pairs: Number of pairs.
 
     Returns:
-        The phases. Summed over all phases and over the pairs kept in each phase, the numbers of
-        draws per side equal `total`.
+        The phases. The number of pairs times the number of draws per side, summed over the phases,
+        is `total`.
     """
     if pairs == 1:
         search = round(0.28 * total)
@@ -201,9 +201,8 @@ def leader(state: Wealth) -> Leader:
 def _half_line_levels(state: Wealth) -> tuple[Floats, Floats]:
     """Return estimated levels, and their standard errors, for all half-lines of each pair.
 
-    The cells of each pair are merged into groups of adjacent cells. For a boundary between two
-    adjacent groups, a half-line is the event that an output falls in a group on one fixed side of
-    the boundary.
+    The cells of each pair are merged into groups of adjacent cells. A half-line is the event that
+    an output falls in any of the groups on one side of a boundary between two adjacent groups.
 
     Returns:
         Two arrays, float64 [directions, pairs, half-lines].

@@ -1,12 +1,11 @@
 """Assumptions about a mechanism, and the numbers of intervals and inputs that they require.
 
 The precision of an estimate can be guaranteed only if a positive lower bound on the probabilities
-of outputs is known. This module defines two assumptions that imply a positive lower bound on the
-probabilities of outputs:
+of outputs is known. This module defines two assumptions that imply such a bound:
 
 - `LipschitzOutputs`: outputs lie in an interval of width W, and every density is C-Lipschitz in the
-  output, with C < 2 / W^2. If the inputs are an interval, every density must also be D-Lipschitz in
-  the input.
+  output, with C < 2 / W^2. If the inputs form an interval, every density must also be D-Lipschitz
+  in the input.
 - `FiniteOutputs`: there are finitely many outputs, and each output has at least a stated
   probability.
 
@@ -33,7 +32,7 @@ from dpjax.core.wording import BadType, BadValue, term
 from dpjax.inference._chernoff import UnionBound
 
 _LARGEST_LOG = 600.0
-"""Largest accepted ln((tau_1 / tau)^(2 alpha - 1)), to avoid overflow in float64."""
+"""Largest accepted value of ln((tau_1 / tau)^(2 alpha - 1)); a limit avoids overflow in float64."""
 
 
 def _given(**arguments: float | None) -> None:
@@ -71,7 +70,7 @@ class Layout:
         num_intervals: m, the number of output intervals, or the number of outputs if there are
             finitely many outputs.
         num_inputs: k, the number of inputs that are sampled.
-        least_probability: Lower bound on the probability of every interval, w tau.
+        least_probability: w tau, a lower bound on the probability of every interval.
         deviation: Largest error that the paper's proof tolerates in the logarithm of a count.
         enough: Largest tolerable error in the logarithm of a count if the union bound covers all
             counts, as in `all_intervals`. `enough` is at least `deviation`.
@@ -88,7 +87,7 @@ class Layout:
     all_pairs: bool
 
     def published(self) -> UnionBound:
-        """Return the union bound in the paper's Theorem 2 (LDP) or Theorem 6 (Renyi), for one pair.
+        """Return the paper's union bound for one pair: Theorem 2 for LDP, Theorem 6 for Renyi.
 
         Theorem 2 requires 4 counts to be close to their means. Theorem 6 requires all 2 m counts to
         be close to their means.
@@ -180,9 +179,9 @@ class LipschitzOutputs:
         return 1 / self.width + self.lipschitz * self.width / 2
 
     def layout(self, precision: float, order: float | None) -> Layout:
-        """Return the layout that estimates LDP, or Renyi LDP of `order`, with a given precision."""
-        # Algorithms 2 and 4 spend a third of the precision on the estimate for each pair, and the
-        # rest on the replacement of inputs by midpoints.
+        """Return the layout for estimating LDP, or Renyi LDP of `order`, with a given precision."""
+        # Algorithms 2 and 4 allow a third of the precision for the error of each pair's estimate,
+        # and the rest for the replacement of inputs by midpoints.
         everywhere = isinstance(self.inputs, InputInterval)
         of_pair = precision / 3 if everywhere else precision
         tau = self.lower_density
@@ -192,7 +191,8 @@ class LipschitzOutputs:
             deviation = of_pair / 12
             # Let f be the density at an output. The log probability of the output's interval
             # differs from ln(w f) by at most C w / tau <= of_pair / 6. The discretization error of
-            # a log ratio is therefore at most of_pair / 3, and two counts share the rest.
+            # a log ratio is therefore at most of_pair / 3, which leaves of_pair / 3 for each of the
+            # two counts.
             enough = of_pair / 3
             inputs_scale = 3.0
         else:
@@ -224,8 +224,8 @@ def _renyi_ratio(density_ratio: float, order: float) -> float:
     log_ratio = (2 * order - 1) * math.log(density_ratio)
     if log_ratio > _LARGEST_LOG:
         raise BadValue(
-            f"order must be so small that (tau_1 / tau)^(2 order - 1) does not overflow, but was "
-            f"{order!r} with tau_1 / tau = {density_ratio:g}: use a smaller order, or "
+            "order must be small enough that (tau_1 / tau)^(2 order - 1) does not overflow, but "
+            f"was {order!r} with tau_1 / tau = {density_ratio:g}: use a smaller order, or "
             "order=None (LDP), which is the limit of large orders."
         )
     return math.exp(log_ratio)
@@ -235,9 +235,9 @@ def _renyi_ratio(density_ratio: float, order: float) -> float:
 class FiniteOutputs:
     """The assumption that there are finitely many outputs, each with at least a given probability.
 
-    Because the outputs are discrete, there is no discretization error. If the logarithm of every
-    count has an error of at most z, then a log ratio has an error of at most 2 z, and a Renyi
-    divergence has an error of at most (2 alpha - 1) z / (alpha - 1).
+    Because the outputs are discrete, there is no discretization error. Suppose that the logarithm
+    of every count has an error of at most z. Then a log ratio has an error of at most 2 z, and a
+    Renyi divergence has an error of at most (2 alpha - 1) z / (alpha - 1).
 
     Attributes:
         num_outputs: Number of outputs (at least 2).
@@ -268,7 +268,7 @@ class FiniteOutputs:
             )
 
     def layout(self, precision: float, order: float | None) -> Layout:
-        """Return the layout that estimates LDP, or Renyi LDP of `order`, with a given precision."""
+        """Return the layout for estimating LDP, or Renyi LDP of `order`, with a given precision."""
         share = 1 / 2 if order is None else (order - 1) / (2 * order - 1)
         return Layout(
             num_intervals=self.num_outputs,

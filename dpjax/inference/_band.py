@@ -1,12 +1,12 @@
 """A simultaneous confidence band for the probabilities of a chain of nested sets.
 
-The band implies lower bounds on the levels of all privacy notions. The search sorts the cells by
-the ratio of their probability under the database to their probability under the neighbor, in
-decreasing order. The chain consists of K initial segments E_1, ..., E_K of this order, and each
-segment is contained in the next one. The set E_i has probability F_i under the database and G_i
-under its neighbor. Of N1 fresh draws from the database, X_i fall in E_i; of N2 fresh draws from the
-neighbor, Y_i fall in E_i. From the counts X_i and Y_i, all F_i are bounded from below and all G_i
-from above. Let `quantile` be the standard normal quantile function, and let
+The band implies lower bounds on the levels of all privacy notions. The search sorts the cells in
+decreasing order of the ratio of their probability under the database to their probability under the
+neighbor. The chain consists of K initial segments E_1, ..., E_K of this order, and each segment is
+contained in the next one. The set E_i has probability F_i under the database and G_i under its
+neighbor. Of N1 fresh draws from the database, X_i fall in E_i; of N2 fresh draws from the neighbor,
+Y_i fall in E_i. From the counts X_i and Y_i, all F_i are bounded from below and all G_i from above.
+Let `quantile` be the standard normal quantile function, and let
 
     Z1 = max(-quantile(P(Bin(N1, F_i) >= X_i)), 0), Z2 = max(-quantile(P(Bin(N2, G_i) <= Y_i)), 0).
 
@@ -23,9 +23,9 @@ the chain. Therefore, the probability that the inequality holds for all sets is 
 product, over the sets, of the probability that the inequality holds for one set.
 
 The quarter circle Z1^2 + Z2^2 = r^2 is replaced by J points just outside the circle, called
-corners. For each set, each corner defines two bounds: a lower bound p on the set's probability on
-the side where the set is expected to be more likely, and an upper bound q on its probability on the
-other side.
+corners. For each set, each corner defines two bounds. The first is a lower bound p on the set's
+probability on the side where the set is expected to be more likely. The second is an upper bound q
+on the set's probability on the other side.
 
 References:
     Clopper, Pearson (1934); Esary, Proschan, Walkup (1967) for associated variables; Sidak (1967).
@@ -52,10 +52,10 @@ class Band(NamedTuple):
     both valid.
 
     Attributes:
-        power: Pair of float64 [sets, corners] arrays with lower bounds on the probabilities of the
-            sets under the database, and of the complements under the neighbor.
-        level: Pair of float64 [sets, corners] arrays with upper bounds on the probabilities of the
-            sets under the neighbor, and of the complements under the database.
+        power: Two float64 [sets, corners] arrays of lower bounds: on the sets' probabilities under
+            the database, and on the complements' probabilities under the neighbor.
+        level: Two float64 [sets, corners] arrays of upper bounds: on the sets' probabilities under
+            the neighbor, and on the complements' probabilities under the database.
         roc: Lower bounds on probabilities under the database, and upper bounds on probabilities
             under the neighbor, for all sets of the chain, including sets that must not be used as
             events.
@@ -136,8 +136,8 @@ def band(
 def known_band(probabilities: ArrayLike) -> Band:
     """Return the exact band for known probabilities of cells.
 
-    The sets of the chain are formed by adding the cells one by one in order of their probability
-    ratios. Each set has one corner.
+    The sets of the chain are formed by adding the cells one by one in decreasing order of their
+    probability ratio. Each set has one corner.
 
     Args:
         probabilities: Float [2, cells], probabilities of the cells under the database and under its
@@ -149,8 +149,8 @@ def known_band(probabilities: ArrayLike) -> Band:
     with np.errstate(divide="ignore"):
         order = np.argsort(np.log(q) - np.log(p), kind="stable")
     p, q = p[order], q[order]
-    # Sum the complements separately because 1 - F loses the digits of a small complement. Leave out
-    # the set of all cells, which has probability 1 under both databases.
+    # Sum the complements separately because 1 - F loses digits if the complement is small. Leave
+    # out the set of all cells, which has probability 1 under both databases.
     sums = [np.cumsum(side)[:-1, None] for side in (p, q)]
     rests = [np.cumsum(side[::-1])[-2::-1, None] for side in (p, q)]
     power, level = (sums[0], rests[1]), (sums[1], rests[0])

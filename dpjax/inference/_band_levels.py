@@ -22,12 +22,12 @@ _CURVE_POINTS = 201
 
 
 def largest(band: Band, value: Callable[[NDArray, NDArray], NDArray]) -> float:
-    """Return the lower bound on the largest value of a function over all events, at least 0.
+    """Return a lower bound, at least 0, on the largest value of a function over all events.
 
     Args:
         band: Band of a chain.
         value: Function (p, q) -> v of two arrays of equal shape. The function must increase with p
-            and decrease with q. NaN counts as 0.
+            and decrease with q. NaN is treated as 0.
     """
     return max(max(float(found.max(initial=0.0)) for found in of_sets(band, value)), 0.0)
 
@@ -53,7 +53,7 @@ def epsilon_of(delta: float) -> Callable[[NDArray, NDArray], NDArray]:
 
 
 def gdp_of(p: NDArray, q: NDArray) -> NDArray:
-    """Return mu such that the best test of N(0, 1) against N(mu, 1) with level q has power p."""
+    """Return mu such that the best level-q test of N(0, 1) against N(mu, 1) has power p."""
     return scipy.special.ndtri(p) - scipy.special.ndtri(q)
 
 
@@ -74,7 +74,7 @@ def profile(band: Band, epsilons: ArrayLike) -> NDArray[np.float64]:
 
 
 def margins(band: Band, direction: int, ratio: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the minimum of p - ratio * q over the corners of each set, float64 [sets, ratios].
+    """Return float64 [sets, ratios], the minimum of p - ratio * q over the corners of each set.
 
     The minimum is a concave function of the ratio.
 
@@ -118,7 +118,7 @@ def trade_off(band: Band, points: ArrayLike | None = None) -> tuple[NDArray, NDA
 
 
 def _majorant(x: NDArray, y: NDArray) -> NDArray[np.float64]:
-    """Return, at the points x, the smallest concave function that is at least y at all points."""
+    """Return the values at x of the smallest concave function that is at least y at all points."""
     kept: list[int] = []
     for i in range(len(x)):
         while len(kept) > 1:

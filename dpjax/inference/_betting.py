@@ -209,7 +209,7 @@ def _events(p: Floats, q: Floats, draws: Floats, e: Floats, delta: Floats) -> We
         t[rows] = second[2, rows] / (1 - u - r * z - d)
         above[rows] = first[0, rows] / (r * u + d) - s[rows]
         below[rows] = second[1, rows] / (r * z + d) - t[rows]
-    # Force the multipliers to have signs and a sum that make the bet valid.
+    # Adjust the signs and the sum of the multipliers so that the bet is valid.
     most = 1 - _LEAST  # A weight of 0 could lose all wealth, and leads to NaN for 0 draws.
     above, below = np.clip(above, 0, most * t / e), np.clip(below, 0, most * s / e)
     scale = (a + b) / (s + t + delta * (above + below))
@@ -306,12 +306,11 @@ def _two_events(first: Floats, second: Floats, e: Floats, delta: Floats) -> tupl
 
 
 def growth(p: ArrayLike, q: ArrayLike, epsilon: float) -> float:
-    """Return the best bet's expected log payoff per draw on each side, for known distributions.
+    """Return the best bet's expected log payoff for one draw per side from known distributions.
 
-    Let `growth` be the result. Consider a sequential test that refutes a true level with
-    probability at most `error` and that refutes the level with probability 1 under the given
-    distributions. The test needs at least ln(1 / error) / growth draws per side on average (Wald,
-    1945).
+    Let `growth` be the result. Consider a sequential test that refutes the level with probability
+    at most `error` if the level holds, and with probability 1 under the given distributions. The
+    test needs at least ln(1 / error) / growth draws per side on average (Wald, 1945).
 
     Args:
         p: Float [groups], positive probabilities under the database.

@@ -18,7 +18,7 @@ def clopper_pearson(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return exact one-sided bounds on binomial probabilities at confidence level `confidence`.
 
-    Both bounds hold simultaneously with probability at least 2 confidence - 1.
+    The lower and the upper bound hold simultaneously with probability at least 2 * confidence - 1.
 
     Args:
         counts: Numbers of successes, integers in [0, num_samples].
@@ -77,7 +77,7 @@ def binomial_lower_bound(
 
     Args:
         larger: Counts of the event on the side where the event is expected to be more likely.
-        smaller: Counts of the event on the side where it is less likely.
+        smaller: Counts of the event on the other side.
         num_samples: Number of draws on each side.
         confidence: Guaranteed probability that the bound is at most the true value.
 

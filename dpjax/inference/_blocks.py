@@ -49,14 +49,14 @@ class Blocks:
         self.log_ways = np.append(self._log_ways(num_blocks), -np.inf)
 
     def _log_ways(self, num_blocks: int) -> NDArray[np.float64]:
-        """Return log binomial coefficients of `counts`, which are cached for each n."""
+        """Return log binomial coefficients of `counts`, from a cache if possible."""
         first, last = self.begin // _SHARED, (self.begin + num_blocks - 1) // _SHARED
         parts = [_shared_log_ways(self.trials, self.stride, k) for k in range(first, last + 1)]
         start = self.begin - first * _SHARED
         return np.concatenate(parts)[start : start + num_blocks]
 
     def ends(self, p: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the first and last count of each window, int64 [p] (Bernstein's inequality)."""
+        """Return each window's first and last count, int64 [p], from Bernstein's inequality."""
         mean, depth = self.trials * p, math.log(2 / self.negligible)
         spread = depth / 3 + np.sqrt(depth**2 / 9 + 2 * depth * mean * (1 - p))
         first = np.floor(np.maximum(mean - spread, 0))
@@ -69,7 +69,7 @@ class Windows:
 
     Attributes:
         start: int64 [p], index of the first block of each window, relative to `Blocks.begin`.
-        size: Number of blocks of every window. Blocks of counts above n have probability 0.
+        size: Number of blocks in every window. Blocks of counts above n have probability 0.
     """
 
     def __init__(self, blocks: Blocks, p: NDArray[np.float64]):

@@ -8,9 +8,9 @@ the smallest level that is not refuted. If separate bounds on the event's two pr
 combined instead, the distance between the estimate and the bound would be about 20% larger.
 
 Notation: K1 ~ Bin(n1, p) is the count of the event on the side where the event is more likely, and
-K2 ~ Bin(n2, q) is the count on the other side. At level t, p is at most g(t, q), so p = g(t, q) is
-assumed. The score s orders the pairs of counts (see `_hypotheses`). The tail probability f(p, q) =
-P(s(K1, K2) >= observed) increases with p and decreases with q.
+K2 ~ Bin(n2, q) is the count on the other side. At level t, p is at most g(t, q), so the worst case
+p = g(t, q) is assumed. The score s orders the pairs of counts (see `_hypotheses`). The tail
+probability f(p, q) = P(s(K1, K2) >= observed) increases with p and decreases with q.
 
 At one level, an upper bound on the supremum of f over all q is computed from the values of f at
 only a few q. Let a = ln(p / (1 - p)) and b = ln(q / (1 - q)) be the log odds of p and q, and let
@@ -75,9 +75,9 @@ _NEARLY_ONE is replaced with _NEARLY_ONE. _MANY is the number of values of q for
 _STEEP, _MOST_PARTS = 2.0, 16
 """Parameters for refining intervals of q.
 
-The corner bound is computed for an interval only if the term added to the larger end value of ln f
-exceeds _STEEP. _MOST_PARTS is the maximum number of parts into which one refinement divides an
-interval.
+The corner bound is computed for an interval only if the term that is added to the larger of the two
+end values of ln f exceeds _STEEP. _MOST_PARTS is the maximum number of parts into which one
+refinement divides an interval.
 """
 
 _TABLE = 65
@@ -109,20 +109,23 @@ def buehler_bound(
     if larger == 0:
         return 0.0
     tail = _Tail(hypothesis, (larger, smaller), trials, significance)
-    # Small steps of q and of the level are cheap where q is known better than the level.
+    # If q is known more precisely than the level, small steps of q and of the level are cheap.
     precision = min(math.sqrt(larger / max(smaller, 1)), 1.0)
     return _largest(tail, significance * (1 - _NUISANCE_SHARE), precision)
 
 
 def _largest(tail: "_Tail", allowed: float, precision: float) -> float:
-    """Return nearly the largest level at which f is known to be at most `allowed`; 0 if none is."""
+    """Return a level, close to the largest one, at which f is known to be at most `allowed`.
+
+    If there is no such level, return 0.
+    """
     # Normal quantiles of the tail are nearly linear in the level.
     goal = float(scipy.special.ndtri(allowed))
     slope = math.exp(-(goal**2) / 2) / math.sqrt(2 * math.pi) / allowed
     tolerance, looseness = _TOLERANCE * precision, _LOOSENESS * precision
     few = np.linspace(0.0, 1.0, _FEW)
     tried, step, previous = max(tail.observed, 0.0), tail.error, None
-    # Find the level approximately with few values of q, then with enough of them to be certain.
+    # First approximate the level with few values of q. Then use enough values for a valid bound.
     places, low, high = few, 0.0, math.inf
     for _ in range(_MOST_TRIES):
         bounds, fine = tail.at(tried, places), places is not few
@@ -179,7 +182,7 @@ def _quantile(log_tail: float) -> float:
 
 
 class _Bounds(NamedTuple):
-    """Bounds on ln f at one level in the intervals between adjacent values of q.
+    """Bounds on ln f at one level, for the intervals between adjacent values of q.
 
     Attributes:
         ends: float64 [intervals], the larger of the bounds on ln f at the two ends of each
@@ -203,10 +206,10 @@ class _Bounds(NamedTuple):
         return max(float(np.max(self.ends + gaps)), self.highest)
 
     def finer(self, places: NDArray, looseness: float) -> NDArray:
-        """Return additional places that reduce the supremum's error to at most `looseness`."""
+        """Return refined places, which reduce the supremum's error to at most `looseness`."""
         allowed = looseness + self.highest - self.ends
-        # More parts reduce the excess of the line bound quadratically, and of the corner bound
-        # linearly.
+        # If an interval is divided into n parts, the excess of the line bound is divided by about
+        # n^2. The excess of the corner bound is divided by about n.
         parts = np.minimum(np.sqrt(self.lines / allowed), self.corners / allowed)
         parts = np.ceil(np.clip(parts - 1e-9, 1.0, _MOST_PARTS)).astype(np.int64)
         part = np.arange(parts.sum()) - np.repeat(np.cumsum(parts) - parts, parts)
@@ -251,11 +254,12 @@ class _Tail:
         if p[0] == 1:
             nothing = np.zeros(places.size - 1)
             return _Bounds(nothing, nothing, nothing, 0.0)
-        # NaN: with p = 1 at both ends, f decreases in between. Infinity: p = 1 at one end.
+        # NaN means that p = 1 at both ends; f then decreases in between. Infinity means that p = 1
+        # at one end.
         lines = np.nan_to_num(_line_gaps(p, self.trials[0]), nan=0.0, posinf=np.inf)
         lines += _line_gaps(q, self.trials[1])
         (steep,) = np.nonzero(lines > _STEEP)
-        # Below the grid, f is at most f(p at the smallest q of the grid, least q).
+        # For all q below the grid, f is at most f(p at the smallest q on the grid, least q).
         tails = np.log(
             self._tails(
                 np.concatenate([p[:1], p, p[steep + 1]]),
@@ -271,14 +275,15 @@ class _Tail:
     def _curve(self, level: float, places: NDArray) -> tuple[NDArray, NDArray]:
         """Return points (q, lifted p) such that the lines between adjacent points lie above g."""
         reached = self.hypothesis.likelier(level, np.array(self.range))
-        # Values of q beyond the first with p = 1 add nothing.
+        # Values of q above the smallest one with p = 1 are not needed.
         first, last = self.range
         is_sure = reached >= NEARLY_ONE
         if is_sure[0]:
             return np.full(places.size, first), np.ones(places.size)
         if is_sure[1]:
             last = min(max(float(self.hypothesis.other(level, np.array(1.0))), first), last)
-        # Equal steps in the sum of both arc sines are about equal in standard errors.
+        # Equal steps in the sum of the two scaled arc sines have about equal lengths in standard
+        # errors.
         some = np.linspace(0.0, 1.0, _TABLE)
         p_ends = np.minimum([reached[0], self.hypothesis.likelier(level, np.array(last))], 1.0)
         table = np.concatenate(
@@ -318,7 +323,7 @@ class _Tail:
             )
             self.larger = larger
         few, many = Windows(self.smaller, q), Windows(larger, p)
-        # For every block of K2 in its window: the first block of K1 with s >= observed.
+        # Find, for every block of K2 in its window, the first block of K1 with s >= observed.
         needed = self.needed // larger.stride - larger.begin
         found, rows = np.empty(p.size), max(_MOST_CELLS // few.size, 1)
         for start in range(0, p.size, rows):
@@ -328,7 +333,7 @@ class _Tail:
             place -= many.start[windows, None]
             np.maximum(np.minimum(place, many.size, out=place), 0, out=place)
             mass = few.masses(windows)
-            # Blocks below the least index do not matter, so more windows fit in a table.
+            # Blocks below the least index are not needed, so more windows fit in a table.
             width = many.size - int(place.min()) + 1
             step = max(2 * _MOST_CELLS // width, 1) if 2 * few.size < width else rows
             for first in range(0, len(part), step):
@@ -365,7 +370,7 @@ def _above(many: Windows, part: slice, place: NDArray, negligible: float) -> NDA
 
 
 def _line_gaps(p: NDArray, trials: int) -> NDArray[np.float64]:
-    """Bound the distance between n A(a) and its chord, for each interval between adjacent p."""
+    """Bound the distance between n A(a) and its chord in each interval between values of p."""
     inner = np.clip(0.5, p[:-1], p[1:])
     with np.errstate(divide="ignore", invalid="ignore"):
         return trials * inner * (1 - inner) * np.diff(scipy.special.logit(p)) ** 2 / 8

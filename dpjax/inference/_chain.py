@@ -48,7 +48,7 @@ class Chain(NamedTuple):
     usable: tuple[int, int]
 
     def inside(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the count of each set, int64 [..., sets], by cumulative sums.
+        """Return int64 [..., sets], the count of each set, computed by cumulative sums.
 
         Args:
             counts: int64 [..., sets + 1], total count of the cells that each set adds to the
@@ -111,7 +111,7 @@ def chain_of(
     share = np.cumsum(counts.sum(axis=0)[order]) / draws.sum()
     tails = np.geomspace(min(_FEWEST / num_confirm, 1 / _PARTS), 1 / _PARTS, _TAIL_SETS + 1)[:-1]
     goals = np.concatenate([np.arange(1, _PARTS) / _PARTS, tails, 1 - tails])
-    # Compute the number of cells in the shortest initial segment with at least each share.
+    # For each target size, find the shortest initial segment with at least this share of the draws.
     lengths = np.unique(np.searchsorted(share, goals - 1e-12) + 1)
     lengths = np.unique(np.minimum(lengths, cells - 1))
     place = np.empty(cells, np.int64)
@@ -127,7 +127,7 @@ def chain_of(
 
 
 def _by_ratio(counts: NDArray[np.int64], groups: NDArray[np.int64] | None) -> NDArray[np.float64]:
-    """Return each cell's or group's log ratio of counts, after 1 is added to each count."""
+    """Return each cell's log ratio of counts, or its group's, after adding 1 to each count."""
     if groups is not None:
         counts = np.stack([np.bincount(groups, side) for side in counts])
     draws = counts.sum(axis=-1)
@@ -164,10 +164,11 @@ def expected_bands(
     """Construct a chain from each half of the search set, and predict the bands of both chains.
 
     The probabilities of a chain's sets are estimated from the half that was not used to construct
-    the chain. A half of the draws is skipped if one of its sides is empty.
+    the chain. A half is skipped if it contains no draws on one side.
 
     Args:
-        halves: int64 [half, side, cells], counts of both halves of the search set on both sides.
+        halves: int64 [half, side, cells], counts of the draws from each side in each half of the
+            search set.
         num_confirm: N, the number of fresh draws per side.
         error: Error probability of the band.
         allowed: As in `chain_of`.
@@ -187,9 +188,9 @@ def expected_bands(
 def _judged(
     halves: NDArray[np.int64], num_confirm: int, allowed: NDArray[np.bool_] | None, way: Way
 ) -> list[tuple[Chain, NDArray[np.float64]]]:
-    """Return two chains and, for each chain, pessimistic set probabilities, float64 [2, sets].
+    """Return two chains, each with pessimistic probabilities of its sets, float64 [2, sets].
 
-    See `expected_bands` for the arguments. A half of the draws with an empty side is skipped.
+    See `expected_bands` for the arguments. A half is skipped if it contains no draws on one side.
     """
     found = []
     for maker, judge in ((0, 1), (1, 0)):

@@ -4,7 +4,7 @@ An estimator with m intervals counts n outputs for each of k inputs. The estimat
 precision if two conditions hold: certain intervals are not empty, and the counts that determine the
 estimate are close to their means. A `UnionBound` contains the number of events that violate each
 condition. The `shortfall` method of a `UnionBound` returns an upper bound on the total probability
-of its events. This bound must be at most 1 - confidence.
+of these events. This bound must be at most 1 - confidence.
 
 All computations use logarithms because terms such as (1 - p)^n underflow for n = 1e13.
 

@@ -1,10 +1,11 @@
 """Choice of the event to confirm: the set of cells with the largest expected bound.
 
-Candidates are initial segments of the cells, which are sorted in several ways. If the best of many
-sets is chosen and evaluated on the same draws, the evaluation is biased in favor of the chosen set.
-Therefore, sets are constructed from each half of the draws and evaluated on the other half. If
-cells lie on a line, half-lines (all cells on one side of a point) are evaluated by a smooth
-estimate of the privacy loss, unless the counts of the half-lines predict a much larger bound.
+The cells are sorted in several ways, and the candidates are the initial segments of each order. If
+the best of many sets is chosen and evaluated on the same draws, the evaluation is biased in favor
+of the chosen set. Therefore, sets are constructed from each half of the draws and evaluated on the
+other half. If cells lie on a line, half-lines (all cells on one side of a point) are evaluated with
+a smooth estimate of the privacy loss, unless the counts of the half-lines predict a much larger
+bound.
 """
 
 import math
@@ -47,18 +48,18 @@ The value 0.4 was tuned on experiments (b), (e), (f) and on 200 labels.
 """
 
 _SMOOTH_WORTH, _FEWEST_TO_SMOOTH = 0.9, 400
-"""Two conditions for evaluating half-lines by a smooth privacy loss.
+"""Two conditions for evaluating half-lines with a smooth privacy loss.
 
 First, the largest bound that the smooth loss predicts must be at least _SMOOTH_WORTH times the
 largest bound that the counts of the half-lines predict. Second, the search must have at least
 _FEWEST_TO_SMOOTH draws, summed over both sides.
 
-If a smooth loss were used with only 100 draws per side, the mean bound would increase from 1.09 to
-1.17 for Gaussian noise, but it would decrease from 0.72 to 0.70 for Laplace noise.
+With only 100 draws per side, a smooth loss would increase the mean bound for Gaussian noise from
+1.09 to 1.17. However, it would decrease the mean bound for Laplace noise from 0.72 to 0.70.
 """
 
 _LEAST_GAIN = 12.0
-"""Smallest likelihood-ratio statistic at which half-lines are evaluated by a smooth loss.
+"""Smallest likelihood-ratio statistic at which half-lines are evaluated with a smooth loss.
 
 The statistic compares the smooth privacy loss with a privacy loss of zero.
 
@@ -67,7 +68,7 @@ Without this rule, the mean expected bound for Laplace noise with epsilon 0.2 wo
 """
 
 _FAR_BETTER = 1.7
-"""Factor in a rule for evaluating half-lines by their counts instead of by the smooth loss.
+"""Factor in a rule for evaluating half-lines with their counts instead of the smooth loss.
 
 The rule applies if two conditions hold. First, the best bound predicted from counts is at least the
 best bound predicted from the smooth loss. Second, without shrinkage, the bound predicted from
@@ -119,7 +120,7 @@ def choose_event(
     confidence: float,
     **options: Unpack[ChoiceOptions],
 ) -> Event:
-    """Choose the set of cells with the largest expected bound on fresh draws.
+    """Choose the set of cells with the largest expected bound from fresh draws.
 
     Cells are sorted by the ratios of their probabilities. Each ratio is shrunk according to its
     standard error. Candidates are the initial segments of the cells in both directions. Sets are
@@ -242,7 +243,8 @@ def _judged(
     may = np.ones(cells, bool) if allowed is None else np.asarray(allowed, bool)
     ordered = ordered and bool(positions)
     if cells == 2 and not positions:
-        # The halves may disagree on which of two cells is likelier; a line offers both events.
+        # The halves may disagree on which of the two cells is likelier. With positions on a line,
+        # both cells are candidates.
         positions = [np.arange(2)]
     ways: list[ByRatio | ByPosition] = [
         ByRatio.of(may, labels, ordered) for labels in (None, *coarser)
@@ -284,8 +286,8 @@ def _judged(
         )
         rare = (own >= fitted) & (hoped >= _FAR_BETTER * fitted)
         better = enough & (gain >= _LEAST_GAIN) & (fitted >= _SMOOTH_WORTH * own) & ~rare
-        # The largest of many noisy bounds is too large, in every order and pair. Half-lines would
-        # lose to those if the bounds of half-lines alone were less noisy and therefore lower.
+        # The largest of many noisy bounds tends to be too large. Bounds from the smooth loss are
+        # less noisy, so without this scaling, half-lines would lose to other orders and pairs.
         by_fit *= np.maximum(own / np.maximum(fitted, 1e-300), 1)[sets.run[line]]
         is_better = better[sets.run[line]]
         bound[line] = np.where(is_better, by_fit, bound[line])
@@ -329,9 +331,9 @@ def _smoothed(
 ) -> tuple[tuple[NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]]:
     """Estimate probabilities of half-lines from a smooth privacy loss, and shrink the ratios.
 
-    The function returns three arrays: the probabilities of the sets on the side where the set is
-    more likely, [sets]; the probabilities on the other side, [sets]; and the largest
-    likelihood-ratio statistic of each run's fits, [runs]. The probabilities of sets that are not
+    The function returns three arrays. The first two, both [sets], are the probabilities of the sets
+    on the side where the set is more likely and on the other side. The third, [runs], is the
+    largest likelihood-ratio statistic of each run's fits. The probabilities of sets that are not
     half-lines are set to 1.
 
     Args:
@@ -349,7 +351,7 @@ def _smoothed(
         fit = Smooth.of(total[..., way.order[0, : way.most[0]]])
         gain = np.maximum(gain, fit.gain)
         for end in (0, 1):
-            # The same sets of an order are candidates for both sides.
+            # The sets of each order are candidates for both sides.
             same = np.flatnonzero(candidates.order == 2 * number + end)
             places = [np.flatnonzero(sets.candidate == candidate) for candidate in same]
             run = sets.run[places[0]]

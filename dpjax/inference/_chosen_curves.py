@@ -5,13 +5,13 @@ if the coin shows heads. From the output of the run, an attacker guesses r of th
 r may depend on the output. Let p(r, a) be the probability that r guesses are made and that exactly
 a of them are correct. Let delta(x) be the claimed privacy profile, that is, delta as a function of
 epsilon = x. As in `dpjax.inference._guesses`, consider the event that guess i is correct and that
-(r, number of correct guesses) lies in some set. Compare the probability of this event with the
+(r, number of correct guesses) lies in some set. Compare the probability of this event with its
 probability after coin i is flipped, and sum the comparisons over i. For every x and every function
 phi(r, a) in [0, 1], the sum satisfies
 
     sum over r, a of phi(r, a) (a p(r, a) - e^x (r - a + 1) p(r, a - 1)) <= n delta(x).       (1)
 
-Choose points x_1 < ... < x_K and weights s_k > 0 that do not depend on the output, and let D = n
+Choose points x_1 < ... < x_K and weights s_k > 0 that do not depend on the output, and let D be n
 times the sum of s_k delta(x_k). For a given r, let c be the smallest number of correct guesses that
 refutes the profile. Suppose that functions phi_k satisfy, for all numbers a of correct guesses,
 
@@ -50,10 +50,10 @@ from numpy.typing import NDArray
 from dpjax.inference._guesses import LARGEST_MU, Guessed, largest_level
 
 _PER_FACTOR = 8
-"""Number of intervals for each factor of e on a logarithmic scale of weights."""
+"""Number of intervals per factor of e; the ends of the intervals are on a logarithmic scale."""
 
 _PROFILE_SHARE = 0.75
-"""Upper limit on D / error, where D is the part of the error probability that the deltas use."""
+"""Upper limit on D / error, where D is the part of the error probability due to the deltas."""
 
 _LARGEST_X, _STEPS = 600.0, 50
 """Parameters of the search for the points x_k.
@@ -63,7 +63,7 @@ number of bisection steps for each x.
 """
 
 _TAIL, _MORE = 12, 50
-"""The recursion starts _TAIL standard deviations plus _MORE counts above c.
+"""The recursion starts above c, at a distance of _TAIL standard deviations plus _MORE counts.
 
 At the starting point, V is replaced by an upper bound on V.
 """
@@ -118,8 +118,7 @@ def gaussian_weights(n: int, mu: float, error: float) -> Weights:
     number = math.ceil(_PER_FACTOR * math.log(n / error))
     ends = np.concatenate([[0.0], np.geomspace(error / n, 1.0, number)])
     lengths = np.diff(ends)
-    # The part of D for an interval is proportional to the interval's length divided by its upper
-    # end.
+    # Each interval's part of D is proportional to the interval's length divided by its upper end.
     parts = lengths / ends[1:]
     wanted = _PROFILE_SHARE * error * parts / parts.sum() / (n * lengths)
     low, high = np.zeros(number), np.full(number, _LARGEST_X)

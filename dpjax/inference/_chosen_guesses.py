@@ -2,10 +2,10 @@
 
 There are n canaries. For each canary, a fair coin is tossed, and the canary is included in the run
 if the coin shows heads. From the output of the run, an attacker guesses r of the coins. The number
-The number r may depend on the output. For instance, suppose that some coins are revealed to the
-attacker. The attacker chooses a larger r if the scores predict the revealed coins well. If r
-depends on the output, the p-value of `one_run_p_value` is not valid because a mechanism may
-concentrate its delta on outputs with a small r.
+r may depend on the output. For instance, suppose that some coins are revealed to the attacker. The
+attacker chooses a larger r if the scores predict the revealed coins well. If r depends on the
+output, the p-value of `one_run_p_value` is not valid because a mechanism may concentrate its delta
+on outputs with a small r.
 
 For a fixed r, the exact p-value is a concave function f_r of n delta. Let pi_r be the probability
 that r guesses are made. Suppose that the mechanism uses delta_r if r guesses are made, where the
@@ -16,11 +16,11 @@ new p-value is
 
     p_r = max over j of (t_j - s h_j) + s n delta.
 
-Because the lines have a common slope, the probability of refuting a true level is at most the error
-no matter how the mechanism divides delta among the values of r. The slope, which `_slope` computes,
-may depend on n, epsilon, delta and the error, but not on the output. For Gaussian canaries, the
-resulting bounds on epsilon are at most 0.03 smaller than the exact bounds for the best fixed number
-of guesses (with 1,000 to 1,000,000 canaries, delta = 1e-5 and confidence 0.95).
+Because the lines have a common slope, it does not matter how the mechanism divides delta among the
+values of r. The probability of refuting a true level is at most the allowed error probability. The
+slope, which `_slope` computes, may depend on n, epsilon, delta and the error, but not on the
+output. For 1,000 to 1,000,000 Gaussian canaries, delta = 1e-5 and confidence 0.95, the resulting
+bounds on epsilon are at most 0.03 below the exact bounds for the best fixed number of guesses.
 
 A claimed privacy profile is tested at only one of its points. The delta of this point depends on n
 and the error; see `delta_of_curves`. For Gaussian differential privacy,

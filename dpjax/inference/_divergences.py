@@ -32,8 +32,9 @@ _TOP, _LARGEST_LOG = 30.0, 600.0
 """Largest epsilon of a node, and largest argument of an exponential."""
 
 _LARGEST_ORDER = 1e100
-"""Largest order that is computed. Divergences increase with the order, so a lower bound at this
-order holds at every larger order, whose square may overflow.
+"""Largest order for which a divergence is computed; the squares of larger orders may overflow.
+
+Divergences increase with the order, so a lower bound at this order also holds at larger orders.
 """
 
 ZCDP_ORDERS = np.arange(1.0, 65.0)
@@ -44,13 +45,14 @@ Order 1 denotes the Kullback-Leibler divergence.
 
 
 def renyi(band: Band, orders: ArrayLike, nodes: ArrayLike | None = None) -> NDArray[np.float64]:
-    """Return lower bounds on Renyi divergences, maximized over both directions.
+    """For each order, return a lower bound on the larger of the two directions' divergences.
 
     Args:
         band: Band of a chain.
         orders: Float [orders], orders a >= 1. Order 1 denotes the Kullback-Leibler divergence.
         nodes: Float [nodes], values of epsilon, increasing from 0, at which chords begin and end.
-            If `nodes` is None, the nodes extend to the largest epsilon of any set of the band.
+            If `nodes` is None, the nodes extend to the largest epsilon that any set in the band
+            has.
 
     Returns:
         Lower bounds, float64 [orders], at least 0.
@@ -97,7 +99,7 @@ def two_points(p: NDArray, q: NDArray, order: float) -> NDArray[np.float64]:
 
 
 def _nodes(band: Band, order: float) -> NDArray[np.float64]:
-    """Return nodes from 0 to the largest epsilon of any set of the band.
+    """Return nodes from 0 to the largest epsilon that any set in the band has.
 
     Args:
         band: Band of a chain.
@@ -112,7 +114,7 @@ def _nodes(band: Band, order: float) -> NDArray[np.float64]:
 def _integral(values: NDArray, e: NDArray, rates: NDArray) -> NDArray[np.float64]:
     """Return the logarithms of lower bounds on integrals over e, float64 [rates].
 
-    For each rate, the integrand is exp(rate e) times the largest value of any set at e.
+    For each rate, the integrand is exp(rate e) times the largest of the sets' values at e.
 
     Args:
         values: float64 [sets, nodes], values of the sets at the nodes.

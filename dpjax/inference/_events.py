@@ -1,7 +1,7 @@
 """Events that distinguish two databases, and exact bounds from the events' counts.
 
-An event consists of a set of cells and a direction, both determined by counts of the search stage.
-An exact lower bound on a privacy level is then computed from fresh counts of the event.
+An event consists of a set of cells and a direction, both determined by counts from the search
+stage. An exact lower bound on a privacy level is then computed from fresh counts of the event.
 
 Notation: p is the event's probability on the side where the event is more likely, and q is the
 event's probability on the other side.
@@ -106,7 +106,7 @@ def best_ratio(
     confidence: float,
     hypothesis: Hypothesis,
 ) -> NDArray[np.float64]:
-    """Return the ratio N2 / N1 of the numbers of draws that gives the largest expected bound."""
+    """Return the ratio N2 / N1 of sample sizes for which the expected bound is largest."""
     ratios, bounds = _by_ratio(larger, smaller, num_confirm, confidence, hypothesis)
     return np.take_along_axis(ratios, np.argmax(bounds, axis=0)[None], axis=0)[0]
 
@@ -118,7 +118,7 @@ def _by_ratio(
     confidence: float,
     hypothesis: Hypothesis,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return candidate ratios N2 / N1 of the numbers of draws, and the expected bound for each."""
+    """Return candidate ratios N2 / N1 of sample sizes, and the expected bound for each ratio."""
     ratios = tried_ratios(size_ratio(larger, smaller, hypothesis))
     trials = divided(ratios, num_confirm.mean)
     return ratios, _expected(larger, smaller, trials, confidence, hypothesis)
@@ -152,7 +152,7 @@ def event_lower_bound(
     Args:
         larger_count: Counts of the event on the side where the event was expected to be more
             likely.
-        smaller_count: Counts of the event on the side where it is less likely.
+        smaller_count: Counts of the event on the other side.
         larger_trials: Number of draws on the side where the event was expected to be more likely.
         smaller_trials: Number of draws on the other side.
         confidence: Guaranteed probability that the bound is at most the level.
@@ -205,7 +205,7 @@ def shrunk(
     Args:
         larger: Counts of the event on the side where the event is expected to be more likely.
         draws: Number of draws on the side where the event is expected to be more likely.
-        smaller: Counts of the event on the side where it is less likely.
+        smaller: Counts of the event on the other side.
         others: Number of draws on the other side.
         quantile: Number of standard errors.
     """

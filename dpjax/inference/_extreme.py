@@ -53,8 +53,8 @@ def least_larger(
         return excess(larger, smaller) >= 0
 
     guess = _guessed(excess, smaller, counts, most)
-    # The least K1 is above `below`, and at most `at`: s increases with K1, so one value of s on
-    # either side of a guess shows whether it is right.
+    # The smallest K1 is above `below` and at most `at`. Since s increases with K1, the values of s
+    # at the guess and at the next smaller count show whether the guess is right.
     at, below = np.full((2, *smaller.shape), [[most + 1], [-1]])
     for tried in (guess, guess - 1):
         reached = is_reached(np.maximum(tried, 0), smaller) & (tried >= 0)

@@ -127,7 +127,7 @@ def one_run_lower_bound(n: int, r: int, c: int, *, delta: float, confidence: flo
         r: Number of guesses, which must not depend on the coins of the canaries.
         c: Number of correct guesses.
         delta: Delta, in [0, 1).
-        confidence: Smallest probability that the bound is at most the true value.
+        confidence: Guaranteed probability that the bound is at most the true value.
 
     Returns:
         The bound, at least 0.
@@ -177,7 +177,7 @@ def conditional_laws(
     if c <= low:
         return None
     # Compute the logs of P(W = j) / P(W = low) as cumulative sums of log ratios of consecutive
-    # probabilities, and from them the logs of P(W >= j) / P(W = low).
+    # probabilities. From these logs, compute the logs of P(W >= j) / P(W = low).
     places = np.arange(low, high + 1, dtype=np.float64)
     steps = np.log((r - places[:-1]) / places[1:]) + epsilon
     mass = np.concatenate([[0.0], np.cumsum(steps)])

@@ -4,11 +4,11 @@ Let p be the event's probability on the side where the event is more likely, and
 event's probability on the other side. If the level is t, then p <= g(t, q), where g increases with
 t and with q.
 
-Each hypothesis also defines an order of pairs of counts. The order is a score s, which is larger
-for counts that are stronger evidence for a large t. The score increases with the count on the side
-where the event is more likely, and decreases with the count on the other side. Therefore, P(s >=
-observed) increases with p and decreases with q. Each score is the lower confidence bound on t from
-a normal approximation.
+Each hypothesis also orders pairs of counts by a score s, which is larger for counts that are
+stronger evidence for a large t. The score increases with the count on the side where the event is
+more likely, and decreases with the count on the other side. Therefore, P(s >= observed) increases
+with p and decreases with q. Each score is the lower confidence bound on t from a normal
+approximation.
 
 In place of g, bets use straight lines r q + d above g. Let P and P' be the output distributions on
 the two sides. A level is refuted if bets refute P(E) <= r P'(E) + d or P'(E) <= r P(E) + d for some
@@ -32,7 +32,7 @@ Floats = NDArray[np.float64]
 Trials = tuple[int, int]
 
 _HOPELESS = -1e6
-"""Number that is added to the scores of counts that support no level, to rank them last."""
+"""Number that is added to the scores of counts that support no level, so that they rank last."""
 
 NEARLY_ONE = 1 - 1e-13
 """Threshold above which a probability is treated as 1."""
@@ -41,8 +41,7 @@ POSITIVE = 1e-300
 """Positive number that replaces all smaller arguments of a logarithm."""
 
 RANGE, _SHARES = (0.01, 10.0), (0.001, 0.999)
-"""Smallest and largest level tested by bets: RANGE for epsilon and mu, _SHARES for total variation.
-"""
+"""Ranges of the levels that bets test: RANGE for epsilon and mu, _SHARES for total variation."""
 
 LEVELS = 2048
 """Number of levels that are tested by bets."""
@@ -102,7 +101,7 @@ class Hypothesis(Protocol):
     def order(
         self, larger: ArrayLike, smaller: ArrayLike, trials: Trials, quantile: float
     ) -> Floats:
-        """Return the score s of counts of an event.
+        """Return the score s of an event's counts.
 
         Args:
             larger: Counts on the side where the event is more likely.
@@ -124,7 +123,7 @@ class Hypothesis(Protocol):
         ...
 
     def other(self, level: float, larger: Floats) -> Floats:
-        """Return, for each p, the smallest q at level t, which solves p = g(t, q)."""
+        """Return, for each p, the smallest q that level t allows. This q solves p = g(t, q)."""
         ...
 
     def lift(self, level: float, smaller: Floats) -> Floats:
@@ -259,7 +258,7 @@ class Ratio(_Straight):
         return ratio / self.distance, error / self.distance
 
     def ordered(self, found: Estimates, quantile: float) -> Floats:
-        """Return the logarithm of Fieller's lower bound on e / q, where e = p - delta.
+        """Return the log of Fieller's lower bound on e / q, divided by k, where e = p - k delta.
 
         Let A = q^2 - z^2 v2, B = e q and C = e^2 - z^2 v1. The bound on e / q is C / (B + sqrt(B^2
         - A C)), the smaller root of A x^2 - 2 B x + C.
@@ -305,6 +304,6 @@ class Difference(_Straight):
         return (p - q) / self.distance, np.sqrt(v1 + v2) / self.distance
 
     def ordered(self, found: Estimates, quantile: float) -> Floats:
-        """Return the normal lower bound on p - q."""
+        """Return the lower bound, by normal approximation, on (p - q) / k."""
         p, q, v1, v2 = found
         return (p - q - quantile * np.sqrt(v1 + v2)) / self.distance

@@ -12,7 +12,7 @@ MASSES = np.geomspace(1e-5, 0.99, 56)
 """Sizes of candidate sets, as fractions of the draws."""
 
 _MOST_ENTRIES = 1 << 15
-"""Maximum number of entries in a table of ordered cells, so that it fits in a CPU cache."""
+"""Maximum number of entries in a table of ordered cells; such a table fits in a CPU cache."""
 
 _TOGETHER = 16
 """Minimum number of runs in a batch. Cells are left out if no run of a batch has draws in them."""
@@ -70,7 +70,7 @@ class Sets(NamedTuple):
         return np.maximum.reduceat(values, self.starts)
 
     def best(self, values: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Return the index of each run's first set with the run's largest value, int64 [runs]."""
+        """Return int64 [runs], the index of the first set with the largest value in each run."""
         (places,) = np.nonzero(values == self.largest(values)[self.run])
         found = self.starts.copy()
         # Assign in reverse order, so that the first of multiple sets with equal values remains.
@@ -139,7 +139,7 @@ def _rows(shape: tuple[int, ...], length: int) -> NDArray[np.int64]:
 
 
 def _sizes(mass: NDArray, most: NDArray[np.int64], ends: NDArray[np.int64]) -> NDArray[np.int64]:
-    """For each fraction of the draws, return the size of the smallest set that contains it.
+    """For each fraction in `MASSES`, return the size of the smallest set that reaches it.
 
     Args:
         mass: [..., cells], cumulative counts of the ordered cells.

@@ -86,10 +86,11 @@ def local_bounds(
     """Return lower confidence bounds on epsilon from the confirmation stage of a local audit.
 
     The search stage estimates the density at the witness on each side. If one of the two estimates
-    is at or below the floor, or is so small that fewer than 25 confirmation draws are expected, the
-    bound is the exact binomial bound for the witness's event. Otherwise, the bound is a normal
-    approximation. The type and the direction of the bound are chosen from the results of the search
-    stage alone. Therefore, these choices do not reduce the confidence.
+    is at or below the floor, the bound is the exact binomial bound for the witness's event. The
+    same holds if one of them is so small that fewer than 25 confirmation draws are expected.
+    Otherwise, the bound is a normal approximation. The type and the direction of the bound are
+    chosen from the results of the search stage alone. Therefore, these choices do not reduce the
+    confidence.
 
     Args:
         search_densities: Float [..., 2], densities at the witness under the database and its
@@ -135,8 +136,8 @@ def local_bounds(
             error = frequency_error(truncated, num_confirm)
         else:
             # The paper's formula assumes that the density is flat within a bandwidth of the
-            # witness. At an atom or a narrow peak, the formula is too small, but the sample
-            # variance of k is correct.
+            # witness. At an atom or a narrow peak, the formula gives too small an error, but the
+            # sample variance of k is correct.
             total, squares = (np.asarray(x, np.float64) for x in (kernel.total, kernel.squares))
             error = np.fmax(
                 kernel_error(
@@ -150,8 +151,8 @@ def local_bounds(
         logs = np.log(truncated)
         signed = np.take_along_axis(logs, up, -1) - np.take_along_axis(logs, 1 - up, -1)
         normal = normal_lower_bound(signed[..., 0], error, confidence)
-    # Without confirmation draws at the witness on one side, the standard error is infinite and the
-    # bound is 0. Do not switch to the exact bound here: the kind of the bound would then depend on
+    # If one side has no confirmation draws at the witness, the standard error is infinite and the
+    # bound is 0. Do not switch to the exact bound here: the type of the bound would then depend on
     # the confirmation draws.
     normal = np.where(np.isfinite(error), normal, 0.0)
     # If there are no draws at the witness on either side, replace inf - inf by 0.

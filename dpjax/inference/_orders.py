@@ -12,11 +12,10 @@ _SHRINKAGE = 1.0
 """Number of standard errors by which a cell's ratio is shrunk."""
 
 _FIRST = 2.0**64
-"""Factor that moves the cells that are more frequent on one side to the front of the order.
+"""Factor for the scores of cells that are more frequent on one side.
 
-Cells are sorted by how strongly they favor one side. The score of a cell that is more frequent on
-this side is multiplied by this factor. Since scores without the factor are between 2^-64 and 1, the
-multiplied scores are larger than all other scores.
+Cells are sorted by how strongly they favor this side. Since scores without the factor are between
+2^-64 and 1, cells that are more frequent on this side precede all other cells.
 """
 
 
@@ -27,7 +26,7 @@ class Orders(NamedTuple):
     sets that are more likely under the neighbor.
 
     Attributes:
-        order: int64 [..., 2, cells], index of the cell at each position of both orders.
+        order: int64 [..., 2, cells], index of the cell at each position in each order.
         most: int64 [..., 2], the largest number of cells in a set.
         ends: int64 [..., 2, cells]. In each order, entry i is the position of the last cell that is
             tied with the cell at position i. A set contains either all or none of a group of tied
@@ -50,7 +49,7 @@ class ByRatio(NamedTuple):
         starts: int64 [groups], position in `order` at which each group begins.
         ordered: Whether ties are broken by cell index. If `ordered` is False, a set contains either
             all or none of a group of tied cells.
-        numbers: int64 [cells], the index of each cell in the whole partition. The indices increase.
+        numbers: int64 [cells], increasing indices of the cells in the whole partition.
         num_cells: Number of cells in the whole partition.
     """
 
@@ -82,7 +81,7 @@ class ByRatio(NamedTuple):
     def ends_of(self, unseen: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return all cells in `unseen` that may be last in an order, and possibly other cells.
 
-        The result contains the last cell of each group of `unseen`, and the last cell that is not
+        The result contains the last unseen cell of each group, and the last cell that is not
         allowed.
         """
         labels = np.zeros(len(unseen)) if self.labels is None else self.labels[unseen]
@@ -90,21 +89,21 @@ class ByRatio(NamedTuple):
         return np.concatenate([unseen[last], np.flatnonzero(~self.allowed)[-1:]])
 
     def orders(self, counts: NDArray) -> Orders:
-        """Return the orders of cells for counts [..., 2, cells], sorted by decreasing ratio."""
+        """For counts [..., 2, cells], return the orders of the cells by decreasing ratio."""
         known, draws = counts, counts.sum(axis=-1, keepdims=True)
         if self.labels is not None:
             known = np.add.reduceat(counts.take(self.order, axis=-1), self.starts, axis=-1)
         low, high = wilson(known, draws, _SHRINKAGE)
         low /= high[..., ::-1, :]
-        # Put cells first whose frequency is larger on this side. By the lower bounds alone, such a
-        # cell, if it is rare, might follow a common cell whose frequency is slightly smaller on
-        # this side.
+        # Put the cells whose frequency is larger on this side before all others. If only the lower
+        # bounds were used, a rare cell of this kind might follow a common cell whose frequency is
+        # slightly smaller on this side.
         shares = known / np.maximum(draws, 1)
         low *= np.where(shares > shares[..., ::-1, :], _FIRST, 1.0)
         score = low if self.labels is None else low.take(self.labels, axis=-1)
         score *= self.allowed
-        # The bits of positive floats, read as integers, have the same order as the floats. Replace
-        # the last bits by the cell's index, so that ties have the same order on every machine.
+        # Positive floats have the same order as the integers with the same bits. Replace the last
+        # bits by the cell's index, so that ties are broken in the same way on every machine.
         last = np.int64((1 << (self.num_cells - 1).bit_length()) - 1)
         order = ~score.view(np.int64)
         order &= ~last
@@ -154,7 +153,7 @@ class ByPosition(NamedTuple):
         return ByPosition(order, np.array(most))
 
     def ends_of(self, unseen: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the first and the last cell of both orders. See `ByRatio.ends_of`."""
+        """Return the first and the last cell of each order. See `ByRatio.ends_of`."""
         return self.order[:, [0, -1]].ravel()
 
     def orders(self, counts: NDArray) -> Orders:

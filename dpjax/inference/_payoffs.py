@@ -69,12 +69,13 @@ class Block(NamedTuple):
 class _Common(NamedTuple):
     """A database that occurs in more than one pair.
 
-    Each occurrence of the database in a pair is called a member. An atom is a set of cells that
-    belong to the same group for every member.
+    Each occurrence of the database in a pair is called a member. For each member, all cells of an
+    atom belong to one group; atoms are the largest sets of cells with this property.
 
     Attributes:
         members: int64 [members, 2], side and pair of each member.
-        labels: int64 [members, atoms], index of the group that contains the atom, for each member.
+        labels: int64 [members, atoms], for each member, the index of the group that contains each
+            atom.
         counts: int64 [atoms], counts of the block's draws from the database.
         mass: float64 [atoms], expected counts of the block's draws from the database.
     """
@@ -85,7 +86,7 @@ class _Common(NamedTuple):
     mass: Floats
 
     def of(self, table: Floats) -> Floats:
-        """Select the members' entries, [..., members, levels], from [..., 2, pairs, levels]."""
+        """Return [..., members, levels], the members' entries in [..., 2, pairs, levels]."""
         return table[..., self.members[:, 0], self.members[:, 1], :]
 
     def placed(self, bets: Floats) -> Floats:
@@ -131,7 +132,7 @@ def gains(
 
     Args:
         block: Block on whose draws the bets are placed.
-        known: Pair of int64 [pairs, cells] arrays, the pooled counts of all earlier blocks.
+        known: Two int64 [pairs, cells] arrays with the pooled counts of all earlier blocks.
         expert: Expert that was constructed only from the earlier blocks.
         hypothesis: Hypothesis that the bets oppose.
         grid: float64 [levels], levels that the bets oppose.
@@ -217,8 +218,8 @@ def _atoms(labels: Counts, groups: int) -> tuple[Counts, Counts]:
         groups: Number of groups.
 
     Returns:
-        The index of the group that contains each atom, for each member, int64 [members, atoms];
-        and the index of the atom that contains each cell, int64 [cells].
+        Two arrays: int64 [members, atoms], for each member, the index of the group that contains
+        each atom; and int64 [cells], the index of the atom that contains each cell.
     """
     code, width = labels[0], groups
     for row in labels[1:]:

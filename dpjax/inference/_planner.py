@@ -166,8 +166,8 @@ def plan(
     Raises:
         TypeError: If an argument has the wrong type.
         ValueError: If an argument is out of range, if C >= 2 / W^2, if more than `max_samples`
-            draws per input are required, or if `num_samples` is too small for any precision or
-            confidence.
+            draws per input are required, or if `num_samples` is too small to guarantee any
+            precision or any confidence.
 
     References:
         Gorla et al., Theorems 2, 4 and 6, Algorithms 1-4.
@@ -204,8 +204,8 @@ def plan_finite(
 
     Raises:
         TypeError: If an argument has the wrong type.
-        ValueError: If `plan` would raise a ValueError for the arguments that both functions have,
-            if `least_probability` is above 1 / `num_outputs`, or if `bound` is "published" but the
+        ValueError: If `plan` would raise a ValueError for the shared arguments, if
+            `least_probability` is above 1 / `num_outputs`, or if `bound` is "published" but the
             published bound is invalid for this plan.
 
     References:
@@ -248,7 +248,7 @@ def _solve(
         confidence = guarantee.confidence(precision, num_samples)
         if confidence <= 0:
             raise BadValue(
-                f"num_samples {num_samples!r} is too small for any confidence at precision "
+                f"num_samples {num_samples!r} is too small for a confidence above 0 at precision "
                 f"{precision!r}: make more draws, or ask for a coarser precision."
             )
     elif num_samples is not None and confidence is not None and precision is None:
@@ -316,16 +316,17 @@ class _Guarantee(NamedTuple):
         """Return the finest sufficient precision, by bisection on a logarithmic scale.
 
         Raises:
-            ValueError: If the required confidence cannot be reached with a precision of 100 nats.
+            ValueError: If the required confidence cannot be reached even with a precision of 100
+                nats.
         """
         coarse = 1.0
         while self.confidence(coarse, num_samples) < confidence:
             coarse *= 2
             if coarse > _COARSEST_PRECISION:
                 raise BadValue(
-                    f"num_samples {num_samples!r} is too small for any precision up to "
-                    f"{_COARSEST_PRECISION:g} with confidence {confidence!r}: make more draws, or "
-                    "ask for a lower confidence."
+                    f"num_samples {num_samples!r} is too small to reach even the coarsest "
+                    f"supported precision, {_COARSEST_PRECISION:g}, with confidence "
+                    f"{confidence!r}: make more draws, or ask for a lower confidence."
                 )
         fine = coarse / 2
         while self.confidence(fine, num_samples) >= confidence:

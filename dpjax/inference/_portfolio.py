@@ -1,4 +1,4 @@
-"""Experts, which propose bets from the counts of earlier blocks of draws.
+"""Experts, which use the counts of earlier blocks of draws to propose bets.
 
 An expert divides the cells into groups and estimates the probabilities of the groups.
 
@@ -22,14 +22,14 @@ MOST_OUTCOMES = 16
 PSEUDO_DRAWS, SPLIT_DRAWS = (64.0, 1024.0, 16384.0), (8.0, 64.0)
 """Numbers of pseudo-draws, which determine how much bets and estimated shares are shrunk.
 
-PSEUDO_DRAWS lists numbers rho. For each rho, there is one bet, whose fraction c after n draws is n
-/ (n + rho). SPLIT_DRAWS lists the numbers of pseudo-draws that are used if draws are expensive. The
-pseudo-draws in SPLIT_DRAWS shrink the estimated shares of a binary split toward the shares in the
-pooled draws from both sides.
+PSEUDO_DRAWS lists the values of a parameter rho. For each rho, there is one bet, whose fraction c
+after n draws is n / (n + rho). SPLIT_DRAWS lists the numbers of pseudo-draws that are used if draws
+are expensive. These pseudo-draws shrink the estimated shares of a binary split toward the shares in
+the pooled draws from both sides.
 """
 
 _STAKES = (0.4, 0.1, 0.5)
-"""For each rho in PSEUDO_DRAWS, the fraction of the initial wealth that the bets with rho get."""
+"""Fraction of the initial wealth that is assigned to the bets with each rho in PSEUDO_DRAWS."""
 
 _LINE_GROUPS, _DEPTHS = 4, (3, 4)
 """Numbers of groups into which the cells along a line are divided.
@@ -68,7 +68,7 @@ class Expert(NamedTuple):
 
 
 def stakes(few: bool) -> Floats:
-    """Return the initial wealth of each bet of all experts, float64 [bets]. The mean is 1.
+    """Return the initial wealth of all experts' bets, float64 [bets]. The mean is 1.
 
     Args:
         few: Whether draws are expensive.
@@ -158,9 +158,9 @@ def half_lines(x: Counts, y: Counts, hypothesis: Hypothesis) -> Counts:
     under the neighbor, and group 2 contains all other cells. Groups 0 and 1 are half-lines: each
     contains all cells on one side of a cut of the line. The score of a half-line is its estimated
     level minus three standard errors. The half-line with the largest score is one of the groups 0
-    and 1. The other group is the half-line with the largest score in the opposite direction. The
-    second half-line must start at the other end of the line, and it must not overlap the first
-    half-line.
+    and 1. The other group is chosen among the half-lines that start at the other end of the line
+    and do not overlap the first group. It is the one with the largest score in the opposite
+    direction.
 
     Args:
         x: int64 [pairs, cells], counts of draws from the first database of each pair.
@@ -254,8 +254,8 @@ def _shrunk(x: Counts, y: Counts) -> list[tuple[Floats, Floats]]:
         y: int64 [pairs, groups], counts from the neighbors.
 
     Returns:
-        One pair of arrays per number in SPLIT_DRAWS: estimated probabilities under the databases
-        and under the neighbors, both float64 [pairs, groups].
+        For each number in SPLIT_DRAWS, two float64 [pairs, groups] arrays: the estimated
+        probabilities under the databases and under the neighbors.
     """
     laws = []
     for draws in SPLIT_DRAWS:

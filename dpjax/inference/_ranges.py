@@ -1,4 +1,4 @@
-"""Replacement of events that have many parts with simpler events: half-lines and ranges."""
+"""Replacement of complicated events by simpler ones: half-lines and ranges."""
 
 from collections.abc import Sequence
 
@@ -37,7 +37,8 @@ def simpler(
 
     Args:
         event: Event of one run, chosen by `choose_event`.
-        halves: int64 [half, side, cells], counts of both halves of the search set on both sides.
+        halves: int64 [half, side, cells], counts of the draws from each side in each half of the
+            search set.
         lines: For each numeric axis, the positions of the cells along this axis, or NaN for cells
             without a position.
         allowed: bool [cells], whether each cell is allowed in an event. If `allowed` is None, all
@@ -114,7 +115,7 @@ class _Ranges:
         self.half_lines = np.concatenate([half, half])
 
     def counts(self, counts: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the number of draws in each set on both sides, [2, sets]."""
+        """Return [2, sets], the number of draws from each side in each set."""
         number = np.searchsorted(self._ends, self._line[self._placed], side="right")
         size = len(self._ends) + 1
         bins = np.stack([np.bincount(number, c, size) for c in counts[:, self._placed]])
@@ -136,7 +137,7 @@ def _parts(cells: NDArray[np.bool_], line: NDArray[np.float64], seen: NDArray[np
     placed = np.flatnonzero(seen & np.isfinite(line))
     held = cells[placed[np.argsort(line[placed], kind="stable")]].astype(int)
     changes = int(np.count_nonzero(np.diff(held)))
-    # A range has two changes and so does its complement; either counts as one part.
+    # A range and its complement each have two changes, and each counts as one part.
     return (changes + 1) // 2 if changes > 2 else min(changes, 1)
 
 

@@ -57,7 +57,7 @@ class Roc:
 
 
 def attack_roc(included: ArrayLike, excluded: ArrayLike) -> Roc:
-    """Return the ROC curve of an attack from its scores.
+    """Compute an attack's ROC curve from the attack's scores.
 
     The curve is an estimate of the attack's success, computed from the given canaries. For a lower
     bound on the privacy level, audit `dpjax.Recorded(included, excluded)` or `dpjax.OneRun`.

@@ -9,8 +9,7 @@ a binomial test refutes the claim. Gaps within the limit do not confirm the clai
 densities may vary arbitrarily inside an interval.
 
 Notation: C is `lipschitz`, m is `num_intervals`, w is width / m, n is `num_samples`, k is
-`num_inputs`, and N_j is the count in interval j. The density bounds of Lemma
-1 are tau and tau_1.
+`num_inputs`, and N_j is the count in interval j. The density bounds of Lemma 1 are tau and tau_1.
 
 References:
     Gorla, Jalouzot, Granese, Palamidessi, Piantanida, "On the (Im)Possibility of Estimating
@@ -187,7 +186,7 @@ def plan_safety(
     beta: float | None = None,
     max_samples: int = MOST_SAMPLES,
 ) -> tuple[Plan, SafetyCheck]:
-    """Plan enough samples for a safety check that can refute false claims.
+    """Choose a sample size that is large enough for a safety check to refute false claims.
 
     Args:
         plan: Plan for outputs in an interval. The plan's Lipschitz constant is the claim.

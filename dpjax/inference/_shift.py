@@ -39,7 +39,7 @@ class Shift:
     def order(
         self, larger: ArrayLike, smaller: ArrayLike, trials: Trials, quantile: float
     ) -> Floats:
-        """Return the normal lower bound on t = (Phi^-1(p) - Phi^-1(q)) / k."""
+        """Return the lower bound, by normal approximation, on t = (Phi^-1(p) - Phi^-1(q)) / k."""
         return self.order_and_error(larger, smaller, trials, quantile)[0]
 
     def order_and_error(

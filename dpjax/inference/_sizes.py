@@ -77,9 +77,9 @@ def tried_ratios(ratio: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return four ratios to compare, which range from 1 to the given ratio.
 
     The given ratio is best for a large number of draws. With a small number of draws, the given
-    ratio would leave too few draws for the side where the event is more likely. In each row of the
-    table, the last four numbers are the exact means of the bound on epsilon if the best ratio is
-    raised to the power 0, 1/2, 3/4 or 1. The result has shape [4, ...].
+    ratio would leave too few draws for the side where the event is more likely. The table contains
+    exact means of the bound on epsilon. The last four numbers of a row are the means if the best
+    ratio is raised to the power 0, 1/2, 3/4 or 1. The result has shape [4, ...].
 
         p = 0.01, q = 0.00135, N = 2,000, confidence 0.95:  0.98  1.03  1.03  1.01
         p = 0.02, q = 0.0005,  N = 2,000, confidence 0.95:  2.17  2.37  2.38  2.34

@@ -25,7 +25,7 @@ _MOST_WORTH = 1e3
 
 
 class HalfLines(NamedTuple):
-    """Smoothed counts of half-lines, as an array of any shape [...].
+    """Smoothed counts for an array of half-lines of any shape [...].
 
     Attributes:
         counts: float64 [2, ...], smoothed counts on both sides.
@@ -60,7 +60,7 @@ class Smooth(NamedTuple):
 
     @classmethod
     def of(cls, counts: NDArray[np.int64]) -> "Smooth":
-        """Fit the log odds to counts of cells along a line, int64 [runs, 2, cells]."""
+        """Fit the log odds to int64 [runs, 2, cells], the counts of cells along a line."""
         grouped = _grouped(counts)
         odds, covariance = fitted(grouped)
         pooled, share = grouped.sum(axis=1), 1 / (1 + np.exp(-odds))
@@ -88,7 +88,8 @@ class Smooth(NamedTuple):
                 (False).
         """
         place = self.pooled[run, -1] - pooled if from_end else pooled
-        # Search in the groups of all runs with one call, by making one increasing array.
+        # Combine the groups of all runs into one increasing array, so that one call searches all
+        # runs.
         width, inner = self.pooled[:, -1].max() + 1, self.pooled[:, 1:-1]
         starts = width * np.arange(len(inner))
         group = np.searchsorted((inner + starts[:, None]).ravel(), place + starts[run], "right")

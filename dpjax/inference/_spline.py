@@ -1,14 +1,15 @@
 """Logistic regression whose log odds are a piecewise linear function with fixed knots.
 
 The regression predicts the side of a draw from a score x. The log odds are b0 + b1 x + sum over the
-knots k of c_k |x - k|. The coefficients c_k, called bends, have a normal prior whose standard
-deviation maximizes the marginal likelihood.
+knots k of c_k |x - k|. The coefficients c_k, called knot coefficients, have a normal prior whose
+standard deviation maximizes the marginal likelihood.
 
 Between two knots, the log odds are linear. Therefore, the fit uses the following parameters: the
 values of the log odds at the knots, and the slopes before the first knot and after the last knot.
 With these parameters, the log odds of each group of draws depend on two adjacent parameters, and
-each bend depends on three adjacent parameters. If parameters are taken alternately from both ends
-of the line, their precision matrix has only four nonzero diagonals below the main diagonal.
+each knot coefficient depends on three adjacent parameters. If parameters are taken alternately from
+both ends of the line, their precision matrix has only four nonzero diagonals below the main
+diagonal.
 
 References:
     Ruppert, Wand, Carroll (2003), Semiparametric Regression, for penalized splines as mixed models.
@@ -34,14 +35,14 @@ half as large.
 """
 
 KNOTS = np.union1d(np.arange(-12, 13, 2), np.arange(-4, 5)) / 4
-"""Knots: normal scores at which the log odds may bend. In the middle, the spacing is halved.
+"""Knots: normal scores at which the slope may change. In the middle, the spacing is halved.
 
 If all knots were equally spaced, the mean bound for Laplace noise with epsilon 0.2 would be 0.003
 smaller for 20,000 search draws and a confidence of 0.999.
 """
 
 SCALES = np.array([0.02, 0.06, 0.2, 0.6, 2.0])
-"""Candidate standard deviations in the prior of the bends."""
+"""Candidate standard deviations in the prior of the knot coefficients."""
 
 _FLAT, _STEEP = 1e-6, 1e-2
 """Prior precisions of the constant b0 and the slope b1.
@@ -110,7 +111,7 @@ def basis() -> Basis:
     left = np.where(is_first, score - high, np.where(is_last, 1.0, (high - score) / width))
     right = np.where(is_first, 1.0, np.where(is_last, score - low, (score - low) / width))
     of_group[groups, piece], of_group[groups, piece + 1] = left, right
-    # Compute the derivatives of b0, b1 and the bends with respect to the parameters.
+    # Compute the derivatives of b0, b1 and the knot coefficients with respect to the parameters.
     slopes = np.zeros((size - 1, size))
     slopes[0, 0] = slopes[-1, -1] = 1.0
     inner = np.arange(1, size - 2)
@@ -177,8 +178,8 @@ def fitted(counts: Floats) -> Fit:
         likelihood = _of_groups(*of_rows, of_scale).sum(axis=0)
         likelihood -= (fit * _times(precision, fit)).sum(axis=0) / 2
         likelihood += log_det / 2 - np.log(found[..., 0]).sum(axis=1)
-        # The likelihood has one maximum in nearly all fits. Once it decreases for a run, larger
-        # scales are not tried for this run.
+        # In nearly all fits, the likelihood has only one maximum as a function of the scale. Once
+        # it decreases for a run, larger scales are not tried for this run.
         better = likelihood > best[rows]
         rows = rows[better]
         best[rows], theta[:, rows], odds[:, rows] = (
@@ -199,7 +200,7 @@ def _at_least_two(runs: NDArray) -> NDArray:
 def _newton(
     first: Floats, pooled: Floats, start: Floats, theta: Floats, precision: Floats
 ) -> tuple[Floats, Floats, Floats]:
-    """Maximize the penalized log likelihood for a given prior standard deviation of the bends.
+    """Maximize the penalized log likelihood for a given prior on the knot coefficients.
 
     Args:
         first: float64 [groups, runs], counts on the first side.
@@ -250,7 +251,7 @@ def constant(counts: Floats) -> Floats:
 
 
 def log_likelihood(counts: Floats, odds: Floats) -> Floats:
-    """Return the log likelihoods of counts [runs, 2, groups] for given log odds, float64 [runs]."""
+    """Return float64 [runs], the log likelihoods of counts [runs, 2, groups] for given log odds."""
     odds = np.ascontiguousarray(odds)
     return _of_groups(counts[:, 0], counts.sum(axis=1), odds).sum(axis=-1)
 
@@ -331,7 +332,7 @@ def _times(diagonals: Floats, theta: Floats) -> Floats:
 
 
 def _solved(precisions: Floats, right: Floats) -> tuple[Floats, Floats]:
-    """Solve one linear system per run, and return the solutions with Cholesky factors.
+    """Solve one linear system per run, and return the solutions and the Cholesky factors.
 
     LAPACK solves the systems one by one. Therefore, a run's solution does not depend on the other
     runs.

@@ -79,12 +79,12 @@ def blind_spot(num_samples: int, seen: str = "draws") -> str:
     number = f"{num_samples:,}"
     if seen == "databases":
         return (
-            f"This estimate cannot rule out every leak, because it knows only the {number} given "
-            "databases. With a probability of at least 5%, a kind of database whose probability is "
-            f"{rare:.1e} or less does not occur among them, and such a database may reveal an "
-            "individual without limit. Between and beyond the given results, the kernel alone "
-            "determines which results are likely. Therefore, each delta is not a bound but an "
-            "estimate, which depends on the smoothness of the kernel."
+            f"This estimate cannot rule out every leak, because it is based only on the {number} "
+            f"given databases. If a kind of database has a probability of {rare:.1e} or less, then "
+            "with a probability of at least 5%, none of the given databases is of this kind. Such "
+            "a database may reveal an individual without limit. Between and beyond the given "
+            "results, the kernel alone determines which results are likely. Therefore, each delta "
+            "is not a bound but an estimate, which depends on the smoothness of the kernel."
         )
     return (
         "This audit cannot rule out every leak, because it saw only outputs of the mechanism. With "

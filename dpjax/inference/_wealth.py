@@ -8,8 +8,8 @@ reaches 1 / error (Ville). A level whose wealth reaches 1 / error is refuted.
 A grid of levels is fixed before the first draw. The bound is the largest level in the grid such
 that this level and all smaller levels in the grid are refuted. Let t be the smallest level in the
 grid that is at least the true level. The bound can exceed the true level only if t has been
-refuted. Since t is at least the true level, the level t holds and is refuted with a probability of
-at most the error.
+refuted. Since t is at least the true level, the level t holds, so it is refuted with a probability
+of at most the error.
 
 The weights of bets may depend on all earlier draws. Pairs with a common database therefore pool
 their counts of draws from the database (`Wealth.known`), and each draw from the database affects
@@ -169,7 +169,7 @@ def start(
 
     Args:
         pairs: Number of pairs of databases.
-        cells: Number of cells. Ordered cells are numbered along their line.
+        cells: Number of cells. If the cells are ordered, their indices increase along the line.
         error: Largest probability that the bound ever exceeds the true level.
         hypothesis: Hypothesis that the bets oppose.
         claim: Claimed level, or None if there is no claim. The claimed level is added to the grid.
@@ -277,5 +277,5 @@ def recounted(
         shared=_own(len(state.first)) if shared is None else shared,
     )
     if after.first.shape != after.second.shape or not np.array_equal(after.draws, state.draws):
-        raise ValueError("first and second must count as many draws as the state")
+        raise ValueError("first and second must contain as many draws as the state")
     return after

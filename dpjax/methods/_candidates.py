@@ -23,10 +23,10 @@ class Candidate(NamedTuple):
     """A candidate for confirmation, found by the search of one pair in one run.
 
     Attributes:
-        event: Event that is counted to bound the level of the audit's notion, or None if the notion
+        event: Event whose counts bound the level of the audit's notion, or None if the notion
             requires a chain.
-        chain: Chain of sets that is counted to bound the level of every notion, or None if only an
-            event is counted.
+        chain: Chain of sets whose counts bound the level of every notion, or None if only an event
+            is counted.
         predicted: Expected lower bound.
         tie: Score that breaks ties between pairs with equal expected bounds.
     """
@@ -99,7 +99,7 @@ class Candidate(NamedTuple):
 
 
 def num_marks(candidate: Candidate) -> int:
-    """Return the largest number of distinct marks of any candidate with the same parts.
+    """Return the largest number of distinct marks that a candidate with the same parts can have.
 
     The parts are an event, a chain, or both. If the arrays of all runs have the returned length,
     one compiled program serves all runs.

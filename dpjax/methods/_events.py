@@ -42,10 +42,10 @@ _SEARCH, _CONFIRM = 20_000, 50_000
 """Default numbers of search and confirmation draws per side."""
 
 _HOPE = 4
-"""Factor by which search counts are multiplied to choose the last pair of the second round."""
+"""Factor that multiplies search counts when the last pair of the second round is chosen."""
 
 _MANY_PAIRS, _SEARCH_MANY = 1_000, 300
-"""Default sizes for more than _MANY_PAIRS pairs.
+"""Default sizes if there are more than _MANY_PAIRS pairs.
 
 Each pair after the first _MANY_PAIRS pairs increases the total by only _SEARCH_MANY search draws
 per side.
@@ -69,11 +69,12 @@ class Events:
     the number of fresh draws in this event. If there are more than two pairs, the search has two
     rounds. The first round uses 5/11 of all search draws, divided equally among all pairs. The
     second round uses the remaining search draws for the best quarter of the pairs (at least 2 and
-    at most 2,500 pairs). One pair of the second round is chosen by another rule. Among the
-    remaining pairs, this pair would have the largest expected bound if every pair had more search
-    draws with the same frequencies. If multiple pairs contain the same database and divide its
-    outputs into the same cells, each of these pairs uses all search draws from this database. For
-    recorded outputs, the source determines the sizes of the search set and the confirmation set.
+    at most 2,500 pairs). The last pair of the second round is chosen by another rule: expected
+    bounds are computed as if every pair had more search draws with the same frequencies. Among the
+    remaining pairs, the pair with the largest of these bounds is chosen. If multiple pairs contain
+    the same database and divide its outputs into the same cells, each of these pairs uses all
+    search draws from this database. For recorded outputs, the source determines the sizes of the
+    search set and the confirmation set.
 
     Attributes:
         num_samples: n, the number of search draws per side of a pair, averaged over the pairs. If
@@ -134,7 +135,7 @@ class Events:
         validate.draws(**given)
         if self.num_draws is not None and len(given) > 1:
             raise BadValue(
-                "num_draws is the total number of draws, and cannot be combined with "
+                "num_draws is the total number of draws, so it cannot be combined with "
                 f"{' and '.join(sorted(given.keys() - {'num_draws'}))}."
             )
 
@@ -303,7 +304,7 @@ def _searched_again(
     rounds: Rounds,
     num_runs: int,
 ) -> _Ranks:
-    """Draw the second round for the most promising pairs, and add its counts to `searches`."""
+    """Make the second round's draws for the most promising pairs; add the counts to `searches`."""
     num_pairs = len(searches)
     if not rounds.num_kept:
         return _Ranks(np.empty((0, num_runs)), np.tile(np.arange(num_pairs), (num_runs, 1)))
@@ -328,7 +329,7 @@ def _searched_again(
 
     promised = bounds(np.tile(np.arange(num_pairs), (num_runs, 1)), 1)
     # The most promising pairs are kept. The last place goes to one of the next pairs; if there are
-    # very many pairs, only the most promising of these pairs compete for it.
+    # very many pairs, only the most promising of these are considered.
     order = np.argsort(-promised, axis=0, kind="stable").T
     hoped = bounds(order[:, rounds.num_kept - 1 : _HOPED], _HOPE)
     kept = _kept(promised.T, hoped.T, rounds.num_kept)

@@ -1,4 +1,4 @@
-"""Joint search for the best member of a family of mechanisms and for its best pairs."""
+"""Joint search for the best member of a family of mechanisms and for that member's best pairs."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -56,7 +56,7 @@ class Settled(NamedTuple):
 def settled(
     source: Source, pairs: object, asked: tuple[Notion | None, object], terms: Terms
 ) -> Settled:
-    """Replace a family with the member whose bound should exceed its claim by the largest margin.
+    """Replace a family by the member whose expected bound exceeds its claim by the largest margin.
 
     Args:
         source: Source of the audit. A source that is not a family is returned unchanged.
@@ -88,7 +88,7 @@ def settled(
     note = (
         f"The search of the family {source.name} ({len(space.made)} members, {rungs[0][0]} pairs "
         f"and their variations, {draws} separate draws) chose this member, whose expected bound "
-        "exceeds its claim the most."
+        "exceeds its claim by the largest margin."
     )
     notes = [note]
     if space.failed:
@@ -176,7 +176,7 @@ class _Members(Space):
             self._number(chosen)
         if not self.made:
             raise BadValue(
-                f"ranges must have a combination that {family.name} accepts, but it refused all "
+                f"ranges must contain parameters that {family.name} accepts, but it refused all "
                 f"{self.failed} combinations; the last error was {self.last}."
             )
 
@@ -206,7 +206,7 @@ class _Members(Space):
         return notion, claimed
 
     def label_of(self, pair: Proposed) -> str:
-        """Return the label of a pair; the label omits the member's parameters."""
+        """Return the label of a pair, without the member's parameters."""
         return pair.label.removeprefix(self._prefix(pair.database.member))
 
     def proposed(self) -> list[Proposed]:

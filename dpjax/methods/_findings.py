@@ -85,7 +85,8 @@ def _curve(search: Search, event: np.ndarray) -> dict[str, list]:
     """
     cells, counts = search.partition, search.halves.sum(axis=0)
     if cells.boxed.tolist() not in ([], [0]):
-        # Treat a label as part of the event if the event contains all observed outputs with it.
+        # Treat a label as part of the event if the event contains all observed outputs with this
+        # label.
         label, alone = cells.labels(), cells.without_numbers()
         outside = np.bincount(label, counts.sum(axis=0) * ~event, alone.size)
         cells, counts = alone, np.stack([np.bincount(label, c, alone.size) for c in counts])

@@ -1,11 +1,11 @@
-"""Audit of one run by guesses about which canaries were included.
+"""Audit of one run, based on guesses about which canaries were included.
 
 A fair coin decides whether each canary is included, and guesses are made from the canaries' scores.
 By default, two sets of guesses are made, and each set uses a part of the error probability:
 
 - The planned set contains guesses about all canaries. The number of guesses depends only on the
   number of canaries, and the bound is exact.
-- The chosen set contains guesses about a random part of the canaries. The coins of the other
+- The chosen set contains guesses about a random subset of the canaries. The coins of the other
   canaries are revealed to choose the number of guesses.
 
 The set with the larger bound is reported.
@@ -79,8 +79,9 @@ class Guesses:
     error probability. The set with the larger bound is reported. If there are n canaries, the
     planned set contains about 2.5 sqrt(n) guesses for the highest scores and the same number of
     guesses for the lowest scores. For the chosen set, the coins of some canaries are revealed. The
-    numbers of guesses are chosen so that the expected bound, estimated from the revealed coins, is
-    largest. The chosen set contains only guesses about canaries whose coins are not revealed.
+    numbers of guesses are chosen to maximize the expected bound, which is estimated from the
+    revealed coins. The chosen set contains only guesses about canaries whose coins are not
+    revealed.
 
     Attributes:
         num_in: Number of canaries that are guessed to be included.
@@ -97,11 +98,11 @@ class Guesses:
     """
 
     num_in: int | None = option(
-        "Number of guesses that a canary was included. Default: chosen by dpjax.",
+        "Number of canaries that are guessed to be included. Default: chosen by dpjax.",
         default=None,
     )
     num_out: int | None = option(
-        "Number of guesses that a canary was left out. Default: chosen by dpjax.",
+        "Number of canaries that are guessed to be left out. Default: chosen by dpjax.",
         default=None,
     )
     reveal_fraction: float = option(
@@ -130,8 +131,8 @@ class Guesses:
         if source.has_canaries:
             return None
         return Sentence(
-            f"{term('Guesses', '--method guesses')} needs the scores of canaries in one run, "
-            f"{term('dpjax.OneRun', '--one-run')}, but {source.name} has none: use {EVENTS}."
+            f"{term('Guesses', '--method guesses')} needs the scores of canaries in one run "
+            f"({term('dpjax.OneRun', '--one-run')}), but {source.name} has none: use {EVENTS}."
         )
 
     def run(
@@ -146,8 +147,8 @@ class Guesses:
             runs: int32 [runs], indices of the runs. A recorded run has the index 0.
 
         Raises:
-            ValueError: If `pairs` is not None, if the distance is not 1, if guesses do not bound
-                the notion, or if there are more guesses than canaries.
+            ValueError: If `pairs` is not None, if the distance is not 1, if guesses give no bound
+                for the notion, or if there are more guesses than canaries.
         """
         if pairs is not None:
             raise BadValue(
@@ -201,8 +202,8 @@ def _count(
     inside, outside = numbers
     if inside + outside > len(coins):
         raise BadValue(
-            f"num_in and num_out together must not exceed the {len(coins)} canaries, but were "
-            f"{inside} and {outside}."
+            f"the sum of num_in and num_out must not exceed the number of canaries, {len(coins)}, "
+            f"but they were {inside} and {outside}."
         )
     right = int(coins[:inside].sum()) + int((~coins[len(coins) - outside :]).sum())
     return GuessCounts(len(coins), inside, outside, right, revealed, share)

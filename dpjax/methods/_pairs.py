@@ -1,10 +1,10 @@
 """Search for pairs in a large space of pairs, by successive halving.
 
-The search has multiple rounds, called rungs. In each rung, the privacy loss of every remaining pair
-is estimated from fresh draws by the DPL algorithm of Askin, Kutta and Dette. Only the best pairs
-enter the next rung, which makes more draws per pair. The search does not reduce the confidence of a
-later audit because `dpjax.audit` makes its own draws, which are independent of the search even if
-both use the same seed.
+The search has multiple rounds, called rungs. In each rung, the DPL algorithm of Askin, Kutta and
+Dette estimates the privacy loss of every remaining pair from fresh draws. Only the best pairs enter
+the next rung, which makes more draws per pair. The search does not reduce the confidence of a later
+audit because `dpjax.audit` makes its own draws, which are independent of the search even if both
+use the same seed.
 """
 
 from dataclasses import dataclass
@@ -85,7 +85,10 @@ class FoundPairs:
 
     def _title(self) -> str:
         number = self.rungs[0][0]
-        return f"the best {len(self.estimates)} of {number:,} pairs, by {self.num_draws:,} draws"
+        return (
+            f"the best {len(self.estimates)} of {number:,} pairs, found with "
+            f"{self.num_draws:,} draws"
+        )
 
 
 def _shown(database: object) -> str:
@@ -156,8 +159,8 @@ def search_pairs(
     check_shape(mechanism, pairs)
     if isinstance(mechanism.output_space, MixedSpace):
         raise ValueError(
-            f"pairs cannot be searched for {mechanism.output_space} because outputs with atoms "
-            "have no density: pass all pairs to dpjax.audit(...)."
+            f"the search for pairs does not support {mechanism.output_space} because outputs with "
+            "atoms have no density: pass all pairs to dpjax.audit(...)."
         )
     if region is None:
         region = getattr(mechanism, "standard_region", None)

@@ -1,4 +1,4 @@
-"""Search for the best of many pairs if the source is not a JAX mechanism.
+"""Search for the best pairs if the source is not a JAX mechanism.
 
 The search has multiple rounds, called rungs. The first rung makes a few dozen draws from each side
 of every pair. Each later rung keeps the best fraction 1 / `factor` of the pairs. If the space of
@@ -31,13 +31,13 @@ _RUNG_DRAWS = 12_000
 """Default total number of draws in a rung, on both sides of all pairs."""
 
 _WITHOUT_SMALL = 2
-"""If more pairs than this are kept, one place is reserved for a pair of small databases."""
+"""If the search keeps more pairs than this, one place is reserved for a pair of small databases."""
 
 _VARIED = 0.5
 """Number of variations that a later rung adds for each kept pair."""
 
 _PLANNED, _LEAST_PLANNED = 20_000, 50
-"""Limits on the number of confirmation draws per side that is assumed for expected bounds.
+"""Limits on the number of confirmation draws per side from which expected bounds are computed.
 
 _PLANNED is the upper limit. If the time limit allows fewer than _LEAST_PLANNED draws for a pair,
 the pair is dropped.
@@ -50,7 +50,7 @@ _PARTS = 4
 """Number of parts into which a rung is divided if a source has workers and a time limit."""
 
 _WORTH = 300
-"""Number of draws per side that an audit with a time limit should make for each kept pair.
+"""Number of draws per side that an audit with a time limit should be able to make for each pair.
 
 The search keeps only as many pairs as the audit can test with this number of draws within the time
 limit.
@@ -229,8 +229,8 @@ def _next(
     best = [alive[place] for place in ranked.best(kept)]
     if space is None:
         return best
-    # Keep pairs of small databases. Rare events occur mostly for such pairs, and they are seen only
-    # after many draws.
+    # Keep pairs of small databases. Rare events occur mostly for such pairs, and such events are
+    # seen only after many draws.
     small = [pair for pair in space.smallest(alive) if not _places([pair], best)]
     found = [*best, *small][:size]
     more = [
@@ -314,8 +314,8 @@ class _Rung:
                 break
             searches = self._searches(part, left / (2 * (count - first)))
             total += _drawn(searches)
-            # With a time limit, the slower side has fewer draws. Count as many draws from the
-            # faster side because the audit needs equal numbers.
+            # With a time limit, the slower side has fewer draws. Include only as many draws from
+            # the faster side because the audit needs equal numbers.
             even = 2 * sum(int(search.halves.sum(axis=(0, 1, 3)).min()) for search in searches)
             pace = (time.perf_counter() - began) / max(even, 1)
             paces[part.start : part.stop] = pace

@@ -30,7 +30,7 @@ class Pools:
         """Return the search sets of all pairs, with summed counts for shared databases.
 
         Args:
-            searches: Search sets of all pairs. Each set counts only the draws that were made for
+            searches: Search sets of all pairs. Each set contains only the draws that were made for
                 its pair. The counts are not modified.
         """
         found = list(searches)

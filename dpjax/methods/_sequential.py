@@ -82,8 +82,8 @@ class Sequential:
             )
         if getattr(source, "time_limit", None) is not None:
             raise BadValue(
-                "time_limit must be left out for sequential audits: pass seconds=... to their "
-                "method."
+                "time_limit must be left out for sequential audits: pass seconds=... to the method "
+                "instead."
             )
         return Findings.of(*[self._run(source, pairs, terms, run) for run in runs])
 
@@ -117,7 +117,7 @@ class Sequential:
             try:
                 walk.go(deadline)
             except KeyboardInterrupt:
-                walk.ended = "somebody stopped the audit"
+                walk.ended = "the user stopped the audit"
             return walk.finding()
 
     def _total_of(self, source: Source) -> int:

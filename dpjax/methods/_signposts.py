@@ -24,8 +24,8 @@ _OTHER_WORDS = {
     "total_variation": "write notion=dpjax.TotalVariation(), claim=LEVEL",
     "mu": "write notion=dpjax.Gdp(), claim=LEVEL",
     "rho": "write notion=dpjax.Zcdp(), claim=LEVEL",
-    "seed": "write key=..., an integer",
-    "rng": "write key=..., an integer",
+    "seed": "write key=INTEGER",
+    "rng": "write key=INTEGER",
     "alpha": "write confidence=1 - alpha",
 }
 """Advice on the arguments of `dpjax.audit`, keyed by argument names that users may expect."""
@@ -51,8 +51,8 @@ def refuse_misplaced(function: str, given: Collection[str], accepted: Collection
         accepted: Names of the function's arguments.
 
     Raises:
-        TypeError: If a name is not accepted. The message says where the argument belongs, or it
-            suggests a similar name.
+        TypeError: If a name is not accepted. The message tells the user where the argument belongs,
+            or it suggests a similar name.
     """
     for name in given:
         if name not in accepted:
@@ -72,7 +72,7 @@ def signposted(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def _place_of(name: str, accepted: Collection[str]) -> str:
-    """Return the end of an error message, which says where an argument belongs."""
+    """Return the end of an error message, which tells the user where an argument belongs."""
     if name in _OTHER_WORDS and "claim" in accepted:
         return f"{_OTHER_WORDS[name]}."
     places = []

@@ -49,15 +49,15 @@ ENDLESS = 2**31 - 1
 _GROWTH, _GROWTH_COMPILED, _LEAST = 0.12, 0.5, 40
 """Size of a block in an audit without a claim.
 
-A block has _GROWTH times as many draws as all earlier blocks together, or _GROWTH_COMPILED times
-for a compiled mechanism, and at least _LEAST draws per side.
+The size is _GROWTH times the number of draws in all earlier blocks, or _GROWTH_COMPILED times this
+number for a compiled mechanism. A block has at least _LEAST draws per side.
 """
 
 _FINE, _COARSE, _AROUND = 4, 16, (0.5, 1.25)
 """Numbers that determine the levels against which an audit with a claim bets.
 
-The claim times the two factors in _AROUND defines a range. In addition to the claim, the audit bets
-against every _FINE-th level of the hypothesis in this range, and every _COARSE-th level elsewhere.
+The audit bets against the claim itself, against every _FINE-th level of the hypothesis from 0.5 to
+1.25 times the claim (_AROUND), and against every _COARSE-th level elsewhere.
 """
 
 _TINY = 1e-9
@@ -73,11 +73,11 @@ class Walk:
         total: Largest number of draws per side, summed over all pairs.
         few: Whether draws are few or expensive.
         run: Index of the run.
-        redraws: Whether a later audit can redraw a whole block that a limit cut short.
+        redraws: Whether a later audit can draw a block again in full if a limit cut it short.
         compiles: Whether the measured time of the first count includes compilation.
 
     Attributes:
-        ended: Description, in words, of the reason why the audit ended.
+        ended: The reason why the audit ended, in words.
     """
 
     def __init__(
@@ -91,13 +91,13 @@ class Walk:
         redraws: bool,
         compiles: bool,
     ):
-        self.ended, self._redraws = "all draws were spent", redraws
+        self.ended, self._redraws = "all draws were used", redraws
         self._opened, self._terms = opened, terms
         self._searches = opened.search()
         drawn = [int(search.halves[0, :, 0].sum()) for search in self._searches]
         self._first = drawn[0]
         self._numbers = numbers_of_databases(opened.pairs)
-        # Recorded outputs may be fewer than `total`.
+        # There may be fewer recorded outputs than `total`.
         self._total = min(total, opened.num_confirm + sum(drawn))
         self._error = 1 - terms.own_confidence
         level, hypothesis = terms.level, terms.notion.hypothesis(terms.distance)
@@ -131,7 +131,7 @@ class Walk:
             grid=_grid(hypothesis.levels, level),
             shared=self._shared(),
         )
-        # Do not bet on the first draws because there are no earlier draws to choose bets from.
+        # Do not bet on the first draws because bets are chosen from earlier draws.
         self._step(self._searched())
 
     @property
@@ -161,7 +161,7 @@ class Walk:
         return self._state.draws[:, 0] - self._first
 
     def _searched(self) -> NDArray[np.int64]:
-        """Return the counts of the draws that determined the cells, int64 [2, pairs, cells]."""
+        """Return int64 [2, pairs, cells], the counts of those draws that determined the cells."""
         counts = np.zeros((2, len(self._searches), self._size), np.int64)
         for pair, search in enumerate(self._searches):
             counts[:, pair, : search.partition.size] = search.halves[0].sum(axis=0)

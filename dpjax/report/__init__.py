@@ -1,4 +1,4 @@
-"""Reports to share, as a self-contained HTML file or in Markdown."""
+"""Reports for sharing, as self-contained HTML files or as Markdown files."""
 
 from dpjax.report._files import check_report_path as check_report_path
 from dpjax.report._files import render as render

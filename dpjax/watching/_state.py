@@ -107,7 +107,7 @@ class State:
             ) from None
 
     def _refuse_misfits(self) -> None:
-        """Raise ValueError if the state is inconsistent: each output must be counted once or kept.
+        """Raise ValueError if the state is inconsistent: each output must be held or discarded.
 
         Anybody can compute the checksum ("seal") of a file, so a valid checksum does not prove that
         the state is genuine. The parts of the state must therefore be consistent with each other.
@@ -117,7 +117,7 @@ class State:
             raise ValueError("its terms or chunk names are invalid")
         sizes = [size for chunk in self.taken for size in chunk.sizes]
         if not all(type(size) is int and size >= 0 for size in [self.gone, *sizes]):
-            raise ValueError("a number of outputs in it is not a non-negative integer")
+            raise ValueError("a number of outputs in it is negative or not an integer")
         if np.any(self.passages.chunks.astype(np.int64) // max(len(names), 1)):
             raise ValueError("it contains hashes for chunks that it does not list")
         drawn = 0 if self.result is None else self.result.settings["drawn"]

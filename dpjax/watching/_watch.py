@@ -102,7 +102,7 @@ class Watch:
             ValueError: If the chunk is out of order, if a different chunk with the same name was
                 accepted before, if the same outputs were accepted under another name, or if the
                 chunk repeats a long sequence of outputs.
-            TypeError: If the chunk's outputs are of another kind than earlier outputs.
+            TypeError: If the chunk's outputs are of a different kind from the earlier outputs.
         """
         taken = self.state.taken
         # Nine digits ensure that the names of chunks sort in numerical order.
@@ -261,8 +261,8 @@ def watch(
         ValueError: If a chunk is out of order, has changed, was accepted under another name, or
             repeats a long sequence of outputs; or if the state file is damaged, or was written with
             other arguments or versions.
-        TypeError: If outputs are of a different kind than earlier outputs, or if an argument has
-            the wrong type.
+        TypeError: If outputs are of a different kind from the earlier outputs, or if an argument
+            has the wrong type.
     """
     terms = {
         "confidence": confidence,

@@ -179,7 +179,7 @@ def many(folder):
 
 def test_the_best_pairs_are_found_and_audited(run, folder, many):
     done = run("search-pairs", "laplace", *many, "--out", "best.json")
-    assert done.exit_code == 0 and "the best 2 of 5 pairs, by 2" in done.output
+    assert done.exit_code == 0 and "the best 2 of 5 pairs, found with 2" in done.output
     assert json.loads((folder / "best.json").read_text()) == [[0.0, 3.0], [0.0, 2.0]]
     head, *rows = done.output.partition("loss    pair\n")[2].splitlines()
     assert "pair 1: [0.0, 3.0]" in head and max(map(len, [head, *rows])) <= 100
@@ -199,7 +199,7 @@ def test_pairs_of_many_numbers_are_cut_at_the_edge_of_a_terminal():
     long, short = "a" * 200, "b"
     pairs = dpjax.Pairs(np.zeros(2), np.ones(2), (long, short))
     printed = str(_pairs.FoundPairs(pairs, (0.5, 0.25), ((2, 100),))).split("\n")
-    assert printed[0] == "the best 2 of 2 pairs, by 400 draws"
+    assert printed[0] == "the best 2 of 2 pairs, found with 400 draws"
     cut, whole = printed[-2:]
     assert len(cut) == 100 and cut.endswith("…") and "a" * 50 in cut
     assert len(whole) < 100 and "b" in whole and "0.25" in whole

@@ -56,8 +56,8 @@ OPTIONS = options_of(TABLE)
         ),
         (
             lambda: dpjax.Events(num_draws=9, num_confirm=9),
-            "num_draws is the total number of draws, and cannot be combined with num_confirm.",
-            "--num-draws is the total number of draws, and cannot be combined with num_confirm.",
+            "num_draws is the total number of draws, so it cannot be combined with num_confirm.",
+            "--num-draws is the total number of draws, so it cannot be combined with num_confirm.",
         ),
         (lambda: dpjax.HostMechanism(3), "function must be callable", "--host must be callable"),
         (

@@ -259,4 +259,4 @@ def test_a_stopped_sequential_audit_writes_its_result_and_exits_with_130(tmp_pat
     output, said = process.communicate(timeout=60)
     assert process.returncode == 130, said
     result = dpjax.AuditResult.from_json(output)
-    assert "somebody stopped the audit" in result.notes[-1] and (tmp_path / "page.md").exists()
+    assert "the user stopped the audit" in result.notes[-1] and (tmp_path / "page.md").exists()

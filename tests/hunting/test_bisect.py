@@ -49,7 +49,7 @@ def test_words():
         "be audited: 1.1."
     )
     assert bisect(4, lambda index: False).words(versions) == (
-        "The claim is not refuted in both the oldest and the newest version."
+        "In the oldest and in the newest version, the claim is not refuted."
     )
     assert bisect(4, lambda index: None).words(versions) == (
         "Fewer than two versions could be audited."

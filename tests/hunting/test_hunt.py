@@ -84,8 +84,8 @@ def test_a_space_of_neighbours(tmp_path):
 @pytest.mark.parametrize(
     ("body", "message"),
     [
-        ("import os; os._exit(0)", "the process of the release ended"),
-        ("raise SystemExit", "the process of the release ended"),
+        ("import os; os._exit(0)", "the release's process terminated"),
+        ("raise SystemExit", "the release's process terminated"),
     ],
 )
 def test_a_release_that_ends_is_a_row(tmp_path, body, message):
@@ -114,7 +114,7 @@ def test_a_first_call_may_take_longer_than_later_ones(tmp_path, monkeypatch, lat
     )
     (found,) = hunt([read_case(path)], here, tmp_path / "draws", seconds=20.0)
     if later:
-        assert found.failure.startswith("the process of the release ended, or gave no output")
+        assert found.failure.startswith("the release's process terminated, or returned no output")
         assert "within 0.5 s" in found.failure
     else:
         assert found.failure == "" and found.result.verdict == "not refuted"
@@ -141,10 +141,10 @@ HEAD = {"database": [0], "neighbor": [1], "labels": ["pair 0"], "draws": 300}
         (HEAD, "1\n" * 50 + "1", "it ends too early"),
         (HEAD, "1\nnonsense\n" * 300, "(Expecting value"),
         (HEAD, "[" * 10**5 + "\n", "(maximum recursion"),
-        (HEAD, "1" * 2**24 + "\n", "a line is long"),
-        ({**HEAD, "draws": float("nan")}, "1\n", "its head names no pairs"),
+        (HEAD, "1" * 2**24 + "\n", "a line is too long"),
+        ({**HEAD, "draws": float("nan")}, "1\n", "its head lists no pairs"),
         ({**HEAD, "draws": 10**12}, "1\n", "num_draws must be below"),
-        ({**HEAD, "labels": []}, "1\n", "its head names no pairs"),
+        ({**HEAD, "labels": []}, "1\n", "its head lists no pairs"),
         ({}, "1\n", "is damaged (KeyError"),
         ([], "1\n", "is damaged (TypeError"),
     ],
@@ -166,7 +166,7 @@ def test_a_damaged_record_is_a_row_and_its_lines_are_no_outcomes(tmp_path, head,
         ("package, claim = 'x', 1.0", "must set draw"),
         ("package, claim, draw = 'x', 1.0, 3", r"must have a function draw\(database\)"),
         ("package, claim = 'x', -1.0\ndef draw(x): pass", "claim must be"),
-        ("package, claim = 'x', 1.0\ndef draw(x): pass", "must set pairs, or like"),
+        ("package, claim = 'x', 1.0\ndef draw(x): pass", "must set either pairs or like"),
         ("1 / 0", "cannot be run: ZeroDivisionError"),
     ],
 )

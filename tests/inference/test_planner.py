@@ -301,15 +301,15 @@ def test_plan_says_what_it_costs():
         ({"precision": math.nan}, "precision must be a number > 0"),
         ({"confidence": 1.0}, "confidence must lie strictly between 0 and 1"),
         ({"order": 1.0}, "order must be a number > 1"),
-        ({"order": 1e5}, "order must be so small that"),
+        ({"order": 1e5}, "order must be small enough that"),
         ({"bound": "publishd"}, "did you mean 'published'"),
         ({"inputs": 1}, "inputs must be an integer >= 2"),
         ({"max_samples": 1000}, "more than max_samples = 1000 draws"),
         ({"precision": 1e-9}, "more than max_samples"),
         ({"num_samples": 100}, "exactly two of precision, confidence and num_samples"),
         ({"precision": None}, "exactly two of precision, confidence and num_samples"),
-        ({"confidence": None, "num_samples": 3}, "num_samples 3 is too small for any confidence"),
-        ({"precision": None, "num_samples": 1}, "num_samples 1 is too small for any precision"),
+        ({"confidence": None, "num_samples": 3}, "num_samples 3 is too small for a confidence"),
+        ({"precision": None, "num_samples": 1}, "num_samples 1 is too small to reach even"),
     ],
 )
 def test_refusals_name_argument_value_and_what_is_accepted(changed, message):

@@ -297,7 +297,7 @@ def test_one_half_by_fair_coins_is_taken():
         ({"pairs": [(0, 1)]}, "pairs must be left out"),
         ({"distance": 2}, "distance must be 1 for one run"),
         ({"notion": dpjax.Zcdp()}, "notion must be dpjax.Epsilon(delta=...)"),
-        ({"method": dpjax.Guesses(2000, 2)}, "must not exceed the 2001 canaries"),
+        ({"method": dpjax.Guesses(2000, 2)}, "must not exceed the number of canaries, 2001"),
     ],
 )
 def test_what_does_not_fit_is_refused(options, sentence, scores_and_coins):

@@ -30,7 +30,7 @@ REFUSED = {
     ),
     "nodes": (
         lambda: Local(num_nodes=1 + validate.limit("cells")),
-        "num_nodes of a lattice are too many",
+        "num_nodes of a lattice is too large",
     ),
     "intervals": (lambda: Unplanned(0, 100), "num_intervals must be an integer >= 1"),
     "samples": (lambda: Unplanned(4, 0), "num_samples must be an integer >= 1"),

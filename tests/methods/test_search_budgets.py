@@ -229,7 +229,7 @@ def test_guesses_are_counted_from_both_ends():
     assert _count(coins, _Numbers(3, 2)).guessed == Guessed(7, 5, 3)
     assert _count(coins, _Numbers(0, 1)).guessed == Guessed(7, 1, 1)
     assert _count(coins, _Numbers(3, 4)).guessed == Guessed(7, 7, 4)
-    with pytest.raises(ValueError, match="must not exceed the 7 canaries, but were 3 and 5"):
+    with pytest.raises(ValueError, match="the number of canaries, 7, but they were 3 and 5"):
         _count(coins, _Numbers(3, 5))
 
 

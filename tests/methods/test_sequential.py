@@ -177,7 +177,7 @@ def test_an_interrupt_leaves_the_bound_that_holds_by_then():
 
     result = dpjax.audit(HostMechanism(interrupted), [(0, 1)], method=Sequential(), claim=1.5)
     whole = dpjax.audit(HostMechanism(noisy), [(0, 1)], method=Sequential(), claim=1.5)
-    assert "somebody stopped the audit" in result.notes[-1]
+    assert "the user stopped the audit" in result.notes[-1]
     path = result.evidence.counted.path
     assert path == whole.evidence.counted.path[: len(path)] and 5 < len(path) < 15
 
@@ -279,7 +279,7 @@ def test_an_audit_that_goes_on_is_one_that_was_never_interrupted(times, tmp_path
         result = dpjax.resume(
             dpjax.AuditResult.from_json(result.to_json()), subject, num_draws=4_000
         )
-        assert "somebody stopped the audit" in result.notes[-1]
+        assert "the user stopped the audit" in result.notes[-1]
     (tmp_path / "audit.json").write_text(result.to_json())
     result = dpjax.resume(tmp_path / "audit.json", subject, num_draws=4_000)
     assert result.evidence.counted == whole.evidence.counted

@@ -258,7 +258,7 @@ def test_plans_and_found_pairs_are_printed_as_tables():
         wide,
         budget=4000,
     )
-    assert str(found).startswith("the best 2 of 2 pairs, by ")
+    assert str(found).startswith("the best 2 of 2 pairs, found with ")
     assert all(len(line) <= 100 for line in str(found).splitlines())
     for shown in (plan, found):
         ElementTree.fromstring(shown._repr_html_())

@@ -34,7 +34,7 @@ def spec_of(**more):
             "num_queries is too large",
         ),
         ({"mechanism": "svt5", "parameters": {"num_queries": 10**9}}, "num_queries is too large"),
-        ({"method": "local", "options": {"num_nodes": 10**12}}, "num_nodes of a lattice are too"),
+        ({"method": "local", "options": {"num_nodes": 10**12}}, "num_nodes of a lattice is too"),
         ({"options": {"num_samples": 10**12}}, "must be below 2"),
         ({"mechanism": {"laplace": 1}}, "mechanism must be a name"),
         ({"method": ["local"]}, "method must be a name"),

@@ -225,7 +225,7 @@ def test_one_claim_must_be_given(level):
     ("call", "options", "says"),
     [
         ("assert_private", {"rho": 1.0}, "'rho': write notion=dpjax.Zcdp(), claim=LEVEL"),
-        ("assert_not_private", {"seed": 1}, "'seed': write key=..., an integer."),
+        ("assert_not_private", {"seed": 1}, "'seed': write key=INTEGER."),
         (
             "assert_private",
             {"time_limit": 9},

@@ -52,8 +52,8 @@ def count_outputs(
         execution: Execution options, which never change the counts.
 
     Returns:
-        Counts, WideCount [runs, k, m + 1]. Entry m is the sum of the number of draws outside the
-        interval and the number of surplus draws in the last block.
+        Counts, WideCount [runs, k, m + 1]. Entry m is the number of draws outside the interval plus
+        the number of surplus draws in the last block.
     """
     if interval is None:
         reducer = category_counts(num_intervals)
@@ -124,14 +124,14 @@ def output_interval_of(
     if finite and plan.num_intervals != space.size:
         raise ValueError(
             f"plan must have num_intervals = {space.size}, the number of outputs of the mechanism, "
-            f"but had {plan.num_intervals}: make it with plan_finite."
+            f"but had {plan.num_intervals}: create the plan with plan_finite."
         )
     if finite:
         return None
     if not isinstance(space, RealSpace):
         raise TypeError(
-            f"mechanism must have finitely many or real outputs because intervals of {space} are "
-            "not defined."
+            "mechanism must have real outputs or finitely many outputs because intervals of "
+            f"{space} are not defined."
         )
     low, high = (space.low, space.high) if given is None else given
     if math.isinf(low) or math.isinf(high):
@@ -143,6 +143,7 @@ def output_interval_of(
     width = getattr(getattr(plan, "assumption", None), "width", high - low)
     if not math.isclose(width, high - low, rel_tol=1e-6):
         raise ValueError(
-            f"plan must be for an output interval of width {high - low:g}, but is for {width:g}."
+            f"plan must be for an output interval of width {high - low:g}, but is for width "
+            f"{width:g}."
         )
     return float(low), float(high)

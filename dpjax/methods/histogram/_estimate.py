@@ -114,7 +114,7 @@ def midpoints(low: float, high: float, num_inputs: int) -> np.ndarray:
     Args:
         low: Lower end of the interval.
         high: Upper end of the interval.
-        num_inputs: k, the number of subintervals and of inputs.
+        num_inputs: k, the number of subintervals, which equals the number of inputs.
 
     Returns:
         Midpoints, float64 [k].

@@ -45,7 +45,7 @@ def histogram_levels(
     pair is the larger of the levels in its two directions. A pair with an empty interval fails and
     is skipped. A run has no estimate if all of its pairs fail.
 
-    If `plan` is not `Unplanned`, then P(|estimate - level| <= precision) >= confidence, as in
+    If `plan` is a `Plan`, then P(|estimate - level| <= precision) >= confidence, as in
     Theorems 2, 4 and 6.
 
     Args:
@@ -180,5 +180,5 @@ def _pairs(pairs: Sequence[tuple[int, int]] | None, num_inputs: int) -> np.ndarr
     if compared.ndim != 2 or compared.shape[1] != 2 or compared.dtype.kind not in "iu":
         raise BadValue(f"pairs must be a list of (first, second) indices, but was {pairs!r}.")
     if np.any((compared < 0) | (compared >= num_inputs)):
-        raise BadValue(f"pairs must hold indices from 0 to below {num_inputs}, but were {pairs!r}.")
+        raise BadValue(f"pairs must hold indices >= 0 and < {num_inputs}, but were {pairs!r}.")
     return compared

@@ -35,7 +35,7 @@ from dpjax.sources._subject import mechanism_of
 
 
 class _OfHistograms:
-    """A method that chooses the inputs and the number of draws, and so needs a JAX mechanism."""
+    """A method that needs a JAX mechanism because it chooses the inputs and the number of draws."""
 
     def accepts(self, source: Source) -> str | None:
         """Return None if the method supports a source; otherwise, return a message."""
@@ -43,7 +43,7 @@ class _OfHistograms:
             return None
         return Sentence(
             f"{term('Histogram', '--method histogram')} audits only JAX mechanisms because it "
-            f"plans the number of draws, but {source.name} is not a JAX mechanism: use {EVENTS}."
+            f"chooses the number of draws, but {source.name} is not a JAX mechanism: use {EVENTS}."
         )
 
 
@@ -100,7 +100,7 @@ class Histogram(_OfHistograms):
         "D: assumed Lipschitz constant of densities, as functions of the input.", default=None
     )
     output_interval: tuple[float, float] | None = option(
-        "Interval that contains all outputs, if the mechanism does not state one.",
+        "Interval that contains all outputs, if the mechanism does not specify one.",
         default=None,
         metavar="LOW HIGH",
     )
@@ -164,8 +164,9 @@ class Histogram(_OfHistograms):
         given = [x is not None for x in (pairs, self.inputs, self.input_interval)]
         if sum(given) > 1:
             raise BadValue(
-                f"{term('pairs, inputs and input_interval', '--pairs and --input-width')} are not "
-                "accepted together."
+                "only one of "
+                f"{term('pairs, inputs and input_interval', '--pairs and --input-width')} "
+                "is accepted."
             )
         if self.input_interval is not None:
             validate.increasing(*self.input_interval, name="input_interval")
@@ -208,7 +209,7 @@ class Histogram(_OfHistograms):
             raise BadValue(
                 f"num_samples = {self.num_samples} draws reach the precision {precision} only with "
                 f"confidence {planned.confidence:.4g}, which is below the required "
-                f"{confidence:g}: pass more draws, a larger precision or a smaller confidence, "
+                f"{confidence:g}: pass more draws, a coarser precision or a lower confidence, "
                 "or leave the precision out."
             )
         return planned

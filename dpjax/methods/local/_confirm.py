@@ -46,11 +46,11 @@ def confirm_pair(
 ) -> Confirmation:
     """Compute the statistics of N fresh draws on each side of the chosen pair.
 
-    Both sides have the same bandwidth h, which the search stage determines. On each side, the
-    kernel density estimate has a smoothed density as its mean. The smoothed density is the density
-    of the output plus h times independent noise. Adding noise is post-processing. Therefore, the
-    privacy loss between the two smoothed densities does not exceed epsilon. If the two sides had
-    different bandwidths, the privacy loss between the smoothed densities could exceed epsilon.
+    Both sides have the same bandwidth h, which the search stage determines. On each side, the mean
+    of the kernel density estimate is a smoothed density: the density of a noisy output, which is
+    the output plus h times independent noise. Since adding noise is post-processing, the privacy
+    loss between the two smoothed densities does not exceed epsilon. If the two sides had different
+    bandwidths, the privacy loss between the smoothed densities could exceed epsilon.
 
     Args:
         source: Streams of outputs.

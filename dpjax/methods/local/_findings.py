@@ -103,7 +103,7 @@ def finding_of(
         region: Region of outputs.
         pairs: Searched pairs.
         terms: Notion, claim and confidence of the audit.
-        options: Dictionary of those options of the source that affect the result.
+        options: Dictionary of the source's options that affect the result.
         notes: Sentences to add to the finding as notes.
         relabel: Function that converts an outcome or a point to the output that is shown to the
             caller.
@@ -202,7 +202,7 @@ def _curve(curves: Curves, floor: float, relabel: Callable[[object], object]) ->
     else:
         index = index[np.linspace(0, len(index) - 1, min(_CURVE_POINTS, len(index))).astype(int)]
     # Compute the loss at all points and select afterwards. The number of selected points differs
-    # between runs, and JAX would compile the loss for each number.
+    # between runs, and JAX would compile the loss again for each such number.
     loss = np.asarray(privacy_loss(curves.densities[0], curves.densities[1], floor))[index]
     densities = curves.densities[:, index].astype(float)
     points = curves.points.reshape(len(curves.points))[index]

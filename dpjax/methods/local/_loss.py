@@ -29,8 +29,8 @@ def privacy_loss(density: Array, neighbor_density: Array, floor: Array | float =
     """
     first, second = jnp.maximum(density, floor), jnp.maximum(neighbor_density, floor)
     both_zero = (first == 0) & (second == 0)
-    # Mask both the argument and the result. Derivatives also pass through the branch that `where`
-    # does not select, and there 0 times the infinite derivative of ln at 0 would be NaN.
+    # Mask both the argument and the result. JAX also differentiates the branch that `where` does
+    # not select. In that branch, 0 times the infinite derivative of ln at 0 would be NaN.
     first, second = (jnp.where(both_zero, 1.0, density) for density in (first, second))
     return jnp.where(both_zero, 0.0, jnp.abs(jnp.log(first) - jnp.log(second)))
 

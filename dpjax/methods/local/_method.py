@@ -48,15 +48,15 @@ class Local(LocalOptions):
             outputs, the source determines n and N instead.
         num_confirm: N > n, the number of fresh draws per side of the chosen pair.
         region: Region in which densities are compared: (low, high) for numbers and vectors, or a
-            list of outcomes for a finite space. If `region` is None, the region is the standard
-            region for a built-in mechanism, the whole space for a finite space, and the range of
-            the first outputs for all other outputs.
+            list of outcomes for a finite space. If `region` is None, the standard region of a
+            built-in mechanism, or the whole of a finite space, is used. For all other outputs, the
+            region is the range of the first outputs.
         bandwidth: Name of a bandwidth rule, or a number. The confirmation stage applies the rule to
             the mean of the spreads of both sides. The paper uses Silverman's rule. Scott's rule
             leads to a larger bandwidth, a smaller error and a tighter bound.
-        floor: tau, the floor to which smaller densities are raised. If `floor` is None, let q =
-            min(20 / n, 0.01). The default floor for frequencies is q. The default floor for
-            densities of d-dimensional outputs with spread s is q / s^d.
+        floor: tau, the floor to which smaller densities are raised. With q = min(20 / n, 0.01), the
+            default floor is q for frequencies, and q / s^d for densities of d-dimensional outputs
+            with spread s.
         kernel: Name of the kernel.
         density: Method of density estimation: "binned" (only for d = 1), "direct", or "auto", which
             is "binned" if d = 1 and "direct" otherwise.
@@ -136,7 +136,7 @@ class Local(LocalOptions):
     def _prepared(self, source: Source, pairs: object, terms: Terms) -> tuple[Arrays, LocalOptions]:
         """Return the outputs as arrays, and the options with all sizes but without the region."""
         terms.refuse_notions("a density estimate")
-        # Do not smooth with a region because a list of two outcomes looks like a range.
+        # If there is a region, do not smooth, because a list of two outcomes looks like a range.
         smoothing = self.bandwidth_of if self.region is None else None
         arrays = source.arrays(pairs, self.region, terms.root, smoothing)
         num_samples, num_confirm = arrays.sizes or (self.num_samples, self.num_confirm)
@@ -160,7 +160,7 @@ class LocalSearch(Local):
     """Estimate of the privacy loss from the search stage of `Local` alone (DPL), without a bound.
 
     The options are the same as for `Local`. There is no confirmation stage. The option
-    `num_confirm` is used only if the objective is "lower-bound": in this case, the search subtracts
+    `num_confirm` is used only if the objective is "lower-bound". In this case, the search subtracts
     a multiple of the standard error that a confirmation stage with `num_confirm` draws would have.
 
     References:

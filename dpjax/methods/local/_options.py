@@ -49,8 +49,8 @@ class LocalOptions:
         static=True,
     )
     undersmoothing: float | None = option(
-        "Undersmoothing exponent gamma of the bandwidth in the confirmation. Default: derived "
-        "from the numbers of draws.",
+        "Undersmoothing exponent gamma of the bandwidth in the confirmation stage. Default: "
+        "derived from the numbers of draws.",
         default=None,
         static=True,
     )
@@ -67,7 +67,7 @@ class LocalOptions:
         validate.one_of(("auto", "binned", "direct"), density=self.density)
         validate.one_of(("lower-bound", "loss"), objective=self.objective)
         validate.positive_int(at_least=16, num_nodes=self.num_nodes)
-        validate.within_limit("cells", self.num_nodes, "num_nodes of a lattice are too many")
+        validate.within_limit("cells", self.num_nodes, "num_nodes of a lattice is too large")
         if isinstance(self.bandwidth, str | float | int):
             object.__setattr__(self, "bandwidth", as_rule(self.bandwidth))
         if self.floor is not None:

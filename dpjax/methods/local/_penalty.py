@@ -17,7 +17,7 @@ from dpjax.methods.local._options import LocalOptions
 _OUTCOME_WEIGHT, _KERNEL_WEIGHT = 0.5, 2.5
 """Numbers by which standard errors are multiplied in the objective "lower-bound".
 
-_OUTCOME_WEIGHT is for outcomes of a finite space, and _KERNEL_WEIGHT is for kernel density
+_OUTCOME_WEIGHT applies to outcomes of a finite space, and _KERNEL_WEIGHT applies to kernel density
 estimates. Both numbers were tuned on the experiments of Askin, Kutta, Dette (2022).
 """
 

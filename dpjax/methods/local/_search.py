@@ -45,8 +45,8 @@ class Curves(NamedTuple):
     """Density estimates of one pair at the points where the densities are compared.
 
     Attributes:
-        points: Points, float [points] or [points, d], or outcomes of a finite space, int32
-            [points].
+        points: Float [points] or [points, d], points; or int32 [points], outcomes of a finite
+            space.
         densities: Float [2, points], densities under the database and under its neighbor. Densities
             below the floor are not raised to the floor.
         allowed: bool [points], whether each point belongs to the region.
@@ -190,7 +190,7 @@ def _first_look(source: Streams, pair: Array, settings: LocalOptions) -> tuple:
     first = [drawn_once(draw)(jnp.int32(0)) for draw in draws]
     pilots = jnp.stack([as_vectors(block[: min(settings.num_samples, _PILOT)]) for block in first])
     dimension = pilots.shape[2]
-    # Process both sides in one batch because dispatching operations on CPU costs more time than
+    # Process both sides in one batch because dispatching operations on a CPU takes longer than
     # computing a spread.
     spread = _rounded(jax.vmap(settings.bandwidth.spread)(pilots))
     bandwidths = bandwidth_at(settings.bandwidth, spread, settings.num_samples, dimension)
@@ -211,8 +211,8 @@ def _rounded(values: Array) -> Array:
     The last bits of a mean depend on the order of summation, and XLA chooses this order. Rounded
     values are the same for every order.
     """
-    # Use a single operation because XLA repeats it for every sample and node that uses the
-    # bandwidth.
+    # Use a single operation because XLA repeats the rounding for every sample and node that uses
+    # the bandwidth.
     return jax.lax.reduce_precision(values, jnp.finfo(values.dtype).nexp, 11)
 
 

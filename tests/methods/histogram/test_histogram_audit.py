@@ -151,7 +151,7 @@ SMOOTH = {"lipschitz": 1.0}
         (TruncatedLaplace(2.0), {**SMOOTH, "least_probability": 0.1}, "finitely many"),
         (Laplace(1.0), SMOOTH, "output_interval must be given"),
         (lambda key, x: x, SMOOTH, "pairs, inputs or input_interval must be given for a mech"),
-        (TruncatedLaplace(1.0), BOTH, "pairs, inputs and input_interval are not accepted together"),
+        (TruncatedLaplace(1.0), BOTH, "only one of pairs, inputs and input_interval is accepted"),
         (TruncatedLaplace(1.0), WIDE, "input_lipschitz and input_interval must be given"),
         (TruncatedLaplace(1.0), {**SMOOTH, "claim": -1.0}, "claim must be a number >= 0"),
         (TruncatedLaplace(1.0), {**SMOOTH, "bound": "publishd"}, "bound 'publishd' is not known"),

@@ -99,8 +99,8 @@ def test_progress_is_told_in_draws_of_all_inputs_and_runs(monkeypatch):
         ([0, 1], "pairs must be a list of"),
         ([(0, 1, 1)], "pairs must be a list of"),
         ([(0.0, 1.0)], "pairs must be a list of"),
-        ([(0, 2)], "indices from 0 to below 2"),
-        ([(-1, 0)], "indices from 0 to below 2"),
+        ([(0, 2)], "indices >= 0 and < 2"),
+        ([(-1, 0)], "indices >= 0 and < 2"),
     ],
 )
 def test_pairs_of_inputs_are_indices(pairs, message):
@@ -330,7 +330,7 @@ def test_refusals():
         histogram_levels(Laplace(1.0), pair, ldp, 0, output_interval=(0.0, 2.0))
     with pytest.raises(ValueError, match="plan must have num_intervals = 3"):
         histogram_levels(RandomizedResponse(1.0, 3), [0, 1], Unplanned(2, 100), 0)
-    with pytest.raises(ValueError, match="pairs must hold indices from 0 to below 2"):
+    with pytest.raises(ValueError, match="pairs must hold indices >= 0 and < 2"):
         histogram_levels(laplace, pair, FEW, 0, num_runs=2, pairs=[(0, 2)])
     with pytest.raises(ValueError, match="num_runs must be an integer >= 1"):
         histogram_levels(laplace, pair, ldp, 0, num_runs=0)
