@@ -14,12 +14,12 @@ _INPUTS = ("input_lipschitz", "input_width")
 _COMMON = ("precision", "confidence", "num_samples", "order", "bound")
 
 TABLE: Table = {
-    "lipschitz": option(float, "C: Lipschitz constant of densities, as functions of the output."),
+    "lipschitz": option(float, "C: Lipschitz constant of the output densities."),
     "width": option(float, "W: length of the output interval. Default: 1."),
     "precision": option(float, "Maximum error of the estimate."),
     "confidence": option(float, "Minimum probability that the error is at most the precision."),
     "num_samples": option(
-        int, "Number of draws per input; pass it instead of precision or confidence."
+        int, "Number of draws per input; replaces either the precision or the confidence."
     ),
     "order": option(float, "Order of Renyi privacy. Without an order, the plan is for LDP."),
     "input_lipschitz": option(

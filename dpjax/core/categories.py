@@ -18,8 +18,8 @@ Comparing each sample with every category takes more operations, but they all ru
 def category_counts(num_categories: int, offset: int = 0) -> Reducer:
     """Return a reducer that counts each of the integers offset, ..., offset + num_categories - 1.
 
-    The carry is a WideCount of shape [num_categories + 1]. The carry's last entry counts all other
-    integers, and the padding of the last block. Callers ignore this entry.
+    The carry is a WideCount of shape [num_categories + 1]. The carry's last entry counts both all
+    other integers and the padding of the last block. Callers ignore this entry.
 
     References:
         Askin, Kutta, Dette (2022), Algorithm 2.

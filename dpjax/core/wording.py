@@ -41,7 +41,7 @@ OUTCOMES = term("special='outcomes'", "--special 'outcomes'")
 
 
 class Sentence(str):
-    """A message that names Python arguments and can be converted to name command-line options.
+    """A message about Python arguments that can be converted to refer to command-line options.
 
     Args:
         marked: Text of the message, with words marked by `term`.

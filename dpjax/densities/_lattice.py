@@ -45,8 +45,8 @@ def finer(num_nodes: int, nodes_per_bandwidth: float, kernel: Kernel) -> int:
         kernel: The kernel.
 
     Returns:
-        The first sufficient number of nodes, or a number above `MAX_NODES` if `MAX_NODES` nodes are
-        too few.
+        The smallest tried number of nodes that suffices, or a number above `MAX_NODES` if
+        `MAX_NODES` nodes are too few.
     """
     wanted = 2 * num_nodes
     while wanted <= MAX_NODES and wanted * nodes_per_bandwidth < num_nodes * kernel.min_nodes:

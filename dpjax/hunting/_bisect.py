@@ -107,6 +107,6 @@ def versions_of(package: str) -> list[str]:
             return line.removeprefix(_LISTED).split(", ")[::-1]
     last = "; ".join(done.stderr.strip().splitlines()[-1:])
     raise BadValue(
-        f"bisect: the versions of {package} are unknown ({last}): name the versions, such as "
+        f"bisect: the versions of {package} are unknown ({last}); list the versions, for example "
         "1.0,1.1,2.0."
     )

@@ -171,7 +171,7 @@ def outgrown(draws: NDArray[np.int64], laid: NDArray[np.int64]) -> NDArray[np.in
 
 
 def phases(total: int, pairs: int) -> list[Phase]:
-    """Divide a fixed number of draws into search phases and one confirmation phase.
+    """Divide a fixed number of draws among the search phases and one confirmation phase.
 
     Args:
         total: Number of draws per side, summed over all pairs.

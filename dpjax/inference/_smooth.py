@@ -30,9 +30,8 @@ class HalfLines(NamedTuple):
     Attributes:
         counts: float64 [2, ...], smoothed counts on both sides.
         worth: float64 [...], factor of at least 1 by which smoothing increases the effective number
-            of draws. If the number of draws were multiplied by `worth`, the log ratio estimated
-            from unsmoothed counts would have the same standard error as the log ratio estimated
-            from smoothed counts.
+            of draws. The log ratio estimated from unsmoothed counts would need `worth` times as
+            many draws to have the same standard error.
     """
 
     counts: Floats

@@ -173,7 +173,7 @@ def start(
         error: Largest probability that the bound ever exceeds the true level.
         hypothesis: Hypothesis that the bets oppose.
         claim: Claimed level, or None if there is no claim. The claimed level is added to the grid.
-        few: Whether draws are expensive. If `few` is True, bets start with the first draws.
+        few: Whether draws are expensive. If `few` is True, betting starts with the first draws.
         ordered: Whether adjacent cells have similar ratios.
         grid: Float [levels], levels to test. If `grid` is None, the levels of the hypothesis are
             tested.

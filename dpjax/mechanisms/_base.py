@@ -1,4 +1,4 @@
-"""The protocol that every mechanism follows, and base classes of the built-in mechanisms."""
+"""The protocol that every mechanism follows, and the base classes of the built-in mechanisms."""
 
 from collections.abc import Callable
 from dataclasses import Field, dataclass, field, fields

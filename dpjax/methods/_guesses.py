@@ -156,8 +156,8 @@ class Guesses:
             )
         if terms.distance != 1:
             raise BadValue(
-                "distance must be 1 for one run, where each canary is one unit of privacy, but "
-                f"was {terms.distance}."
+                "distance must be 1 in a one-run audit, because each canary is one unit of "
+                f"privacy, but was {terms.distance}."
             )
         level_of(Guessed(1, 1, 0), terms.notion, 0.5)  # Raise the error for other notions.
         return Findings.of(*(self._found(source, terms, run) for run in runs.tolist()))

@@ -14,7 +14,7 @@ class SoFar:
     """State of an audit; if the user interrupts the audit, the error message reports this state.
 
     Attributes:
-        tally: Counts of the source so far.
+        tally: Counts of the source's outputs so far.
         evidence: Function that maps confirmation counts to evidence. `evidence` is None until an
             event is chosen. For methods whose evidence is complete only at the end, `evidence` is
             always None.
@@ -30,7 +30,7 @@ def saying_so_far(tally: Tally, terms: Terms) -> Iterator[SoFar]:
     """Return a context manager that converts KeyboardInterrupt to `Stopped` with a message.
 
     Args:
-        tally: Counts of the source so far.
+        tally: Counts of the source's outputs so far.
         terms: Notion, claim and confidence of the audit.
     """
     so_far = SoFar(tally)

@@ -1,4 +1,4 @@
-"""Choice of events for multiple pairs, in batches of pairs whose cells have the same orders."""
+"""Choice of events for many pairs, in batches of pairs whose cells are sorted in the same ways."""
 
 import math
 from collections.abc import Iterator, Sequence

@@ -84,8 +84,8 @@ def lay(
     dimension = pilot[0].values.shape[1]
     if dimension not in _QUANTILES:
         raise ValueError(
-            f"outputs may have at most {max(_QUANTILES)} numbers in a sweep or with a region, but "
-            f"had {dimension}: run a single audit without a region."
+            f"outputs may have at most {max(_QUANTILES)} numbers in a sweep or if region is set, "
+            f"but had {dimension}: run a single audit without a region."
         )
     edges, atoms = [], []
     if len(boxed):

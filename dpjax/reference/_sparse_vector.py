@@ -134,8 +134,8 @@ def _redrawn_patterns(
 ) -> np.ndarray:
     """Return the probability of each pattern if the threshold is redrawn after each positive query.
 
-    All queries between two redraws share a noisy threshold and form a stretch. The probability of a
-    pattern is a product with one factor per stretch.
+    A stretch is the sequence of queries between two redraws of the noisy threshold; these queries
+    share one threshold. The probability of a pattern is a product with one factor per stretch.
     """
     k, (threshold, query, redraw) = len(excess), scales
     # stretch[a, b] is the probability that query b is the first positive query among queries a,

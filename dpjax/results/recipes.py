@@ -49,8 +49,8 @@ def _plain_side(stacked: object) -> object:
         return {name: _plain_side(part) for name, part in stacked.items()}
     if not isinstance(stacked, np.ndarray):
         raise BadValue(
-            "pairs must contain arrays, or dicts of arrays, but contained "
-            f"{type(stacked).__name__}: a sweep stores its pairs."
+            "a sweep stores its pairs, so pairs must contain arrays or dicts of arrays, but "
+            f"contained {type(stacked).__name__}."
         )
     return stacked.tolist()
 

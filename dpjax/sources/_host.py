@@ -147,7 +147,7 @@ class HostMechanism(OnHost):
 
     @classmethod
     def from_plain(cls, content: JsonObject, database: object, trust: Trust) -> Self:
-        """Create the source if the function's module may be imported; see `Source`."""
+        """Create the source if the caller allows importing the function's module; see `Source`."""
         function = imported(str(content.pop("name", "")), trust.imports)
         return cls(function, **known_options(cls, content))
 

@@ -232,7 +232,7 @@ def search_counts_runs(
         streams: Streams of all runs.
         cells: Lookup tables of the partitions, one per pair, stacked along the first axis.
         stage: Stage of the round, int32.
-        num_samples: Number of draws per side of each pair, as `Blocks`.
+        num_samples: Number of draws per side of each pair, as in `Blocks`.
         runs: Two arrays. The first array, int32 [runs], contains each run's index, which is folded
             into the run's key. The second array, int32 [runs, searched], contains the indices of
             the pairs that each run searches.
@@ -271,7 +271,7 @@ def confirm_counts_runs(
     Args:
         streams: Streams of all runs.
         cells: Lookup tables of the partitions, one per pair, stacked along the first axis.
-        num_confirm: Number of draws in the longest stream, as `Blocks`.
+        num_confirm: Number of draws in the longest stream, as in `Blocks`.
         runs: Four arrays: each run's index, int32 [runs]; the index of each run's pair, int32
             [runs]; the result of `ends_of` for each run's two streams, int32 [runs, 2 sides, 2];
             and the mark of each cell, int32 [runs, cells]. Cells with the same mark are counted
@@ -317,7 +317,7 @@ def _counts(
         streams: Streams of one run.
         pair: Index of the pair.
         stage: Stage of the run.
-        num_draws: Number of draws per side, as `Blocks`.
+        num_draws: Number of draws per side, as in `Blocks`.
         cells: Lookup tables of the partitions, one per pair, stacked along the first axis.
         marked: Mark of each cell, and number of marks, if draws are to be counted by mark. If
             `marked` is None, draws are counted by half and cell.

@@ -254,7 +254,7 @@ def _words_of_objects(numbers: Sequence[Any]) -> np.ndarray:
 
 
 def _text(output: object) -> str:
-    """Return the text of a label; only strings have a text that does not begin with NUL."""
+    """Return a label as text; the text of a label that is not a string begins with NUL."""
     return str.__str__(output) if isinstance(output, str) else f"\0{text_of(output)}"
 
 

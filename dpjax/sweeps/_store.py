@@ -83,9 +83,9 @@ class Store:
         """Open the store of a sweep, or create the store if it does not exist.
 
         A sweep may continue the store of a smaller sweep if the larger sweep has all entries and
-        all finished blocks of the smaller sweep. A stored sweep can be extended by additional
-        entries, by additional runs, and by additional draws for sequential entries. If `more` is
-        larger in the store than in `spec`, the larger value is used.
+        all finished blocks of the smaller sweep. A stored sweep can be extended with more
+        entries, more runs or, for sequential entries, more draws. If `more` is larger in the store
+        than in `spec`, the larger value is used.
 
         Args:
             folder: A new folder, or the folder of an existing store.

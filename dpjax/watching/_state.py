@@ -101,7 +101,7 @@ class State:
             raise
         except Exception as error:  # Damaged or forged content may raise any exception.
             raise ValueError(
-                f"state {path} was changed or damaged, or is not the state of a watch ({error}): "
+                f"state file {path} was changed or damaged, or not written by a watch ({error}): "
                 "the watch cannot continue from this file. Pass another state file, and outputs "
                 "that no watch has counted."
             ) from None

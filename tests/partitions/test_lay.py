@@ -106,7 +106,7 @@ def test_limits_of_labels_and_dimensions(monkeypatch):
         lay(pilot, [*names, "c"])
     four, names = encoded(np.zeros((3, 4)), np.zeros((3, 4)))
     with pytest.raises(
-        ValueError, match="at most 3 numbers in a sweep or with a region, but had 4"
+        ValueError, match="at most 3 numbers in a sweep or if region is set, but had 4"
     ):
         lay(four, names)
 

@@ -371,7 +371,7 @@ def test_too_many_cells_are_made_coarser_and_atoms_stay(monkeypatch):
 @pytest.mark.parametrize(
     ("pilot", "options", "message"),
     [
-        ([np.zeros((50, 4))], {}, "at most 3 numbers in a sweep or with a region, but had 4"),
+        ([np.zeros((50, 4))], {}, "at most 3 numbers in a sweep or if region is set, but had 4"),
         (laplace(0).reshape(2, -1), {"discrete": True}, "all 2000 outputs are distinct numbers"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Interfaces of spaces of pairs, and of the makers that create the pairs in a space."""
+"""Interfaces for spaces of pairs, and for the makers that create a space's pairs."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -76,7 +76,7 @@ class Histogram(_OfHistograms):
     """
 
     lipschitz: float | None = option(
-        "C: assumed Lipschitz constant of densities, as functions of the output.", default=None
+        "C: assumed Lipschitz constant of the output densities.", default=None
     )
     least_probability: float | None = option(
         "Assumed lower bound on the probability of every output, for finitely many outputs.",
