@@ -86,6 +86,31 @@ def called(batch, num_samples=3):
         return [*draw(0.0, Span(range(num_samples), (1,), lambda count: None))]
 
 
+@pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError])
+def test_workers_are_killed_where_the_audit_fails(monkeypatch, error):
+    """Their calls may never return, and a pool waits for them as it ends."""
+    killed = []
+    processes = {n: SimpleNamespace(kill=lambda n=n: killed.append(n)) for n in (3, 5)}
+
+    class Waiting(Pool):
+        _processes = processes
+
+        def __exit__(self, *raised):
+            ended.append([*killed])
+
+    ended = []
+    monkeypatch.setattr(_host.futures, "ProcessPoolExecutor", Waiting)
+    source = HostMechanism(np.negative, batched=False, workers=2)
+    with pytest.raises(error), source.drawing():
+        raise error
+    with source.drawing():
+        pass
+    assert ended == [[3, 5], [3, 5]]
+    Waiting._processes = None  # No worker has begun.
+    with pytest.raises(error), source.drawing():
+        raise error
+
+
 @pytest.mark.parametrize(
     ("batch", "message"),
     [
