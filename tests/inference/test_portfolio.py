@@ -21,7 +21,10 @@ def counts(seed, pairs, cells, draws=(300, 700)):
     """Counts of both sides, which have different numbers of draws."""
     rng = np.random.default_rng(seed)
     laws = rng.dirichlet(np.ones(cells), (2, pairs))
-    return [np.stack([rng.multinomial(n, law) for law in side]) for n, side in zip(draws, laws)]
+    return [
+        np.stack([rng.multinomial(n, law) for law in side])
+        for n, side in zip(draws, laws, strict=True)
+    ]
 
 
 def test_pseudo_counts_are_one_at_the_side_of_fewer_draws():

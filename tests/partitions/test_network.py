@@ -73,7 +73,10 @@ def trained(table, sign, key, batch, width):
     while len(losses) < 25 and len(losses) - np.argmin([*losses, np.inf]) <= 5:
         order = jax.random.permutation(jax.random.fold_in(key, 100 + len(losses)), size - held)
         for rows in held + np.asarray(order)[: steps * batch].reshape(steps, batch):
-            slope, rate = slopes(weights, table[rows], sign[rows]), 0.003 * (1 - number / 25 / steps)
+            slope, rate = (
+                slopes(weights, table[rows], sign[rows]),
+                0.003 * (1 - number / 25 / steps),
+            )
             number += 1
             for place, parts in enumerate(slope):
                 first[place] = tuple(
