@@ -352,9 +352,13 @@ def test_the_same_draws_in_other_cells_keep_the_wealth():
 
 
 def test_wrong_arguments_are_refused():
-    for wrong in ({"claim": 0.0}, {"grid": [0.0, 1.0]}):
-        with pytest.raises(ValueError):
-            start(1, 2, ERROR, **wrong)
+    for wrong, name in (
+        ({"error": 0.0}, "error"), ({"error": 1.0}, "error"), ({"pairs": 0}, "pairs"),
+        ({"cells": 0}, "cells"), ({"claim": 0.0}, "claim"), ({"claim": np.inf}, "claim"),
+        ({"grid": [0.0, 1.0]}, "grid"), ({"grid": [1.0, np.inf]}, "grid"), ({"grid": []}, "grid"),
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match=name):
+            start(**{"pairs": 1, "cells": 2, "error": ERROR} | wrong)
     state = start(1, 2, ERROR)
     with pytest.raises(ValueError):
         step(state, [[1, -1]], [[1, 1]])

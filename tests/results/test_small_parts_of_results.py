@@ -24,10 +24,15 @@ from dpjax.sources import AnyPairs
 
 
 @pytest.fixture(scope="module")
-def result():
+def recorded():
     rng = np.random.default_rng(1)
     x, y = rng.random(4000) < 0.6, rng.random(4000) < 0.3
-    return dpjax.audit(dpjax.Recorded(x.astype(int), y.astype(int)), claim=2.0)
+    return dpjax.Recorded(x.astype(int), y.astype(int))
+
+
+@pytest.fixture(scope="module")
+def result(recorded):
+    return dpjax.audit(recorded, claim=2.0)
 
 
 @pytest.mark.parametrize(
@@ -47,6 +52,22 @@ def test_a_level_of_one_record_is_drawn_for_the_pair(notion, of_two):
         assert shown.delta == notion.delta
         assert expected is None or shown.order == getattr(notion, "order", None)
         assert _of_pair(found, None).kind is None
+
+
+def test_what_is_printed_of_a_claim_that_is_refuted_and_of_one_that_is_not(recorded, result):
+    """Answers 0 and 1 of 4,000 records, of which 30% are searched; the claim of 2 holds."""
+    refuted = dpjax.audit(recorded, claim=0.1)
+    names = [name for name, _ in result._rows()]
+    assert names == ["lower bound", "estimate", "witness", "probability", "draws"]
+    rows = refuted._rows()
+    assert [name for name, _ in rows] == [names[0], "refuted", *names[1:]]
+    down = refuted.refuted_at
+    assert rows[1][1] == f"the claim, at every error probability down to {down}"
+    first, second = refuted.witness.densities
+    texts = dict(rows)
+    assert texts["probability"] == f"{first:.4g} at the database, {second:.4g} at the neighbor"
+    assert texts["witness"].startswith(f"{refuted.witness.pair}, output ")
+    assert texts["draws"] == refuted.evidence.draws()
 
 
 def test_rows_alone_make_no_result():
