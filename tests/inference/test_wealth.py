@@ -366,6 +366,15 @@ def test_wrong_arguments_are_refused():
         step(state, [[1, 1, 1]], [[1, 1, 1]])
 
 
+@pytest.mark.parametrize(
+    ("hypothesis", "ends"),
+    [(Ratio(), (0.01, 10.0)), (Shift(), (0.01, 10.0)), (Difference(), (0.001, 0.999))],
+)
+def test_levels_of_bets_are_equally_spaced_logarithms(hypothesis, ends):
+    logs = np.log(start(1, 2, ERROR, hypothesis=hypothesis).grid)
+    np.testing.assert_allclose(logs, np.linspace(*np.log(ends), 2048), atol=1e-12)
+
+
 def test_groups_are_what_they_say():
     x, y = counts_of(5, pairs=4, cells=50)
     labels = equal_mass(x + y, 4)

@@ -16,10 +16,14 @@ from dpjax.partitions import Encoder, Partition
 from dpjax.partitions.missing import MASKED, Raised, missing
 from dpjax.sources import _host, _side_values
 from dpjax.sources._calls import draw_batch
+from dpjax.sources._family import _Interval, _range_of
 from dpjax.sources._kept import Kept
+from dpjax.sources._one_run import scores_of
 from dpjax.sources._plain import files_of, place_of
+from dpjax.sources._process import Programs
 from dpjax.sources._schedule import Span
 from dpjax.sources._searched import _is_value
+from dpjax.sources._serial import effective_size
 from dpjax.sources._side_values import hashes_of
 from dpjax.sources.readers import read_samples
 from dpjax.sources.readers._numpy import npz_array
@@ -292,3 +296,40 @@ def test_refined_runs_take_the_place_of_coarse_ones():
     new = {"a": np.ones((3, 2)), "b": np.full(3, 2.0)}
     found = _of_each(chosen, new, old)
     assert found["a"].tolist() == [[1, 1], [0, 0], [1, 1]] and found["b"].tolist() == [2, 0, 2]
+
+
+def test_correlations_are_summed_up_to_a_pair_that_is_not_positive():
+    """Twice the sum of pairs less one is what the size is divided by."""
+    assert effective_size(np.array([1.0, 0.5, 0.0, 0.0, 0.5, 0.5]), 100) == 50
+    assert effective_size(np.array([1.0, 0.5, 0.25, 0.25, 0.5, -0.6]), 90) == 30
+    assert effective_size(np.array([1.0, -0.9]), 90) == 90
+
+
+@pytest.mark.parametrize(
+    ("given", "values"),
+    [([1, 2], [1, 2]), ([2, 1], [2, 1]), (np.array([1, 2]), [1, 2]), (range(2), [0, 1]),
+     (("a", "b"), ["a", "b"]), ((True, False), [True, False]), ((1, 2, 3), [1, 2, 3])],
+)  # fmt: skip
+def test_only_two_numbers_in_a_tuple_are_an_interval(given, values):
+    assert _range_of("x", given) == values
+    assert _range_of("x", (1, 2.5)) == _Interval(1, 2.5)
+    with pytest.raises(ValueError, match="increasing intervals"):
+        _range_of("x", (1.0, 1.0))
+
+
+def test_scores_of_twenty_canaries_are_enough():
+    scores = np.arange(20.0)
+    assert scores_of(scores).tolist() == scores.tolist()
+    with pytest.raises(ValueError, match="scores of at least 20 canaries, but there were 19"):
+        scores_of(scores[:19])
+
+
+def test_a_program_may_print_as_many_bytes_as_the_limit(monkeypatch):
+    monkeypatch.setenv("DPJAX_MAX_PROGRAM_BYTES", "64")
+    programs = Programs()
+    for number, lines in ((63, ["x" * 62]), (64, ["x" * 63])):
+        words = ["printf", "x" * (number - 1) + "\\n"]
+        assert programs.run(words, 2, None)[:2] == (lines, 0)
+    with pytest.raises(ValueError, match="printed too many bytes"):
+        programs.run(["printf", "x" * 64 + "\\n"], 2, None)
+    programs.stop()
