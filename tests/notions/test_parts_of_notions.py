@@ -12,9 +12,11 @@ from dpjax.inference import Event
 from dpjax.inference._guesses import Guessed
 from dpjax.inference._named import hypothesis_from_plain, hypothesis_to_plain
 from dpjax.notions import (
+    BetWealth,
     ChainCounts,
     EventAndChain,
     EventCounts,
+    GuessCounts,
     RepeatedRuns,
     Statement,
     Terms,
@@ -71,6 +73,12 @@ def test_methods_without_events_bound_epsilon_of_one_record(notion, distance, me
     Terms(dpjax.Epsilon(), None, 0.9, 1, 0).refuse_notions("it")
     with pytest.raises(ValueError, match=message):
         Terms(notion, None, 0.9, 1, 0, distance=distance).refuse_notions("it")
+
+
+def test_only_bets_are_placed_on_numbers_of_outputs_that_were_not_fixed():
+    for kind in (EventCounts, ChainCounts, EventAndChain, GuessCounts, RepeatedRuns):
+        assert kind.planned
+    assert not BetWealth.planned
 
 
 def test_repeated_runs_bound_nothing():

@@ -25,6 +25,7 @@ from dpjax.sources._schedule import Span
 from dpjax.sources._searched import _is_value
 from dpjax.sources._serial import effective_size
 from dpjax.sources._side_values import hashes_of
+from dpjax.sources.libraries._opendp import _name_of
 from dpjax.sources.readers import read_samples
 from dpjax.sources.readers._numpy import npz_array
 
@@ -333,3 +334,17 @@ def test_a_program_may_print_as_many_bytes_as_the_limit(monkeypatch):
     with pytest.raises(ValueError, match="printed too many bytes"):
         programs.run(["printf", "x" * 64 + "\\n"], 2, None)
     programs.stop()
+
+
+def test_measurements_of_opendp_are_named_by_their_constructors():
+    """In the order in which they run; the arguments of a chain end in 0 and 1."""
+
+    def made(function, **arguments):
+        stated = {"__function__": function, "__kwargs__": arguments}
+        return SimpleNamespace(__opendp_dict__=stated)
+
+    total = made("make_sum", input_domain=None, bounds=(0, 1))
+    both = made("make_chain_tt", transformation0=made("make_clamp"), transformation1=total)
+    whole = made("make_chain_mt", measurement1=made("make_laplace"), transformation0=both)
+    assert _name_of(whole) == "make_clamp >> make_sum >> make_laplace"
+    assert _name_of(total) == "make_sum" and _name_of(object()) == "OpenDP measurement"
