@@ -9,6 +9,7 @@ import dpjax
 from dpjax.databases import Pairs
 from dpjax.notions import Statement
 from dpjax.results import AuditResult
+from dpjax.results._advice import advice
 from dpjax.results._figures import _of_pair
 from dpjax.results._findings import Findings, Row
 from dpjax.results._words import claimed
@@ -173,3 +174,8 @@ def test_databases_that_json_has_not_are_written_as_text():
 def test_arrays_in_dicts_are_found_at_any_depth():
     assert holds_arrays({"a": np.zeros(2)}) and holds_arrays({"a": 1, "b": {"c": np.zeros(2)}})
     assert not holds_arrays({"a": {"b": [0.0]}}) and not holds_arrays(np.zeros(2))
+
+
+def test_advice_goes_on_after_a_colon(result):
+    said = [text for text in advice(result) if ": " in text]
+    assert "To look harder: draw or record more outputs, so that rarer events are seen." in said
