@@ -14,7 +14,7 @@ from dpjax.methods._families import _Together
 from dpjax.methods.local._lattices import _of_each
 from dpjax.partitions import Encoder, Partition
 from dpjax.partitions.missing import MASKED, Raised, missing
-from dpjax.sources import _host, _side_values
+from dpjax.sources import _drawn_counts, _host, _side_values
 from dpjax.sources._calls import draw_batch
 from dpjax.sources._family import _Interval, _range_of
 from dpjax.sources._kept import Kept
@@ -28,6 +28,7 @@ from dpjax.sources._side_values import hashes_of
 from dpjax.sources.libraries._opendp import _name_of
 from dpjax.sources.readers import read_samples
 from dpjax.sources.readers._numpy import npz_array
+from dpjax.sources.streams import SEARCH_AGAIN
 
 
 class Pool:
@@ -348,3 +349,28 @@ def test_measurements_of_opendp_are_named_by_their_constructors():
     whole = made("make_chain_mt", measurement1=made("make_laplace"), transformation0=both)
     assert _name_of(whole) == "make_clamp >> make_sum >> make_laplace"
     assert _name_of(total) == "make_sum" and _name_of(object()) == "OpenDP measurement"
+
+
+def test_each_run_searches_its_own_pairs_again(monkeypatch):
+    """Runs 5 and 6 keep two of three pairs each; what is counted is the run, pair and side."""
+    asked = []
+
+    def batches(run, pair, side, stage, number):
+        asked.append((stage, number))
+        return 100 * run + 10 * pair + side
+
+    monkeypatch.setattr(
+        _drawn_counts, "count_halves", lambda cells, sides: np.array(sides)[:, None]
+    )
+    laid = {n: SimpleNamespace(partition=SimpleNamespace(size=2 + n)) for n in range(3)}
+    opened = SimpleNamespace(
+        _rounds=SimpleNamespace(num_again=50), _streamed=False, _laid=laid, _batches=batches,
+        _request=SimpleNamespace(runs=np.array([5, 6])), tally=SimpleNamespace(searched=7),
+    )  # fmt: skip
+    counts = _drawn_counts.OpenedDrawn.search_again(opened, np.array([[2, 0], [1, 2]]))
+    assert counts.shape == (2, 2, 2, 2, 4) and set(asked) == {(SEARCH_AGAIN, 50)}
+    assert counts[0, 0, :, :, 0].tolist() == [[520, 521], [520, 521]]
+    assert counts[0, 1, :, :, 1].tolist() == [[500, 501], [500, 501]]
+    assert counts[1, 0, 0, 0].tolist() == [610, 610, 610, 0]
+    assert counts[1, 1, 1, 1].tolist() == [621] * 4
+    assert opened.tally.searched == 7 + 4 * 2 * 50
