@@ -12,6 +12,7 @@ import dpjax
 from dpjax import Domain, neighbors
 from dpjax.databases import AddRemove, AnyTwo, ChangeOne, Pairs, Within
 from dpjax.databases.spaces._forms import form_of
+from dpjax.databases.spaces._record_pairs import RecordPairs
 
 pd = pytest.importorskip("pandas")
 
@@ -269,3 +270,12 @@ def test_refusals(make, error, message):
 )
 def test_relations(relation, database, neighbor, expected):
     assert relation.holds(database, neighbor) == relation.holds(neighbor, database) == expected
+
+
+@pytest.mark.parametrize("number", [3, 150, 151, 400])
+def test_of_many_records_that_were_seen_150_are_tried(number):
+    """Each once, in the order in which they were seen first."""
+    records = [*range(number), *range(number)]
+    made = RecordPairs([records], AddRemove(), None, np.random.default_rng(0), closed=True)
+    assert made.tried == [*range(min(number, 150))]
+    assert made.num_records == 2 * number

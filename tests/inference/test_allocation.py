@@ -7,7 +7,13 @@ import pytest
 from scipy import stats
 
 from dpjax.inference import Ratio, _allocation, event_lower_bound
-from dpjax.inference._allocation import _half_line_levels, allocation, leader, phases
+from dpjax.inference._allocation import (
+    _half_line_levels,
+    allocation,
+    leader,
+    outgrown,
+    phases,
+)
 from dpjax.inference._hybrid import Look, best_pairs, errors, look_bound, planned_look
 from dpjax.inference._wealth import start, step
 
@@ -173,6 +179,12 @@ def test_phases_spend_the_total(pairs):
         assert [(phase.pairs, phase.draws) for phase in found] == [
             (10, 5000), (3, 20_000), (1, 140_000),
         ]  # fmt: skip
+
+
+def test_cells_are_outgrown_by_half_as_many_draws_again_up_to_4096():
+    laid = np.array([16, 16, 17, 100, 2730, 2731, 4000, 16])
+    draws = np.array([23, 24, 25, 150, 4096, 4096, 6000, 4097])
+    assert outgrown(draws, laid).tolist() == [1, 3, 4]
 
 
 def searched():

@@ -390,6 +390,14 @@ def test_a_level_that_allows_everything_has_a_tail_of_1():
     assert Ratio(0.1, distance=2).line(1.0) == pytest.approx((math.e**2, 0.1 * (1 + math.e)))
 
 
+def test_gaps_of_both_sides_add_up_each_with_its_own_draws():
+    tail, places = _Tail(Ratio(), (60, 9), (400, 150), 0.05), np.linspace(0.0, 1.0, 7)
+    q, p = tail._curve(0.5, places)
+    expected = _line_gaps(p, 400) + _line_gaps(q, 150)
+    assert not np.allclose(p, q) and np.all(np.isfinite(expected))
+    np.testing.assert_allclose(tail.at(0.5, places).lines, expected, rtol=1e-12)
+
+
 @pytest.mark.parametrize("trials", [1, 300])
 def test_gaps_below_lines_are_bounded_and_nearly_attained_by_short_ones(trials):
     """Of n ln(1 + e^a) below its chord between log odds, by a grid on each interval."""

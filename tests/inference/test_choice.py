@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpjax.inference import Ratio, Rivals, Shared, choose_event, largest_bound
+from dpjax.inference import Ratio, Rivals, Shared, _choice, choose_event, largest_bound
 from dpjax.inference._choice import _halves, errors_by_ratio
 from dpjax.inference._judged import MASSES, _sizes, judged
 from dpjax.inference._orders import ByPosition, ByRatio
@@ -201,3 +201,17 @@ def test_cells_without_draws_do_not_affect_counts_of_sets(seed, monkeypatch):
         "dpjax.inference._judged._needed", lambda halves, ways: np.ones(halves.shape[-1], bool)
     )
     np.testing.assert_array_equal(found, judged(halves, ways))
+
+
+def test_cells_are_ordered_where_a_line_is_given_and_nothing_else_is_said(monkeypatch):
+    asked = []
+
+    def errors(halves, *, ordered):
+        asked.append(ordered)
+        return errors_by_ratio(halves, ordered=ordered)
+
+    monkeypatch.setattr(_choice, "errors_by_ratio", errors)
+    counts, line = np.array([[30, 20, 10, 5], [5, 10, 20, 30]]), np.arange(4.0)
+    for options in ({}, {"positions": [line]}, {"positions": [line], "ordered": False}):
+        choose_event(counts, 1000, 0.95, **options)
+    assert asked == [False, True, False]

@@ -268,6 +268,11 @@ def test_finite_outputs_hold_where_many_counts_could_be_the_largest(
     assert misses <= binom.ppf(1 - 1e-5, runs, 1 - confidence)
 
 
+def test_a_bound_that_is_none_is_refused():
+    with pytest.raises(ValueError, match="bound 'none' is not known"):
+        plan(lipschitz=1.0, precision=0.5, confidence=0.9, bound="none")
+
+
 def test_the_published_bound_is_refused_for_finite_outputs():
     with pytest.raises(ValueError, match="bound must be 'all-intervals' for finitely many"):
         plan_finite(

@@ -115,6 +115,9 @@ def test_the_fit_of_a_run_does_not_depend_on_the_other_runs():
     counts = drawn(law_of("Gaussian"), 1_000, 9)
     for whole, alone in zip(Smooth.of(counts), Smooth.of(counts[4:5]), strict=True):
         np.testing.assert_array_equal(whole[4], alone[0])
+        assert len(whole) == 9 and len(alone) == 1
+    groups = np.arange(1.0, 2 * len(ENDS) + 3).reshape(1, 2, -1)
+    assert {len(part) for part in fitted(groups)} == {1}
 
 
 def test_the_errors_of_a_tail_are_those_of_many_searches():

@@ -352,14 +352,27 @@ def test_the_same_draws_in_other_cells_keep_the_wealth():
 
 
 def test_wrong_arguments_are_refused():
-    for wrong in ({"claim": 0.0}, {"grid": [0.0, 1.0]}):
-        with pytest.raises(ValueError):
-            start(1, 2, ERROR, **wrong)
+    for wrong, name in (
+        ({"error": 0.0}, "error"), ({"error": 1.0}, "error"), ({"pairs": 0}, "pairs"),
+        ({"cells": 0}, "cells"), ({"claim": 0.0}, "claim"), ({"claim": np.inf}, "claim"),
+        ({"grid": [0.0, 1.0]}, "grid"), ({"grid": [1.0, np.inf]}, "grid"), ({"grid": []}, "grid"),
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match=name):
+            start(**{"pairs": 1, "cells": 2, "error": ERROR} | wrong)
     state = start(1, 2, ERROR)
     with pytest.raises(ValueError):
         step(state, [[1, -1]], [[1, 1]])
     with pytest.raises(ValueError, match="shape"):
         step(state, [[1, 1, 1]], [[1, 1, 1]])
+
+
+@pytest.mark.parametrize(
+    ("hypothesis", "ends"),
+    [(Ratio(), (0.01, 10.0)), (Shift(), (0.01, 10.0)), (Difference(), (0.001, 0.999))],
+)
+def test_levels_of_bets_are_equally_spaced_logarithms(hypothesis, ends):
+    logs = np.log(start(1, 2, ERROR, hypothesis=hypothesis).grid)
+    np.testing.assert_allclose(logs, np.linspace(*np.log(ends), 2048), atol=1e-12)
 
 
 def test_groups_are_what_they_say():

@@ -2,6 +2,7 @@
 
 import re
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from dpjax import Domain, Epsilon, HostMechanism, neighbors
 from dpjax.core import random
 from dpjax.databases import Within
 from dpjax.databases.spaces import Proposed
+from dpjax.methods import _pairs_counted
 from dpjax.methods._pairs_counted import _Rung
 from dpjax.notions import Terms
 
@@ -160,6 +162,31 @@ def test_the_pace_of_a_pair_is_that_of_as_many_draws_of_both_sides():
     rung = _Rung(source, alive, 600, terms, None, random.as_key(0), asked, began)
     paces = rung.ranked(0.6, 1.2).paces
     assert paces[0] < paces[1] and 0.01 <= paces[1] and 0.02 <= paces[2]
+
+
+def test_pairs_for_which_a_rung_has_no_time_are_not_drawn(monkeypatch):
+    """The clock stands a second further after each pair, of which 2.5 seconds allow three."""
+    drawn = []
+
+    class Slow(_Rung):
+        def _searches(self, part, each):
+            now[0] += 1.0
+            drawn.append((part, each))
+            return super()._searches(part, None)
+
+    now = [5.0]
+    terms = Terms(Epsilon(), None, 0.95, 1, 0)
+    alive = [Proposed(0.0, shift, "a pair") for shift in (1.0, 2.0, 3.0, 4.0, 5.0)]
+    asked = (lambda pair: (Epsilon(), 0.0)), 0.0
+    rung = Slow(HostMechanism(laplace), alive, 600, terms, None, random.as_key(0), *asked)
+    with monkeypatch.context() as patch:
+        patch.setattr(_pairs_counted, "time", SimpleNamespace(perf_counter=lambda: now[0]))
+        ranked = rung.ranked(2.5, 1e6)
+    # The rest of the time is divided among the rest of the pairs, and both sides of each.
+    expected = [(range(0, 1), 2.5 / 10), (range(1, 2), 1.5 / 8), (range(2, 3), 0.5 / 6)]
+    assert drawn == expected and ranked.drawn == 3 * 2 * 600
+    assert ranked.paces == pytest.approx([1 / 1200] * 3 + [0.0] * 2)
+    assert np.all(ranked.scores[:3] > 0) and np.all(ranked.scores[3:] == -np.inf)
 
 
 def test_refusals():

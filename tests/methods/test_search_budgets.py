@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 
 import dpjax
-from dpjax import Epsilon, Gdp, HostMechanism
+from dpjax import Epsilon, Gdp, HostMechanism, Profile
 from dpjax.core.execution import Execution
-from dpjax.inference import Guessed
+from dpjax.inference import Guessed, delta_of_curves
 from dpjax.mechanisms import Laplace
 from dpjax.methods import _guesses, _pairs, _pairs_counted
 from dpjax.methods._guesses import (
+    _best_numbers,
     _better,
     _cautious,
     _count,
@@ -222,6 +223,48 @@ def test_guesses_that_cannot_be_better_are_not_bounded(monkeypatch):
     assert _better(planned, chosen, TERMS) is planned
     monkeypatch.setattr(_guesses, "level_of", lambda *parts: 0.31)
     assert _better(planned, chosen, TERMS) is chosen
+
+
+@pytest.mark.parametrize(
+    ("notion", "planned"), [(Epsilon(), 0.7), (Epsilon(0.01), 0.7), (Gdp(), 0.9), (Profile(), 0.7)]
+)
+def test_the_best_numbers_of_guesses_are_searched_at_both_ends_and_each(
+    monkeypatch, notion, planned
+):
+    """Right guesses beyond a half, in errors, stand for the bound; it is least at one end."""
+    rng = np.random.default_rng(8)
+    revealed = rng.random(300) < np.linspace(0.95, 0.35, 300)
+    error, asked = (1 - planned) * (1 - 0.95), set()
+
+    def shown(guessed, *others):
+        asked.add(others)
+        return (guessed.right - guessed.made / 2) / math.sqrt(guessed.made)
+
+    monkeypatch.setattr(_guesses, "epsilon_of_chosen", shown)
+    monkeypatch.setattr(_guesses, "pure_epsilon", lambda g, e: shown(g, e) if e == error else 0)
+    monkeypatch.setattr(_guesses, "level_of", lambda g, n, e: shown(g, n, e))
+    monkeypatch.setattr(_guesses, "gaussian_gain", lambda mu: mu)
+    monkeypatch.setattr(_guesses, "refutes", lambda g, mu, e: shown(g) > mu)
+    found = _best_numbers(revealed, 700, Terms(notion, None, 0.95, 1, 0))
+    best = -math.inf
+    for part in np.geomspace(10 / 700, 0.45, 14):
+        size, tried = round(part * 700), round(part * 300)
+        ends = [(1, 1), (1, 0), (0, 1)]
+        rates = [_cautious(revealed[:tried], tried), _cautious(~revealed[300 - tried :], tried)]
+        for end in ends:
+            right = sum(
+                math.floor(rate * size) for rate, used in zip(rates, end, strict=True) if used
+            )
+            value = (right - sum(end) * size / 2) / math.sqrt(sum(end) * size)
+            if value > best:
+                best, wanted = value, (end[0] * size, end[1] * size)
+    assert found == wanted and 0 in wanted
+    if notion == Gdp():
+        assert (Gdp(), error) in asked
+    elif notion == Profile():
+        assert (delta_of_curves(700, error), error) in asked
+    else:
+        assert (notion.delta, error) in asked
 
 
 def test_guesses_are_counted_from_both_ends():

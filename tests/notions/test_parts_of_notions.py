@@ -12,9 +12,11 @@ from dpjax.inference import Event
 from dpjax.inference._guesses import Guessed
 from dpjax.inference._named import hypothesis_from_plain, hypothesis_to_plain
 from dpjax.notions import (
+    BetWealth,
     ChainCounts,
     EventAndChain,
     EventCounts,
+    GuessCounts,
     RepeatedRuns,
     Statement,
     Terms,
@@ -73,6 +75,12 @@ def test_methods_without_events_bound_epsilon_of_one_record(notion, distance, me
         Terms(notion, None, 0.9, 1, 0, distance=distance).refuse_notions("it")
 
 
+def test_only_bets_are_placed_on_numbers_of_outputs_that_were_not_fixed():
+    for kind in (EventCounts, ChainCounts, EventAndChain, GuessCounts, RepeatedRuns):
+        assert kind.planned
+    assert not BetWealth.planned
+
+
 def test_repeated_runs_bound_nothing():
     found = RepeatedRuns("processes", 100, 50.0)
     assert found.compare(dpjax.Epsilon(), 0.9, 0.0, 1) == (-math.inf, None)
@@ -80,10 +88,33 @@ def test_repeated_runs_bound_nothing():
     assert found.chance == "1e-21"
     stated = found.state(dpjax.Epsilon(), 0.9)
     assert (stated.lower_bound, stated.estimate, stated.basis) == (0, None, "no independent draws")
+    assert found.rows(stated, "sure") == [
+        ("repeated", "the first 100 outputs of two processes, in the same order"),
+        ("chance", "below 1e-21 for independent draws"),
+    ]
+    assert [text for _, text in found.table(stated, "sure")] == ["100", "1e-21"]
     assert evidence_from_plain(found.to_plain()) == found
     for changed in ({"outputs": 0}, {"nats": 0.0}, {"nats": -1.0}, {"runs": 3}):
         with pytest.raises((ValueError, TypeError)):
             evidence_from_plain(found.to_plain() | changed)
+
+
+@pytest.mark.parametrize(
+    ("change", "error"),
+    [
+        ({"more": 1}, TypeError),
+        ({"counts": [[3, 11], [2, 8]]}, ValueError),
+        ({"counts": [[3, -1], [2, 8]]}, ValueError),
+        ({"trials": [10, 0]}, ValueError),
+        ({"trials": [9, 10]}, ValueError),
+    ],
+)
+def test_counts_that_are_none_are_refused(change, error):
+    plain = ChainCounts(np.array([[3, 10], [2, 8]]), (10, 10), (2, 0)).to_plain()
+    found = evidence_from_plain(plain)
+    assert (found.counts.tolist(), found.trials) == ([[3, 10], [2, 8]], (10, 10))
+    with pytest.raises(error):
+        evidence_from_plain(plain | change)
 
 
 @pytest.mark.parametrize("error", [0.2, 0.05, 1e-6])

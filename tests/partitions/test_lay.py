@@ -1,11 +1,14 @@
 """Which values are atoms, and where edges lie, at the borders of their limits."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from dpjax.partitions import Box, Encoder, Outcomes, Outputs, _lay, lay
 from dpjax.partitions._lay import _atoms, _edges, _ends
 from dpjax.partitions._scored import (
+    Scored,
     _cut,
     entry_partition,
     fold_of,
@@ -212,3 +215,20 @@ def test_words_are_compared_in_full():
     cells = lay(pilot, names)
     few, many = np.arange(cells.size) > cells.size - 20, np.arange(cells.size) > 20
     assert is_simpler(cells, few, many) and not is_simpler(cells, many, few)
+
+
+def test_labels_of_scored_cells_are_told_by_their_codes():
+    """Cells: numbers beside no label, the two labels, any other label, then three intervals."""
+    score = SimpleNamespace(values=lambda outputs, fold=None: outputs.values[:, 0])
+    cells = Scored(
+        ("a number", "'x'", "'y'"), (np.array([0.0, 1.0]),), (np.empty(0),), np.zeros(1, int),
+        score=score, codes=np.array([3, 7]),
+    )  # fmt: skip
+    labels = np.array([3, 7, 1, 5, 9, 0, 0, 0], np.int32)
+    values = np.array([0, 0, 0, 0, 0, -0.5, 0.5, 1.0])[:, None]
+    found = cells.index(Outputs(labels, values, labels > 0)).tolist()
+    assert found[:5] == [1, 2, 3, 3, 3] and cells.num_alone == 4
+    assert found[5:] == [4, 5, 6] and cells.size == 7
+    assert [cells.describe(np.arange(7) == place) for place in (1, 2, 3)] == [
+        "the output is 'x'", "the output is 'y'", "the output is some other label",
+    ]  # fmt: skip

@@ -9,18 +9,31 @@ import dpjax
 from dpjax.databases import Pairs
 from dpjax.notions import Statement
 from dpjax.results import AuditResult
+from dpjax.results._advice import advice
 from dpjax.results._figures import _of_pair
 from dpjax.results._findings import Findings, Row
 from dpjax.results._words import claimed
-from dpjax.results.recipes import pairs_from_plain, pairs_to_plain
+from dpjax.results.recipes import (
+    holds_arrays,
+    options_from_plain,
+    options_to_plain,
+    pairs_from_plain,
+    pairs_to_plain,
+    plain_database,
+)
 from dpjax.sources import AnyPairs
 
 
 @pytest.fixture(scope="module")
-def result():
+def recorded():
     rng = np.random.default_rng(1)
     x, y = rng.random(4000) < 0.6, rng.random(4000) < 0.3
-    return dpjax.audit(dpjax.Recorded(x.astype(int), y.astype(int)), claim=2.0)
+    return dpjax.Recorded(x.astype(int), y.astype(int))
+
+
+@pytest.fixture(scope="module")
+def result(recorded):
+    return dpjax.audit(recorded, claim=2.0)
 
 
 @pytest.mark.parametrize(
@@ -40,6 +53,22 @@ def test_a_level_of_one_record_is_drawn_for_the_pair(notion, of_two):
         assert shown.delta == notion.delta
         assert expected is None or shown.order == getattr(notion, "order", None)
         assert _of_pair(found, None).kind is None
+
+
+def test_what_is_printed_of_a_claim_that_is_refuted_and_of_one_that_is_not(recorded, result):
+    """Answers 0 and 1 of 4,000 records, of which 30% are searched; the claim of 2 holds."""
+    refuted = dpjax.audit(recorded, claim=0.1)
+    names = [name for name, _ in result._rows()]
+    assert names == ["lower bound", "estimate", "witness", "probability", "draws"]
+    rows = refuted._rows()
+    assert [name for name, _ in rows] == [names[0], "refuted", *names[1:]]
+    down = refuted.refuted_at
+    assert rows[1][1] == f"the claim, at every error probability down to {down}"
+    first, second = refuted.witness.densities
+    texts = dict(rows)
+    assert texts["probability"] == f"{first:.4g} at the database, {second:.4g} at the neighbor"
+    assert texts["witness"].startswith(f"{refuted.witness.pair}, output ")
+    assert texts["draws"] == refuted.evidence.draws()
 
 
 def test_rows_alone_make_no_result():
@@ -93,3 +122,60 @@ def test_pairs_of_recipes_come_back():
     for wrong in ({"database": [0]}, {"database": [0], "neighbor": [1], "more": 3}):
         with pytest.raises((KeyError, ValueError)):
             pairs_from_plain(wrong, True)
+
+
+@pytest.mark.parametrize(
+    ("kind", "content"),
+    [
+        (dpjax.Events, {}),
+        (dpjax.Events, {"region": {"low": 0, "size": 3, "outcomes": [1]}}),
+        (dpjax.Events, {"region": {"low": [0.0], "high": [1.0]}}),
+        (dpjax.Local, {"region": {"low": [0.0], "high": [1.0], "num_points": 5}}),
+        (dpjax.Local, {"bandwidth": {"rule": "Scott"}}),
+    ],
+)
+def test_a_name_that_a_table_of_options_has_not_is_refused(kind, content):
+    options_from_plain(kind, content)
+    place = next(iter(content), None)
+    more = {**(content if place is None else content[place]), "more": 1}
+    with pytest.raises(ValueError, match="has no 'more'"):
+        options_from_plain(kind, more if place is None else {place: more})
+
+
+def test_options_that_are_none_or_false_are_left_out_of_recipes():
+    options = dpjax.Events(num_samples=10, num_confirm=20, region=(0.0, 1.0))
+    assert options_to_plain(options) == {"num_samples": 10, "num_confirm": 20, "region": [0.0, 1.0]}
+    box = dpjax.Box(np.array([0.0]), np.array([2.0]), num_points=7)
+    plain = {"low": [0.0], "high": [2.0], "num_points": 7}
+    assert options_to_plain(dpjax.Events(region=box, also=True)) == {"region": plain, "also": True}
+    del plain["num_points"]
+    default = dpjax.Box([0.0], [2.0]).num_points
+    assert options_from_plain(dpjax.Events, {"region": plain}).region.num_points == default
+    inside = dpjax.partitions.Outcomes(-2, 4, np.array([True, False, False, True]))
+    plain = {"low": -2, "size": 4, "outcomes": [-2, 1]}
+    assert options_to_plain(dpjax.Events(region=inside)) == {"region": plain}
+    found = options_from_plain(dpjax.Events, {"region": {**plain, "outcomes": [1, -2]}}).region
+    assert (found.low, found.allowed.tolist()) == (-2, [True, False, False, True])
+
+
+def test_databases_that_json_has_not_are_written_as_text():
+    endless = [1]
+    endless.append(endless)
+    tree = {"a": [1, 2.5, None, True], "b": {"c": "text"}}
+    assert plain_database(tree) == tree and plain_database(np.arange(3)) == [0, 1, 2]
+    assert plain_database({"a": {"b": np.arange(2.0)}}) == {"a": {"b": [0.0, 1.0]}}
+    for database in ([0.0, np.nan], [np.inf], {1: 2}, {"a": (1, 2)}, (1, 2), b"x", endless):
+        assert plain_database(database) == repr(database)
+    # A text of 2000 characters, its quotes among them, is shown in full.
+    assert plain_database("x" * 1998) == "x" * 1998
+    assert plain_database("x" * 1999) == "'" + "x" * 1999 + "..."
+
+
+def test_arrays_in_dicts_are_found_at_any_depth():
+    assert holds_arrays({"a": np.zeros(2)}) and holds_arrays({"a": 1, "b": {"c": np.zeros(2)}})
+    assert not holds_arrays({"a": {"b": [0.0]}}) and not holds_arrays(np.zeros(2))
+
+
+def test_advice_goes_on_after_a_colon(result):
+    said = [text for text in advice(result) if ": " in text]
+    assert "To look harder: draw or record more outputs, so that rarer events are seen." in said

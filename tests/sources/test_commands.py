@@ -14,6 +14,7 @@ import pytest
 
 import dpjax
 from dpjax import CommandMechanism, Events
+from dpjax.sources._command import _told
 from dpjax.sources._process import Programs
 from dpjax.sources._schedule import Span
 
@@ -164,6 +165,13 @@ def test_a_timeout_is_an_outcome(tmp_path):
     assert first + second == 8
     assert result.witness.event_counts in ((0, second), (first, 0))
     assert "error: timeout" in result.witness.event or result.witness.event.endswith("empty text")
+
+
+def test_each_line_is_told_before_it_is_used():
+    seen = []
+    lines = _told(iter(["a", "b"]), seen.append)
+    assert next(lines) == "a" and seen == [1]
+    assert [*lines] == ["b"] and seen == [1, 1]
 
 
 @pytest.fixture

@@ -38,6 +38,13 @@ def test_claims_and_neighbors_are_those_of_the_object(given, moved):
     assert max(abs(x - y) for x, y in half.usual_pairs) <= 0.25
 
 
+@pytest.mark.parametrize("own", [{"sensitivity": 2.0}, {"lower": -3.0, "upper": 1.0}])
+def test_recipes_hold_all_parameters(own):
+    plain = read(SmartNoiseLaplace(0.5, delta=1e-3, max_contrib=2, **own), None).plain
+    said = {"epsilon": 0.5, "delta": 1e-3, "max_contrib": 2, **own}
+    assert plain == {"class": "Laplace", "parameters": said}
+
+
 def test_a_right_mechanism_is_not_refuted_and_a_wrong_one_is():
     def audited(mechanism):
         source = LibraryMechanism(mechanism, time_limit=None)

@@ -9,9 +9,10 @@ import pytest
 from stand_ins import Exact, TumultMeasurement, kind, named, pretend
 
 import dpjax
-from dpjax import Epsilon, LibraryMechanism, Zcdp
+from dpjax import Domain, Epsilon, LibraryMechanism, Zcdp
 from dpjax.sources import as_source
 from dpjax.sources.libraries._read import read
+from dpjax.sources.libraries._tumult import _domain_of
 
 CONFIDENCE = 1 - 1e-6
 FEW = dpjax.Events(num_samples=2000, num_confirm=2000)
@@ -72,6 +73,13 @@ def test_integers_of_noise_mechanisms_are_int64_and_others_are_exact_floats():
         values = [value for pair in as_source(subject).usual_pairs for value in pair]
         assert all(isinstance(value, int) and -limit <= value <= limit for value in values)
         assert max(map(abs, values)) > limit / 4
+
+
+def test_domains_of_values_by_their_kinds():
+    whole = named("NumpyIntegerDomain", allow_nan=True)
+    assert _domain_of(whole, (-5, 9)) == Domain(bounds=(-5, 9), nan=True)
+    real = named("NumpyFloatDomain", allow_inf=True)
+    assert _domain_of(real, (-5, 9), 3) == Domain(infinite=True, size=3)
 
 
 @pytest.mark.parametrize(

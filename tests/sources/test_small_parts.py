@@ -14,15 +14,21 @@ from dpjax.methods._families import _Together
 from dpjax.methods.local._lattices import _of_each
 from dpjax.partitions import Encoder, Partition
 from dpjax.partitions.missing import MASKED, Raised, missing
-from dpjax.sources import _host, _side_values
+from dpjax.sources import _drawn_counts, _host, _side_values
 from dpjax.sources._calls import draw_batch
+from dpjax.sources._family import _Interval, _range_of
 from dpjax.sources._kept import Kept
+from dpjax.sources._one_run import scores_of
 from dpjax.sources._plain import files_of, place_of
+from dpjax.sources._process import Programs
 from dpjax.sources._schedule import Span
 from dpjax.sources._searched import _is_value
+from dpjax.sources._serial import effective_size
 from dpjax.sources._side_values import hashes_of
+from dpjax.sources.libraries._opendp import _name_of
 from dpjax.sources.readers import read_samples
 from dpjax.sources.readers._numpy import npz_array
+from dpjax.sources.streams import SEARCH_AGAIN
 
 
 class Pool:
@@ -84,6 +90,31 @@ def called(batch, num_samples=3):
     source = HostMechanism(lambda database, n: batch)
     with source.drawing() as draw:
         return [*draw(0.0, Span(range(num_samples), (1,), lambda count: None))]
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError])
+def test_workers_are_killed_where_the_audit_fails(monkeypatch, error):
+    """Their calls may never return, and a pool waits for them as it ends."""
+    killed = []
+    processes = {n: SimpleNamespace(kill=lambda n=n: killed.append(n)) for n in (3, 5)}
+
+    class Waiting(Pool):
+        _processes = processes
+
+        def __exit__(self, *raised):
+            ended.append([*killed])
+
+    ended = []
+    monkeypatch.setattr(_host.futures, "ProcessPoolExecutor", Waiting)
+    source = HostMechanism(np.negative, batched=False, workers=2)
+    with pytest.raises(error), source.drawing():
+        raise error
+    with source.drawing():
+        pass
+    assert ended == [[3, 5], [3, 5]]
+    Waiting._processes = None  # No worker has begun.
+    with pytest.raises(error), source.drawing():
+        raise error
 
 
 @pytest.mark.parametrize(
@@ -267,3 +298,79 @@ def test_refined_runs_take_the_place_of_coarse_ones():
     new = {"a": np.ones((3, 2)), "b": np.full(3, 2.0)}
     found = _of_each(chosen, new, old)
     assert found["a"].tolist() == [[1, 1], [0, 0], [1, 1]] and found["b"].tolist() == [2, 0, 2]
+
+
+def test_correlations_are_summed_up_to_a_pair_that_is_not_positive():
+    """Twice the sum of pairs less one is what the size is divided by."""
+    assert effective_size(np.array([1.0, 0.5, 0.0, 0.0, 0.5, 0.5]), 100) == 50
+    assert effective_size(np.array([1.0, 0.5, 0.25, 0.25, 0.5, -0.6]), 90) == 30
+    assert effective_size(np.array([1.0, -0.9]), 90) == 90
+
+
+@pytest.mark.parametrize(
+    ("given", "values"),
+    [([1, 2], [1, 2]), ([2, 1], [2, 1]), (np.array([1, 2]), [1, 2]), (range(2), [0, 1]),
+     (("a", "b"), ["a", "b"]), ((True, False), [True, False]), ((1, 2, 3), [1, 2, 3])],
+)  # fmt: skip
+def test_only_two_numbers_in_a_tuple_are_an_interval(given, values):
+    assert _range_of("x", given) == values
+    assert _range_of("x", (1, 2.5)) == _Interval(1, 2.5)
+    with pytest.raises(ValueError, match="increasing intervals"):
+        _range_of("x", (1.0, 1.0))
+
+
+def test_scores_of_twenty_canaries_are_enough():
+    scores = np.arange(20.0)
+    assert scores_of(scores).tolist() == scores.tolist()
+    with pytest.raises(ValueError, match="scores of at least 20 canaries, but there were 19"):
+        scores_of(scores[:19])
+
+
+def test_a_program_may_print_as_many_bytes_as_the_limit(monkeypatch):
+    monkeypatch.setenv("DPJAX_MAX_PROGRAM_BYTES", "64")
+    programs = Programs()
+    for number, lines in ((63, ["x" * 62]), (64, ["x" * 63])):
+        words = ["printf", "x" * (number - 1) + "\\n"]
+        assert programs.run(words, 2, None)[:2] == (lines, 0)
+    with pytest.raises(ValueError, match="printed too many bytes"):
+        programs.run(["printf", "x" * 64 + "\\n"], 2, None)
+    programs.stop()
+
+
+def test_measurements_of_opendp_are_named_by_their_constructors():
+    """In the order in which they run; the arguments of a chain end in 0 and 1."""
+
+    def made(function, **arguments):
+        stated = {"__function__": function, "__kwargs__": arguments}
+        return SimpleNamespace(__opendp_dict__=stated)
+
+    total = made("make_sum", input_domain=None, bounds=(0, 1))
+    both = made("make_chain_tt", transformation0=made("make_clamp"), transformation1=total)
+    whole = made("make_chain_mt", measurement1=made("make_laplace"), transformation0=both)
+    assert _name_of(whole) == "make_clamp >> make_sum >> make_laplace"
+    assert _name_of(total) == "make_sum" and _name_of(object()) == "OpenDP measurement"
+
+
+def test_each_run_searches_its_own_pairs_again(monkeypatch):
+    """Runs 5 and 6 keep two of three pairs each; what is counted is the run, pair and side."""
+    asked = []
+
+    def batches(run, pair, side, stage, number):
+        asked.append((stage, number))
+        return 100 * run + 10 * pair + side
+
+    monkeypatch.setattr(
+        _drawn_counts, "count_halves", lambda cells, sides: np.array(sides)[:, None]
+    )
+    laid = {n: SimpleNamespace(partition=SimpleNamespace(size=2 + n)) for n in range(3)}
+    opened = SimpleNamespace(
+        _rounds=SimpleNamespace(num_again=50), _streamed=False, _laid=laid, _batches=batches,
+        _request=SimpleNamespace(runs=np.array([5, 6])), tally=SimpleNamespace(searched=7),
+    )  # fmt: skip
+    counts = _drawn_counts.OpenedDrawn.search_again(opened, np.array([[2, 0], [1, 2]]))
+    assert counts.shape == (2, 2, 2, 2, 4) and set(asked) == {(SEARCH_AGAIN, 50)}
+    assert counts[0, 0, :, :, 0].tolist() == [[520, 521], [520, 521]]
+    assert counts[0, 1, :, :, 1].tolist() == [[500, 501], [500, 501]]
+    assert counts[1, 0, 0, 0].tolist() == [610, 610, 610, 0]
+    assert counts[1, 1, 1, 1].tolist() == [621] * 4
+    assert opened.tally.searched == 7 + 4 * 2 * 50

@@ -161,6 +161,14 @@ def test_first_draws_are_for_all_workers(monkeypatch):
     assert [(len(span.outputs), span.cut) for _, span in alone.spans][:2] == [(2, 2), (2, 2)]
 
 
+@pytest.mark.parametrize(("wanted", "sizes"), [(1999, [2, 2]), (2001, [2, 2, 4])])
+def test_time_is_plentiful_where_the_audit_takes_a_fifth_of_the_limit(monkeypatch, wanted, sizes):
+    """An output takes 10 ms, and 100 seconds are allowed: 2,000 outputs take 20."""
+    clock = Clock(monkeypatch, [(0.0, 0.01)], batch_size=4)
+    clock.pace.measure([0], (), wanted)
+    assert [len(span.outputs) for _, span in clock.spans] == sizes
+
+
 @pytest.mark.parametrize("fixed", [0.0, 0.5, 2.0])
 @pytest.mark.parametrize("each", [0.001, 0.01])
 def test_what_is_measured_is_the_pace(monkeypatch, fixed, each):

@@ -206,3 +206,9 @@ def test_a_sampler_that_ignores_its_key_is_refused():
     entry = Entry(Stubborn(), Events(**SIZES), [(0.0, 1.0)], label="stubborn")
     with pytest.raises(ValueError, match=r"entry 'stubborn': .* same outputs for two"):
         compute(entry, range(2), KEY)
+
+
+def test_what_an_entry_has_where_nothing_is_said():
+    entry = Entry(Laplace(1.0))
+    assert (entry.num_runs, entry.confidence, entry.distance, entry.claim) == (1000, 0.95, 1, None)
+    assert (entry.method, entry.notion) == (Events(), Epsilon())

@@ -50,7 +50,7 @@ class Change:
         if self.kind == "added":
             return rows, rows + list(self.records) * self.count
         if self.kind == "becomes":
-            kept = rows[: len(rows) - self.count]
+            kept = rows[: max(len(rows) - self.count, 0)]
             return rows, kept + list(self.records) * (len(rows) - len(kept))
         if self.kind == "removed":
             return rows, rows[self.count :]

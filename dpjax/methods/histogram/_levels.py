@@ -19,7 +19,6 @@ from dpjax.core.numerics import WideCount
 from dpjax.core.streaming import Blocks, blocks_of, in_calls
 from dpjax.core.wording import BadValue
 from dpjax.inference import Plan, ldp_levels, renyi_levels
-from dpjax.inference._assumptions import check_order
 from dpjax.mechanisms import Mechanism
 from dpjax.methods.histogram._counts import count_outputs, output_interval_of
 from dpjax.methods.histogram._estimate import HistogramResult, Unplanned
@@ -165,8 +164,6 @@ def compared(
         order: alpha of a Renyi level, or None for LDP.
         pairs: As in `histogram_levels`.
     """
-    if order is not None:
-        check_order(order)
     levels = ldp_levels if order is None else partial(renyi_levels, order=order)
     places = _pairs(pairs, len(inputs))
     return HistogramResult(inputs, places, levels(counts, places), counts, plan, order)

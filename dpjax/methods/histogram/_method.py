@@ -243,8 +243,11 @@ class Histogram(_OfHistograms):
                 f"least_probability is for finitely many outputs, but the mechanism has {space}: "
                 "pass only lipschitz."
             )
-        low, high = self.output_interval or (getattr(space, "low", 0), getattr(space, "high", 1))
-        width, ends = high - low, self.input_interval
+        # Outputs without an interval are rejected before any draw, whatever their width is here.
+        width, ends = 1.0, self.input_interval
+        if isinstance(space, RealSpace):
+            low, high = self.output_interval or (space.low, space.high)
+            width = high - low if np.isfinite(high - low) else width
         if (ends is None) != (self.input_lipschitz is None):
             raise BadValue(
                 f"input_lipschitz and {term('input_interval')} must be given together or not at "
@@ -252,7 +255,7 @@ class Histogram(_OfHistograms):
             )
         return plan(
             lipschitz=self.lipschitz,
-            width=width if isinstance(space, RealSpace) and np.isfinite(width) else 1.0,
+            width=width,
             inputs=(
                 len(inputs)
                 if ends is None or self.input_lipschitz is None

@@ -285,9 +285,9 @@ def _mixed(rows: list[list[str]], place: int | None, read: int, numeric: bool) -
         for entry in row if place is None else [row[place]]:
             if is_number(entry) == numeric:
                 continue
-            if numeric and has_decimal_comma(entry):
+            if has_decimal_comma(entry):
                 return decimal_comma_text(entry, number)
-            if numeric and not entry.strip(SPACE):
+            if not entry.strip(SPACE):
                 return (
                     f"has an empty entry in row {number} among numbers: write a missing number as "
                     "nan, which is an outcome of its own"

@@ -29,6 +29,8 @@ from dpjax.mechanisms import (
 )
 from dpjax.methods.histogram import HistogramEstimate, Unplanned, histogram_levels, midpoints
 from dpjax.methods.histogram._counts import count_outputs
+from dpjax.methods.histogram._estimate import HistogramResult
+from dpjax.methods.histogram._method import _rows
 from dpjax.partitions._intervals import interval_counts
 from dpjax.reference import ExactTruncatedGaussian, ExactTruncatedLaplace
 
@@ -266,6 +268,26 @@ def test_an_empty_interval_is_a_status_and_never_a_number():
     assert all_failed.status is Status.EMPTY_INTERVAL
     assert all_failed.witness() is None
     assert all_failed.to_dict()["estimates"] == [None] * 20
+
+
+def test_rows_of_runs_of_which_some_pairs_or_all_failed():
+    levels = np.ma.masked_array(
+        [[0.5, 2.0, 1.0], [0.5, 9.0, 1.0], [7.0, 8.0, 9.0]],
+        [[False, False, False], [False, True, False], [True, True, True]],
+    )
+    pairs, counts = np.array([[0, 1], [0, 2], [1, 2]]), np.zeros((3, 3, 2), int)
+    result = HistogramResult(np.arange(3), pairs, levels, counts, Unplanned(2, 10), None)
+    rows = [(r.statement.lower_bound, r.statement.estimate, r.pair, r.status)
+            for r in _rows(result)]  # fmt: skip
+    assert rows == [
+        (0.0, 2.0, 1, "OK"), (0.0, 1.0, 2, "OK"), (0.0, None, 0, "EMPTY_INTERVAL"),
+    ]  # fmt: skip
+    assert result.num_failed == 1 and result.status is Status.OK
+    assert result.witness(1) == (1, 2) and result.witness(2) is None
+    alone = result.of_run(2)
+    assert alone.num_runs == 1 and alone.status is Status.EMPTY_INTERVAL
+    # Arrays of all runs would fill the screen.
+    assert "levels" not in repr(result) and "counts" not in repr(result)
 
 
 def test_failed_pairs_are_left_out_of_the_maximum():

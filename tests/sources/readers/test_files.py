@@ -5,6 +5,7 @@ import sys
 import numpy as np
 import pytest
 
+from dpjax.core import parquet
 from dpjax.sources.readers import read_samples
 
 
@@ -309,3 +310,17 @@ def test_a_library_that_is_missing_is_no_fault_of_the_file(tmp_path, monkeypatch
         monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(ImportError, match="pyarrow"):
         read_samples(tmp_path / "a.parquet")
+
+
+def test_a_parquet_file_unpacks_to_its_groups_and_to_eight_bytes_a_row(tmp_path, monkeypatch):
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    asked, path = [], tmp_path / "x.parquet"
+    table = {"n": np.arange(1000), "s": ["a"] * 1000, "l": pa.array(["b"] * 1000, "large_string")}
+    pq.write_table(pa.table(table), path, row_group_size=400)
+    monkeypatch.setattr(parquet, "refuse_bomb", lambda *sizes: asked.append(sizes))
+    with open(path, "rb") as file:
+        assert parquet.text_columns_of(file, 77) == ["s", "l"]
+    metadata = pq.read_metadata(path)
+    assert metadata.num_row_groups == 3
+    groups = sum(metadata.row_group(number).total_byte_size for number in range(3))
+    assert asked == [(groups, 77), (8000, 77)]

@@ -1,0 +1,74 @@
+"""A process that draws for a hunt is killed where it gives no answer in time, and else kept."""
+
+import io
+import threading
+from types import SimpleNamespace
+
+import pytest
+
+from dpjax.hunting import _draws
+from dpjax.hunting._draws import Server
+
+
+class Timers:
+    """Timers that a test lets run out, and what they were asked."""
+
+    def __init__(self, monkeypatch):
+        self.asked, self.ended = [], []
+        monkeypatch.setattr(_draws, "threading", SimpleNamespace(Timer=self.timer))
+
+    def timer(self, seconds, then):
+        self.asked.append((seconds, then))
+        return SimpleNamespace(start=lambda: None, cancel=lambda: self.ended.append(seconds))
+
+
+def process(answers):
+    return SimpleNamespace(stdin=io.StringIO(), stdout=io.StringIO(answers), kill=lambda: None)
+
+
+def test_the_first_answer_may_take_two_minutes_and_others_half_of_one(monkeypatch):
+    timers, own = Timers(monkeypatch), process("1.5\n2.5\n3.5\n")
+    server = Server(own)
+    assert [server.answer([0, 1]), server.answer("x"), server.answer(3)] == [
+        "1.5\n", "2.5\n", "3.5\n"
+    ]  # fmt: skip
+    assert own.stdin.getvalue() == '[0, 1]\n"x"\n3\n' and server.failure == ""
+    assert timers.asked == [(120.0, own.kill), (30.0, own.kill), (30.0, own.kill)]
+    assert timers.ended == [120.0, 30.0, 30.0]
+
+
+def test_no_answer_ends_the_audit_and_says_for_which_database(monkeypatch):
+    timers = Timers(monkeypatch)
+    server = Server(process(""))
+    with pytest.raises(
+        KeyboardInterrupt, match=r"no output within 120 s, for the database \[0, 1\]$"
+    ):
+        server.answer([0, 1])
+    assert timers.ended == [120.0] and server.failure.startswith("the process of the release ended")
+    # The first failure is the one that counts, and a long database is cut.
+    with pytest.raises(KeyboardInterrupt, match=r"\[0, 1\]$"):
+        server.answer([2])
+    other = Server(process(""))
+    with pytest.raises(KeyboardInterrupt, match=f'the database "{"x" * 79}$'):
+        other.answer("x" * 100)
+
+
+def test_a_process_that_has_ended_gives_no_answer(monkeypatch):
+    class Broken(io.StringIO):
+        def flush(self):
+            raise BrokenPipeError
+
+    timers, own = Timers(monkeypatch), process("")
+    own.stdin = Broken()
+    with pytest.raises(KeyboardInterrupt, match="the process of the release ended"):
+        Server(own).answer(0)
+    assert timers.ended == [120.0]
+
+
+def test_a_hung_process_is_killed(monkeypatch):
+    monkeypatch.setattr(_draws, "_FIRST_CALL", 0.01)
+    killed = threading.Event()
+    own = SimpleNamespace(stdin=io.StringIO(), kill=killed.set)
+    own.stdout = SimpleNamespace(readline=lambda: "" if killed.wait(30) else "late\n")
+    with pytest.raises(KeyboardInterrupt, match=r"no output within 0\.01 s"):
+        Server(own).answer(0)

@@ -1,0 +1,140 @@
+"""Arguments that are left out: programs of users rest on what each of them is then."""
+
+import importlib
+import inspect
+
+import pytest
+
+import dpjax
+
+DEFAULTS = {
+    "Box": dict(num_points=0),
+    "CommandMechanism": dict(workers=1, batch_size=50000, timeout=600.0, special="outcomes"),
+    "Domain": dict(nan=False, infinite=False),
+    "Execution": dict(runs_at_once=1, pairs_at_once=1, layout="auto"),
+    "HostMechanism": dict(
+        batched=True, workers=0, batch_size=10000, special="outcomes", restart=False
+    ),
+    "HostQuery": dict(name="host query"),
+    "JaxQuery": dict(name="jax query", batch_size=256),
+    "LibraryMechanism": dict(bits="auto", workers=0, time_limit=60.0, special="outcomes"),
+    "OneRun": dict(fair_coins=False, name="one run"),
+    "Recorded": dict(search_fraction=0.3, independent=False, name="recorded outputs"),
+    "audit": dict(confidence=0.999, num_claims=1, distance=1, key=0),
+    "blind_spot": dict(seen="draws"),
+    "calibrate_noise": dict(
+        query="mean", noise="laplace", rule="wasserstein", tolerance=0.01, key=0
+    ),
+    "empirical_privacy": dict(query="mean", key=0, tolerance=1e-09, uncertainty=False),
+    "neighbors": dict(relation="add-remove", num_pairs=200, seed=0),
+    "plan_safety": dict(probability=0.9, excess=1.5, max_samples=2**53),
+    "privacy_loss": dict(floor=0.0),
+    "rerun": dict(allow_command=False),
+    "resume": dict(allow_command=False),
+    "safety_check": dict(probability=0.95),
+    "search_pairs": dict(keep=3, factor=4, key=0),
+    "truncated_frequencies": dict(floor=0.0),
+    "truncated_kde": dict(floor=0.0, kernel="gaussian", method="direct", num_nodes=32768),
+    "watch": dict(confidence=0.999, num_claims=1, distance=1, key=0, independent=False),
+    "mechanisms.ContinuousNoisyMax": dict(epsilon=1.0, num_queries=3),
+    "mechanisms.DiscreteGaussian": dict(sigma=1.0, largest_noise=128),
+    "mechanisms.Exponential": dict(epsilon=1.0),
+    "mechanisms.FiniteExponential": dict(epsilon=1.0, num_queries=6),
+    "mechanisms.Gaussian": dict(sigma=1.0),
+    "mechanisms.HalfNoiseMax": dict(epsilon=1.0, num_queries=6),
+    "mechanisms.Laplace": dict(epsilon=1.0),
+    "mechanisms.LocalHashing": dict(epsilon=1.0, num_buckets=4, num_categories=4),
+    "mechanisms.NoisyHistogram1": dict(epsilon=1.0),
+    "mechanisms.NoisyHistogram2": dict(epsilon=0.5),
+    "mechanisms.NoisyMax": dict(epsilon=1.0, num_queries=6),
+    "mechanisms.NumericalSVT": dict(epsilon=1.0, threshold=1.0, num_queries=10),
+    "mechanisms.OneTimeRappor": dict(coin_chance=0.75, num_bits=8, num_hashes=2),
+    "mechanisms.OptimizedUnaryEncoding": dict(epsilon=1.0, num_categories=4),
+    "mechanisms.ParallelLaplace": dict(epsilon=1.0, num_releases=3),
+    "mechanisms.PermuteAndFlip": dict(epsilon=1.0, num_queries=6),
+    "mechanisms.PrefixSum": dict(epsilon=1.0, num_queries=3),
+    "mechanisms.RandomizedResponse": dict(epsilon=1.0, num_categories=2),
+    "mechanisms.Rappor": dict(
+        coin_chance=0.5, set_chance=0.75, clear_chance=0.5, num_bits=8, num_hashes=2
+    ),
+    "mechanisms.ReportNoisyMax": dict(epsilon=1.0, num_queries=6),
+    "mechanisms.ReportNoisyMax2": dict(epsilon=1.0, num_queries=6),
+    "mechanisms.ReportNoisyMax3": dict(epsilon=1.0, num_queries=6),
+    "mechanisms.ReportNoisyMax4": dict(epsilon=1.0, num_queries=6),
+    "mechanisms.SVT1": dict(epsilon=1.0, threshold=1.0, num_queries=10, max_positives=1),
+    "mechanisms.SVT2": dict(epsilon=1.0, threshold=1.0, num_queries=10, max_positives=1),
+    "mechanisms.SVT3": dict(epsilon=1.0, threshold=1.0, num_queries=10),
+    "mechanisms.SVT3And4": dict(epsilon=1.0, threshold=1.0, num_queries=10),
+    "mechanisms.SVT4": dict(epsilon=1.0, threshold=1.0, num_queries=10, max_positives=1),
+    "mechanisms.SVT5": dict(epsilon=1.0, threshold=1.0, num_queries=10),
+    "mechanisms.SVT6": dict(epsilon=1.0, threshold=1.0, num_queries=10),
+    "mechanisms.ShuffledBatches": dict(sigma=0.6, num_steps=1000),
+    "mechanisms.SnappedLaplace": dict(epsilon=1.0, bound=1024.0),
+    "mechanisms.SparseVector": dict(epsilon=1.0, threshold=1.0, num_queries=10),
+    "mechanisms.SubsetSelection": dict(epsilon=1.0, subset_size=2, num_categories=6),
+    "mechanisms.SummedHistogramEncoding": dict(epsilon=1.0, num_categories=3),
+    "mechanisms.SymmetricUnaryEncoding": dict(epsilon=1.0, num_categories=4),
+    "mechanisms.ThresholdedHistogramEncoding": dict(epsilon=1.0, threshold=0.75, num_categories=4),
+    "mechanisms.TruncatedGaussian": dict(sigma=1.0),
+    "mechanisms.TruncatedGeometric": dict(epsilon=1.0, largest_count=10),
+    "mechanisms.TruncatedLaplace": dict(scale=1.0),
+    "mechanisms.TwoPoint": dict(log_rarity=20.0, ratio=5.0),
+    "mechanisms.TwoSidedGeometric": dict(epsilon=1.0),
+    "databases.AddRemove": dict(distance=1, ordered=False),
+    "databases.ChangeOne": dict(distance=1, ordered=False),
+    "databases.DrawnPairs": dict(num_pairs=200, seed=0),
+    "databases.Neighbors": dict(num_pairs=200, seed=0),
+    "databases.Within": dict(distance=1.0, norm="absolute"),
+    "databases.drawn_pairs": dict(num_pairs=200, seed=0),
+    "databases.interval_grid": dict(num_points=11, distance=1.0),
+    "databases.random_answers": dict(low=0.0, high=2.0),
+    "databases.shifts": dict(num_pairs=10, size=1.0),
+    "densities.CrossValidated": dict(num_pilot=1024, kernel="gaussian"),
+    "densities.HoelderRate": dict(beta=1.0, scale=0.9),
+    "densities.bandwidth_at": dict(extra=0.0),
+    "densities.binned_density": dict(kernel="gaussian", num_nodes=2048),
+    "densities.direct_density": dict(kernel="gaussian"),
+    "densities.lattice_counts": dict(fine=16),
+    "densities.robust_spread": dict(num_widths=1.0),
+    "densities.smooth_both": dict(fine=16),
+    "empirical.Adversary": dict(num_buckets=2),
+    "empirical.Density": dict(kernel="laplace", bandwidth="likelihood"),
+    "empirical.LaplaceNoise": dict(bandwidth=0.0),
+    "empirical.Quantile": dict(level=0.5),
+    "empirical.Variance": dict(ddof=1),
+    "empirical.panel_from_table": dict(
+        database="database", individual="individual", missing="error", records="many"
+    ),
+    "empirical.plot_empirical_noise": dict(num_draws=1000000, key=0),
+    "empirical.render_empirical_report": dict(kind=".html"),
+    "inference.Difference": dict(distance=1),
+    "inference.Event": dict(ratio=1.0),
+    "inference.FiniteOutputs": dict(num_inputs=2),
+    "inference.LipschitzOutputs": dict(width=1.0, inputs=2),
+    "inference.Ratio": dict(delta=0.0, distance=1),
+    "inference.Rivals": dict(pairs=1, partitions=1),
+    "inference.Shift": dict(distance=1),
+    "inference.band": dict(corners=128),
+    "inference.best_events": dict(num_rivals=1),
+    "inference.start": dict(few=False, ordered=True),
+    "inference.unseen_log_rarity": dict(chance=0.95),
+    "inference.unseen_probability": dict(chance=0.5),
+    "sweeps.Store": dict(any_processor=False),
+    "sweeps.SweepSpec": dict(key=0, block_runs=50, more=0),
+    "sweeps.compute": dict(more=0),
+    "hunting.Case": dict(
+        dependencies=True, draws=20000, bits="auto", reported="", documented=False
+    ),
+    "hunting.environment_of": dict(dependencies=True),
+    "hunting.hunt": dict(again=False, confidence=0.999, key=0, seconds=60.0),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DEFAULTS)
+def test_arguments_that_are_left_out(name):
+    room, _, last = name.rpartition(".")
+    place = importlib.import_module(f"dpjax.{room}") if room else dpjax
+    given = inspect.signature(getattr(place, last)).parameters.values()
+    found = {p.name: p.default for p in given if isinstance(p.default, (bool, int, float, str))}
+    assert found == DEFAULTS[name]
+    assert [*map(type, found.values())] == [*map(type, DEFAULTS[name].values())]
