@@ -201,7 +201,8 @@ def resume(
     """Continue a sequential audit so that the bounds from old and new draws hold jointly.
 
     If there is a claim, an audit that was interrupted and resumed has the same blocks of draws and
-    the same bounds as an uninterrupted audit. If there is no claim, a sequential audit plans one
+    the same bounds as an uninterrupted audit, except if the mechanism draws its own randomness, or
+    if the earlier audit refuted the claim in a block that was cut short. If there is no claim, a sequential audit plans one
     exact bound near its end. If the audit ends before this bound is computed, the resumed audit
     omits it. If `rerun` repeats a resumed audit, the repetition runs without an interruption.
 

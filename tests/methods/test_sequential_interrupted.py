@@ -1,5 +1,6 @@
 """Sequential audits that a limit or an interrupt cuts short: nothing is lost, nothing forgotten."""
 
+import numpy as np
 import pytest
 
 import dpjax
@@ -18,6 +19,24 @@ def test_a_claim_refuted_in_a_block_cut_short_stays_refuted():
     more = dpjax.resume(first, num_draws=1_182)
     assert (more.verdict, more.lower_bound) == ("violated", first.lower_bound)
     assert "the claim was refuted" in more.notes[-1]
+
+
+def test_outputs_that_cannot_be_drawn_again_are_not_replaced():
+    """Fresh outputs in place of counted ones would give a claim another chance at every resume."""
+    drawn = []
+
+    def own_noise(count, size):
+        drawn.append(size)
+        return np.random.default_rng(len(drawn)).laplace(count, 1.0, size)
+
+    subject = dpjax.HostMechanism(own_noise)
+    first = dpjax.audit(subject, PAIR, claim=1.0, method=Sequential(12_000))
+    drawn_first = sum(drawn)
+    more = dpjax.resume(first, subject, num_draws=12_100)
+    assert sum(drawn) - drawn_first == 2 * 100
+    path = first.evidence.counted.path
+    assert path[-1][0] == 12_000 and more.evidence.counted.path[: len(path)] == path
+    assert more.lower_bound >= first.lower_bound
 
 
 def noisy(count, size, rng):
