@@ -202,9 +202,10 @@ def resume(
 
     If there is a claim, an audit that was interrupted and resumed has the same blocks of draws and
     the same bounds as an uninterrupted audit, except if the mechanism draws its own randomness, or
-    if the earlier audit refuted the claim in a block that was cut short. If there is no claim, a sequential audit plans one
-    exact bound near its end. If the audit ends before this bound is computed, the resumed audit
-    omits it. If `rerun` repeats a resumed audit, the repetition runs without an interruption.
+    if the earlier audit refuted the claim in a block that was cut short. If there is no claim, a
+    sequential audit plans one exact bound near its end. If the audit ends before this bound is
+    computed, the resumed audit omits it. If `rerun` repeats a resumed audit, the repetition runs
+    without an interruption.
 
     Args:
         result: Result of an audit with `dpjax.Sequential()`, or path of a file that contains such a

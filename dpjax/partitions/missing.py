@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 
-
 FAILED = "error: "
 """Beginning of the reason why a call returned no output, such as "error: ValueError"."""
 

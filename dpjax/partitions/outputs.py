@@ -24,7 +24,6 @@ from dpjax.partitions._nested import Label, Nested, form_of, usual
 from dpjax.partitions.low_bits import check_bits, lowest_set_bit
 from dpjax.partitions.missing import Raised, missing, rows_of_objects, unmasked
 
-
 _SHOWN = 80
 """Maximum length, in characters, of a string that a message quotes."""
 
