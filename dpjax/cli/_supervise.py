@@ -66,8 +66,10 @@ def supervise() -> Report | None:
     """
     handed = os.environ.pop(_HANDED, None)
     if handed is not None:
-        listen, tell = _opened(handed)
-        return _working(listen, tell, os.read(listen, _NONCE_BYTES))
+        # A variable that no supervisor has set names no pipes, and is ignored.
+        with suppress(ValueError, OSError):
+            listen, tell = _opened(handed)
+            return _working(listen, tell, os.read(listen, _NONCE_BYTES))
     # Fork only on Linux, because on other systems a fork breaks system libraries, and only if this
     # process has a single thread.
     forks = False

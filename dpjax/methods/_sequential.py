@@ -120,7 +120,7 @@ class Sequential:
             try:
                 walk.go(deadline)
             except KeyboardInterrupt:
-                walk.ended = "somebody stopped the audit"
+                walk.ended, walk.is_interrupted = "somebody stopped the audit", True
             return walk.finding()
 
     def _total_of(self, source: Source) -> int:

@@ -73,6 +73,7 @@ class Walk:
 
     Attributes:
         ended: Description, in words, of the reason why the audit ended.
+        is_interrupted: Whether an interrupt ended the audit.
     """
 
     def __init__(
@@ -87,6 +88,7 @@ class Walk:
         compiles: bool,
     ):
         self.ended, self._redraws = "all draws were spent", redraws
+        self.is_interrupted = False
         self._opened, self._terms = opened, terms
         self._searches = opened.search()
         drawn = [int(search.halves[0, :, 0].sum()) for search in self._searches]
@@ -356,7 +358,12 @@ class Walk:
             statement=conclude(evidence, terms),
             evidence=Observed(
                 counted=evidence,
-                settings={**self._opened.settings, "num_cells": cells.size, "drawn": self._drawn},
+                settings={
+                    **self._opened.settings,
+                    "num_cells": cells.size,
+                    "drawn": self._drawn,
+                    **({"interrupted": True} if self.is_interrupted else {}),
+                },
                 num_samples=self._first,
                 num_confirm=draws,
                 region=self._opened.region,
