@@ -202,9 +202,11 @@ def resume(
     """Continue a sequential audit so that the bounds from old and new draws hold jointly.
 
     If there is a claim, an audit that was interrupted and resumed has the same blocks of draws and
-    the same bounds as an uninterrupted audit. If there is no claim, a sequential audit plans to
-    compute one exact bound near the end. If the audit ends before this bound is computed, the
-    resumed audit omits this bound. A rerun of a resumed audit runs without interruption.
+    the same bounds as an uninterrupted audit. There are two exceptions: the mechanism draws its own
+    randomness, or the earlier audit refuted the claim in a block that was cut short. If there is no
+    claim, a sequential audit plans to compute one exact bound near the end. If the audit ends
+    before this bound is computed, the resumed audit omits this bound. A rerun of a resumed audit
+    runs without interruption.
 
     Args:
         result: Result of an audit with `dpjax.Sequential()`, or path of a file that contains such a

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from dpjax.cli._options import say_written
 from dpjax.cli._pipelines import Place, junit, sarif
 from dpjax.cli._progress import terminal
-from dpjax.cli._stop import forget_output, say
+from dpjax.cli._stop import STOPPED, forget_output, say
 from dpjax.cli._table import Given, options_of
 from dpjax.core.errors import neutral
 from dpjax.core.wording import in_options
@@ -95,7 +95,9 @@ def finish(result: "AuditResult", as_json: bool, files: Files, place: Place | No
                 say_written(target)
     if result.verdict in REFUTING:
         return 1
-    return {NOT_REFUTED: 0, NO_CLAIM: 0}.get(result.verdict, 2)
+    # Audited code may raise KeyboardInterrupt without a signal, which must not look like a pass.
+    passed = STOPPED if result.settings.get("interrupted") else 0
+    return {NOT_REFUTED: passed, NO_CLAIM: passed}.get(result.verdict, 2)
 
 
 def _print(result: "AuditResult") -> None:

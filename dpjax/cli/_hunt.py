@@ -12,7 +12,7 @@ from dpjax.cli._table import Given, Table, Value, argument, option
 from dpjax.core.errors import neutral
 
 if TYPE_CHECKING:
-    from dpjax.hunting import Case, Caught, Environment
+    from dpjax.hunting import Case, Environment
 
 _FOLDER = Path("hunt")
 
@@ -62,7 +62,8 @@ def command(**given: Value) -> int:
     """Audit released packages, each installed in its own environment.
 
     Each case is audited in all named releases of its package. The exit code is 1 if a claim is
-    refuted, and 2 if a release cannot be audited or its outputs are doubtful.
+    refuted, and 2 if a release cannot be audited, if nothing was audited, or if outputs are
+    doubtful.
     """
     written: Given = {name: value for name, value in given.items() if value is not None}
     if not written.get("cases"):
@@ -76,7 +77,7 @@ def command(**given: Value) -> int:
             "--bisect names the versions to audit: leave out --again and the names of releases."
         )
     from dpjax.core.files import refuse_unwritable, write_whole
-    from dpjax.hunting import hunt, read_case
+    from dpjax.hunting import Caught, bisect, hunt, read_case
 
     if "table" in written:
         refuse_unwritable("table", written["table"])
@@ -88,18 +89,25 @@ def command(**given: Value) -> int:
     options = {name: written[name] for name in ("seconds", "confidence", "key") if name in written}
     found: list[Caught] = []
     changes: dict[str, str] = {}
+    is_judged = True
     with _shown(quiet=bool(given["quiet"])) as tell:
 
+        def failed(case: "Case", spec: str, error: ValueError) -> None:
+            if written.get("bisect"):
+                raise error
+            # The results of other releases must not be lost.
+            found.append(Caught(case, spec, None, str(error), 0.0))
+
         def environments(case: "Case") -> "list[Environment]":
-            return _environments(case, named[case.path], folder, tell)
+            return _environments(case, named[case.path], folder, tell, failed)
 
         def audited(several: "list[Case]", again: bool) -> None:
             for caught in hunt(several, environments, folder / "draws", again=again, **options):
                 tell(f"{caught.spec}: {caught.case.title}: {caught.row['verdict']}")
                 found.append(caught)
 
-        def refuted(case: "Case", spec: str) -> bool | None:
-            named[case.path] = [spec]
+        def refuted(case: "Case", versions: list[str], index: int) -> bool | None:
+            named[case.path] = [f"{case.package}=={versions[index]}"]
             try:
                 audited([case], again=False)
             except ValueError as error:
@@ -110,7 +118,10 @@ def command(**given: Value) -> int:
 
         if written.get("bisect"):
             for case in cases:
-                changes[case.title] = _bisected(case, written["bisect"], partial(refuted, case))
+                versions = _versions(case, written["bisect"])
+                change = bisect(len(versions), partial(refuted, case, versions))
+                changes[case.title] = change.words(versions)
+                is_judged &= change.refuted is not None
         else:
             audited(cases, again=bool(written.get("again")))
     rows = [caught.row for caught in found]
@@ -123,21 +134,20 @@ def command(**given: Value) -> int:
         for title, sentence in changes.items():
             print(neutral(f"{title}: {sentence}"))
     verdicts = {str(row["verdict"]) for row in rows}
-    if verdicts - {"not refuted", *_REFUTING}:
+    if not (is_judged and verdicts) or verdicts - {"not refuted", *_REFUTING}:
         return 2
     return int(bool(verdicts & set(_REFUTING)))
 
 
-def _bisected(case: "Case", wanted: str, refuted: "Callable[[str], bool | None]") -> str:
-    """Return a sentence that names the two versions between which a case's verdict changes."""
-    from dpjax.hunting import bisect, versions_of
+def _versions(case: "Case", wanted: str) -> list[str]:
+    """Return the versions that `--bisect` names, from oldest to newest."""
+    from dpjax.hunting import versions_of
 
     given = versions_of(case.package) if wanted == "all" else wanted.split(",")
     versions = [version.strip() for version in given]
     if len(versions) < 2:
         raise ValueError(f"--bisect needs at least two versions, but had {', '.join(versions)}.")
-    found = bisect(len(versions), lambda index: refuted(f"{case.package}=={versions[index]}"))
-    return found.words(versions)
+    return versions
 
 
 def _named(case: "Case", packages: list[str]) -> list[str]:
@@ -163,18 +173,26 @@ def _is_of(spec: str, case: "Case") -> bool:
 
 
 def _environments(
-    case: "Case", packages: list[str], folder: Path, tell: Value
+    case: "Case",
+    packages: list[str],
+    folder: Path,
+    tell: Value,
+    failed: "Callable[[Case, str, ValueError], None]",
 ) -> "list[Environment]":
+    """Return the environments of all releases that can be installed; report the others."""
     from dpjax.hunting import environment_of
 
     found = []
     for spec in packages:
         tell(f"{spec}: installing it unless it is already installed")
-        found.append(
-            environment_of(
+        try:
+            ready = environment_of(
                 spec, case.requires, folder / "environments", dependencies=case.dependencies
             )
-        )
+        except ValueError as error:
+            failed(case, spec, error)
+        else:
+            found.append(ready)
     return found
 
 

@@ -22,6 +22,9 @@ _SIGNALS = tuple(
 
 _NO_ANSWER = "Stopped before there was a result."
 
+STOPPED = 128 + signal.SIGINT
+"""Exit code of a command that was interrupted."""
+
 ARRIVED = Counter[int]()
 """Map from each termination signal to the number of times that it has reached this process."""
 
@@ -103,8 +106,8 @@ def ending_well(run: Callable[..., int | None], codes: list[int]) -> Callable[..
             with handled(interrupt):
                 code = run(**given) or 0
             # A sequential audit that a signal stops still returns an exit code, which is kept
-            # unless it is 0.
-            codes[-1] = stop.exit_code if stop.asked() and not code else code
+            # unless it is 0 or says only that the audit was stopped.
+            codes[-1] = stop.exit_code if stop.asked() and code in (0, STOPPED) else code
         except KeyboardInterrupt as error:
             say(str(error) or _NO_ANSWER)
             raise Left(stop.exit_code) from None

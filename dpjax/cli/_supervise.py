@@ -66,8 +66,10 @@ def supervise() -> Report | None:
     """
     handed = os.environ.pop(_HANDED, None)
     if handed is not None:
-        listen, tell = _opened(handed)
-        return _working(listen, tell, os.read(listen, _NONCE_BYTES))
+        # Ignore a variable that no supervisor has set, because it names no pipes.
+        with suppress(ValueError, OSError):
+            listen, tell = _opened(handed)
+            return _working(listen, tell, os.read(listen, _NONCE_BYTES))
     # Fork only on Linux, because a fork breaks system libraries on other systems. Moreover, fork
     # only if this process has a single thread.
     forks = False

@@ -86,7 +86,8 @@ def command(**given: Value) -> int:
     once it is complete. A watch that was stopped or killed continues from its state file.
 
     The exit code is 1 once the claim is refuted, and 2 if a file is rejected or outputs look
-    doubtful. If --once or --idle ends the watch, the exit code is 0.
+    doubtful. If --once or --idle ends the watch, the exit code is 0, or 2 if too few outputs for
+    a bound have arrived.
     """
     written = written_of(given)
     if "claim" not in written:
@@ -116,8 +117,8 @@ def command(**given: Value) -> int:
         ) from None
     if watched.result is None:
         waiting = min(watched.waiting)
-        say(f"No bound yet: {waiting:,} outputs per side arrived, but more than 16 are needed.")
-        return 0
+        say(f"No verdict yet: {waiting:,} outputs per side arrived, but more than 16 are needed.")
+        return 2
     return finish(watched.result, written["as_json"], Files())
 
 

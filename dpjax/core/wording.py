@@ -37,6 +37,7 @@ ONE_BY_ONE = term("batched=False")
 NO_WORKERS = term("workers=0", "--workers 0")
 NO_RESTART = term("restart=False", "no --restart")
 OUTCOMES = term("special='outcomes'", "--special 'outcomes'")
+ERRORS = term("special='error'", "--special 'error'")
 # The marked words above name alternatives that multiple messages suggest.
 
 
@@ -104,11 +105,16 @@ class Unvaried(Sentence):
         counts: Numbers of outputs from the database and from its neighbor, or the complete text of
             the note.
         pair: Label of the pair.
+        failure: Error with which every call for every pair ended, such as "error: ValueError"; or
+            None if some call returned an output.
     """
 
     pair: str
+    failure: str | None
 
-    def __new__(cls, counts: tuple[int, int] | str, pair: str = "") -> Self:
+    def __new__(
+        cls, counts: tuple[int, int] | str, pair: str = "", failure: str | None = None
+    ) -> Self:
         """Create the note from the numbers of outputs, or from the note's complete text."""
         if not isinstance(counts, str):
             counts = (
@@ -117,7 +123,7 @@ class Unvaried(Sentence):
                 "no random numbers, or draws the same random numbers on every call."
             )
         note = super().__new__(cls, counts)
-        note.pair = pair
+        note.pair, note.failure = pair, failure
         return note
 
 

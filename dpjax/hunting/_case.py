@@ -1,10 +1,12 @@
 """Cases of a hunt, each with a library function, the library's claim, and neighboring databases."""
 
+import ast
 import runpy
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from hashlib import blake2b
 from pathlib import Path
 
 from dpjax.core import validate
@@ -12,10 +14,18 @@ from dpjax.core.types import Database, JsonObject
 from dpjax.core.wording import BadType, BadValue
 from dpjax.databases import AddRemove, ChangeOne, Domain, Neighbors, Within, neighbors
 from dpjax.databases.spaces import Relation
+from dpjax.notions import Epsilon
+from dpjax.partitions.low_bits import check_bits
 
 _RELATIONS = {"add-remove": AddRemove, "change-one": ChangeOne, "within": Within}
 _KNOWN = ("package", "releases", "claim", "draw", "like", "pairs", "relation", "domain", "delta",
           "requires", "dependencies", "draws", "bits", "reported", "documented")  # fmt: skip
+
+_KINDS = {"package": str, "reported": str, "dependencies": bool, "documented": bool}
+"""Types of the values that a case sets and that are not validated otherwise."""
+
+_JUDGED = {"claim", "delta", "bits", "releases", "reported", "documented"}
+"""Names whose values do not change the outputs that a case draws."""
 
 
 @dataclass(frozen=True)
@@ -52,6 +62,13 @@ class Case:
     reported: str = ""
     documented: bool = False
 
+    @property
+    def mark(self) -> str:
+        """Digest of the code that draws the outputs; a new claim does not change the digest."""
+        body = ast.parse(self.path.read_text("utf-8")).body
+        code = "\n".join(ast.unparse(node) for node in body if not _is_judged(node))
+        return blake2b(code.encode("utf-8"), digest_size=16).hexdigest()
+
 
 def read_case(path: str | Path) -> Case:
     """Read a case by running its Python file; the file's function `draw` is not called.
@@ -74,7 +91,9 @@ def read_case(path: str | Path) -> Case:
     try:
         with _beside(path):
             content = runpy.run_path(str(path), run_name="dpjax_case")
-    except Exception as error:  # The code of a case may raise any exception.
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # The code of a case may raise anything, such as SystemExit.
         raise BadValue(f"cases: {path} cannot be run: {error!r}.") from error
     own = {name: value for name, value in content.items() if not name.startswith("_")}
     for name in ("package", "claim", "draw"):
@@ -82,15 +101,25 @@ def read_case(path: str | Path) -> Case:
             raise BadValue(f"cases: {path} must set {name}.")
     if not callable(own["draw"]):
         raise BadType(f"cases: {path} must have a function draw(database).")
+    if own["claim"] is None:
+        raise BadType(f"cases: claim in {path} must be a number >= 0, but was None.")
     validate.non_negative(claim=own["claim"])
     known = {name: own[name] for name in _KNOWN if name in own}
     known.pop("draw")
     made = {name: known.pop(name, None) for name in ("pairs", "like", "relation", "domain")}
     for name in ("releases", "requires"):
-        if isinstance(known.get(name), str):
-            raise BadType(f"cases: {name} in {path} must be a list of strings, but was a string.")
-        known[name] = tuple(known.get(name, ()))
-    known.setdefault("delta", 0.0)
+        texts = known.get(name, ())
+        if not isinstance(texts, list | tuple) or not all(isinstance(t, str) for t in texts):
+            raise BadType(f"cases: {name} in {path} must be a list of strings, but was {texts!r}.")
+        known[name] = tuple(texts)
+    for name, kind in _KINDS.items():
+        if not isinstance(known.get(name, kind()), kind):
+            raise BadType(
+                f"cases: {name} in {path} must be a {kind.__name__}, but was {known[name]!r}."
+            )
+    validate.positive_int(at_least=2, draws=known.get("draws", 2))
+    check_bits(known.get("bits"))
+    Epsilon(known.setdefault("delta", 0.0))
     title = (content.get("__doc__") or path.stem).strip().partition("\n")[0]
     return Case(path.resolve(), title, pairs=_pairs_of(path, made), **known)
 
@@ -107,13 +136,31 @@ def _beside(path: Path) -> Iterator[None]:
 
 
 def _pairs_of(path: Path, made: JsonObject) -> Neighbors | list[tuple[Database, Database]]:
-    if made["pairs"] is not None:
-        return [tuple(pair) for pair in made["pairs"]]
+    given = made["pairs"]
+    if given is not None:
+        if not isinstance(given, list | tuple) or not all(
+            isinstance(pair, list | tuple) and len(pair) == 2 for pair in given
+        ):
+            raise BadType(
+                f"cases: pairs in {path} must be a list of (database, neighbor), but was "
+                f"{given!r:.80}."
+            )
+        return [(database, neighbor) for database, neighbor in given]
     if made["like"] is None:
         raise BadValue(f"cases: {path} must set either pairs or like.")
-    domain = None if made["domain"] is None else Domain(**made["domain"])
-    relation = _relation_of(made["relation"] or "add-remove")
-    return neighbors(made["like"], relation, domain)
+    try:
+        domain = None if made["domain"] is None else Domain(**made["domain"])
+        relation = _relation_of(made["relation"] or "add-remove")
+        return neighbors(made["like"], relation, domain)
+    except (TypeError, ValueError) as error:
+        raise BadValue(f"cases: {path} does not define pairs of databases: {error}") from None
+
+
+def _is_judged(node: ast.stmt) -> bool:
+    """Return whether a statement is a string, or sets only names in `_JUDGED`."""
+    if isinstance(node, ast.Assign):
+        return all(isinstance(each, ast.Name) and each.id in _JUDGED for each in node.targets)
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
 def _relation_of(written: str | tuple[str, float]) -> Relation | str:

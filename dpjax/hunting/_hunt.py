@@ -96,7 +96,17 @@ def hunt(
 
     Yields:
         The outcome of each case in each release, as soon as the audit has ended or failed.
+
+    Raises:
+        ValueError: If two cases have the same file name.
     """
+    stems = [case.path.stem for case in cases]
+    for stem in stems:
+        if stems.count(stem) > 1:
+            raise BadValue(
+                f"cases must be files with different names, because records are named after them, "
+                f"but two files are named {stem}.py."
+            )
     for case in cases:
         for spec, run in _runs(case, environments, folder, again=again, seconds=seconds):
             start, result, failure = time.perf_counter(), None, ""
@@ -121,13 +131,17 @@ def _runs(
             path = folder / f"{case.path.stem}@{environment.spec}{_RECORD}"
             yield environment.spec, partial(_drawn, case, environment, path, seconds)
         return
-    paths = sorted(folder.glob(f"{case.path.stem}@*{_RECORD}"))
+    paths = sorted(
+        path
+        for path in folder.glob(f"*{_RECORD}")
+        if path.name.removesuffix(_RECORD).rpartition("@")[0] == case.path.stem
+    )
     if not paths:
         raise BadValue(
             f"folder must hold a record of {case.path.stem}, but had none: draw outputs first."
         )
     for path in paths:
-        spec = path.name.removesuffix(_RECORD).partition("@")[2]
+        spec = path.name.removesuffix(_RECORD).rpartition("@")[2]
         yield spec, partial(_replayed, case, path)
 
 
@@ -151,6 +165,7 @@ def _drawn(
             "labels": pairs.labels,
         }
         head |= {"draws": draws, "restarts": min(draws // _RESTARTED, _MOST_RESTARTED)}
+        head["case"] = case.mark
         with recording(path, head, server, partial(serving, case, environment)) as drawing:
             return _audit(case, drawing, pairs, head, confidence, key)
 
@@ -166,6 +181,11 @@ def _pace(server: Server, database: object, seconds: float) -> float:
 
 def _replayed(case: Case, path: Path, confidence: float, key: int) -> AuditResult:
     with recorded(path) as (head, drawing):
+        if head.get("case", case.mark) != case.mark:
+            raise BadValue(
+                f"the record {path.name} holds outputs of another case, or of the case before it "
+                "changed: draw again."
+            )
         pairs = AnyPairs((head["database"], head["neighbor"]), tuple(head["labels"]))
         return _audit(case, drawing, pairs, head, confidence, key)
 

@@ -90,3 +90,4 @@ from dpjax.inference._wealth import Wealth as Wealth
 from dpjax.inference._wealth import recounted as recounted
 from dpjax.inference._wealth import start as start
 from dpjax.inference._wealth import step as step
+from dpjax.inference._wealth import tested_levels as tested_levels

@@ -34,6 +34,13 @@ from dpjax.inference._named import hypothesis_from_plain, hypothesis_to_plain
 from dpjax.inference._payoffs import Block, gains, pooled
 from dpjax.inference._portfolio import experts, stakes
 
+_FINE, _COARSE, _AROUND = 4, 16, (0.5, 1.25)
+"""Numbers that determine the levels against which an audit with a claim bets.
+
+The claim times the two factors in _AROUND defines a range. In addition to the claim, the audit bets
+against every _FINE-th level of the hypothesis in this range, and every _COARSE-th level elsewhere.
+"""
+
 
 @dataclass(frozen=True)
 class Wealth:
@@ -207,6 +214,21 @@ def start(
         0,
         _own(pairs) if shared is None else shared,
     )
+
+
+def tested_levels(levels: NDArray[np.float64], claim: float | None) -> NDArray[np.float64]:
+    """Return the levels against which an audit bets, except the claim.
+
+    Args:
+        levels: float64 [levels], levels of the hypothesis in increasing order.
+        claim: Claimed level, or None if there is no claim.
+    """
+    if claim is None:
+        return levels
+    low, high = (claim * part for part in _AROUND)
+    number = np.arange(len(levels))
+    is_fine = (levels >= low) & (levels <= high) & (number % _FINE == 0)
+    return levels[is_fine | (number % _COARSE == 0)]
 
 
 def _own(pairs: int) -> NDArray[np.int64]:

@@ -106,9 +106,12 @@ class Sequential:
         )
         began = time.perf_counter()
         with source.opened(pairs, request) as opened, saying_so_far(opened.tally, terms):
-            in_turn, redraws = cast(OpenedInTurn, opened), source.takes_pairs
+            in_turn = cast(OpenedInTurn, opened)
+            # Outputs that are drawn one by one are stored. Other outputs are equal in a second draw
+            # only if dpjax provides the seeds.
+            again = source.one_by_one or getattr(source, "replayable", True)
             walk = Walk(
-                in_turn, terms, total, few=few, run=int(run), redraws=redraws,
+                in_turn, terms, total, few=few, run=int(run), redraws=source.takes_pairs and again,
                 compiles=not source.one_by_one,
             )  # fmt: skip
             if source.counts_again:
@@ -117,7 +120,7 @@ class Sequential:
             try:
                 walk.go(deadline)
             except KeyboardInterrupt:
-                walk.ended = "the user stopped the audit"
+                walk.ended, walk.is_interrupted = "the user stopped the audit", True
             return walk.finding()
 
     def _total_of(self, source: Source) -> int:

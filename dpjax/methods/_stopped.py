@@ -1,13 +1,20 @@
-"""Messages for interrupted audits, which report their progress and the bound so far."""
+"""Interrupted audits: their messages, and methods that an interrupt undoes."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from copy import copy
+from functools import wraps
+from typing import Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 
 from dpjax.core.errors import Stopped
 from dpjax.notions import Evidence, Terms
 from dpjax.sources import Tally
+
+Owner = TypeVar("Owner")
+Given = ParamSpec("Given")
+Value = TypeVar("Value")
 
 
 class SoFar:
@@ -59,3 +66,25 @@ def _sentence(so_far: SoFar, terms: Terms) -> str:
         f"{drawn}. So far, with confidence {terms.confidence:g}, {terms.notion.symbol} is at least "
         f"{bound:.4f}, provided that the decision to stop did not depend on the outputs."
     )
+
+
+def whole(
+    method: Callable[Concatenate[Owner, Given], Value],
+) -> Callable[Concatenate[Owner, Given], Value]:
+    """Wrap a method so that an interrupt undoes all changes of the object's attributes.
+
+    Otherwise, some attributes could describe new cells while others contain counts in old cells.
+    """
+
+    @wraps(method)
+    def run(owner: Owner, /, *args: Given.args, **kwargs: Given.kwargs) -> Value:
+        state = vars(owner)
+        # Lists and arrays may be changed in place.
+        before = {n: copy(v) if isinstance(v, list | np.ndarray) else v for n, v in state.items()}
+        try:
+            return method(owner, *args, **kwargs)
+        except KeyboardInterrupt:
+            state.update(before)
+            raise
+
+    return run

@@ -37,7 +37,9 @@ from dpjax.inference import (
     recounted,
     start,
     step,
+    tested_levels,
 )
+from dpjax.methods._stopped import whole
 from dpjax.notions import BetWealth, Terms
 from dpjax.partitions import Partition
 from dpjax.results import Finding, Observed, Witness, compared, conclude
@@ -51,13 +53,6 @@ _GROWTH, _GROWTH_COMPILED, _LEAST = 0.12, 0.5, 40
 
 The size is _GROWTH times the number of draws in all earlier blocks, or _GROWTH_COMPILED times this
 number for a compiled mechanism. A block has at least _LEAST draws per side.
-"""
-
-_FINE, _COARSE, _AROUND = 4, 16, (0.5, 1.25)
-"""Numbers that determine the levels against which an audit with a claim bets.
-
-The audit bets against the claim itself, against every _FINE-th level of the hypothesis from 0.5 to
-1.25 times the claim (_AROUND), and against every _COARSE-th level elsewhere.
 """
 
 _TINY = 1e-9
@@ -78,6 +73,7 @@ class Walk:
 
     Attributes:
         ended: The reason why the audit ended, in words.
+        is_interrupted: Whether an interrupt ended the audit.
     """
 
     def __init__(
@@ -92,6 +88,7 @@ class Walk:
         compiles: bool,
     ):
         self.ended, self._redraws = "all draws were used", redraws
+        self.is_interrupted = False
         self._opened, self._terms = opened, terms
         self._searches = opened.search()
         drawn = [int(search.halves[0, :, 0].sum()) for search in self._searches]
@@ -128,7 +125,7 @@ class Walk:
             claim=None if level is None else max(level, _TINY),
             few=few,
             ordered=self._ordered,
-            grid=_grid(hypothesis.levels, level),
+            grid=tested_levels(hypothesis.levels, level),
             shared=self._shared(),
         )
         # Do not bet on the first draws because bets are chosen from earlier draws.
@@ -174,8 +171,10 @@ class Walk:
     def _go_on(self, earlier: BetWealth) -> None:
         """Continue from the state of an earlier audit with the same outputs."""
         # If the limit on draws cut the last block short, go back and draw this block in full.
-        self._state = earlier.wealth if earlier.before is None else earlier.before
-        self._path = list(earlier.path if earlier.before is None else earlier.path[:-1])
+        # A block that refuted the claim is kept, because a refuted claim stays refuted.
+        before = None if earlier.wealth.is_claim_refuted else earlier.before
+        self._state = earlier.wealth if before is None else before
+        self._path = list(earlier.path if before is None else earlier.path[:-1])
         self._look = earlier.look if earlier.look is not None and earlier.look.is_taken else None
         self._size = max(self._size, self._state.first.shape[1])
         if len(earlier.laid_by) == len(self._laid):
@@ -263,6 +262,7 @@ class Walk:
             return False
         return True
 
+    @whole
     def _lay_outgrown(self) -> None:
         """Construct new cells for each pair with many new draws, and recount all draws of the pair.
 
@@ -294,6 +294,7 @@ class Walk:
         self._searches[pair], self._laid[pair] = search, draws
         self._size = max(self._size, search.partition.size)
 
+    @whole
     def _block(self, draws: NDArray[np.int64], deadline: float | None) -> int:
         """Draw a block, place bets on its outputs, and return the number of draws per side.
 
@@ -357,7 +358,12 @@ class Walk:
             statement=conclude(evidence, terms),
             evidence=Observed(
                 counted=evidence,
-                settings={**self._opened.settings, "num_cells": cells.size, "drawn": self._drawn},
+                settings={
+                    **self._opened.settings,
+                    "num_cells": cells.size,
+                    "drawn": self._drawn,
+                    **({"interrupted": True} if self.is_interrupted else {}),
+                },
                 num_samples=self._first,
                 num_confirm=draws,
                 region=self._opened.region,
@@ -388,13 +394,3 @@ class Walk:
         found = best_events(state, np.arange(len(labels)), draws, self._error).predicted
         order = np.argsort(-found, kind="stable")
         return tuple((labels[pair], float(found[pair])) for pair in order)
-
-
-def _grid(levels: NDArray[np.float64], claim: float | None) -> NDArray[np.float64]:
-    """Return all levels against which an audit bets, except the claim."""
-    if claim is None:
-        return levels
-    low, high = (claim * part for part in _AROUND)
-    number = np.arange(len(levels))
-    is_fine = (levels >= low) & (levels <= high) & (number % _FINE == 0)
-    return levels[is_fine | (number % _COARSE == 0)]

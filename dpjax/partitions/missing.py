@@ -16,6 +16,9 @@ from typing import Any
 
 import numpy as np
 
+FAILED = "error: "
+"""Beginning of the reason why a call returned no output, such as "error: ValueError"."""
+
 
 class Raised(str):
     """The reason why an output is missing, such as "error: ValueError"."""

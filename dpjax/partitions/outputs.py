@@ -18,13 +18,11 @@ from dpjax.core import validate
 from dpjax.core.errors import text_of
 from dpjax.core.numerics import MOST_EXACT
 from dpjax.core.types import Database, JsonObject
-from dpjax.core.wording import OUTCOMES, BadValue, term
+from dpjax.core.wording import ERRORS, OUTCOMES, BadValue
 from dpjax.partitions._distinct import distinct
 from dpjax.partitions._nested import Label, Nested, form_of, usual
 from dpjax.partitions.low_bits import check_bits, lowest_set_bit
 from dpjax.partitions.missing import Raised, missing, rows_of_objects, unmasked
-
-_REFUSED = term("special='error'", "--special 'error'")
 
 _SHOWN = 80
 """Maximum length, in characters, of a string that a message quotes."""
@@ -316,7 +314,7 @@ class Encoder:
     def _special_label(self, text: str) -> int:
         if self._special == "error":
             raise BadValue(
-                f"{self.source} gave the outcome {text!r}, which {_REFUSED} refuses: pass "
+                f"{self.source} gave the outcome {text!r}, which {ERRORS} refuses: pass "
                 f"{OUTCOMES} to count it as a separate outcome."
             )
         return self.named(text)

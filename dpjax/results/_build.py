@@ -21,7 +21,7 @@ from dpjax.results._parts import (
 )
 from dpjax.results._result import AuditResult
 from dpjax.results._subjects import subject_to_plain
-from dpjax.results._unvaried import verdict_on_unvaried
+from dpjax.results._unvaried import refuse_failures, verdict_on_unvaried
 from dpjax.results.provenance import device, seed_of, versions
 from dpjax.results.recipes import (
     holds_arrays,
@@ -71,9 +71,13 @@ def build(
         method: Method of the audit.
         terms: Notion, claim, confidence, number of claims and key of the audit.
         seconds: Wall time of the audit.
+
+    Raises:
+        ValueError: If every call of the mechanism failed.
     """
     doubts = tuple(note for note in finding.notes if isinstance(note, Doubt))
     trials = finding.evidence.trials
+    refuse_failures(finding.notes)
     statement, notes = verdict_on_unvaried(
         finding.statement, finding.witness, trials, finding.notes
     )

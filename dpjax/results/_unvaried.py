@@ -8,7 +8,7 @@ the verdict is "not random" if the lower bound on epsilon is above `_USEFUL`.
 import math
 from dataclasses import replace
 
-from dpjax.core.wording import Unvaried
+from dpjax.core.wording import ERRORS, BadValue, Unvaried
 from dpjax.results._parts import NO_CLAIM, NOT_RANDOM, VIOLATED, Conclusion, Witness
 
 _USEFUL = 4.0
@@ -29,6 +29,17 @@ def verdict_on_unvaried(
             sentence = f"{note} {stated.sentence}"
             return replace(stated, verdict=NOT_RANDOM, sentence=sentence), others
     return stated, notes
+
+
+def refuse_failures(notes: list[str]) -> None:
+    """Raise a ValueError if every call of the mechanism failed, so that nothing was audited."""
+    for note in notes:
+        if isinstance(note, Unvaried) and note.failure is not None:
+            raise BadValue(
+                f"there is no verdict, because every call ended with {note.failure!r}, for both "
+                f"databases of every pair: audited code must return an output. {ERRORS} shows the "
+                "whole error."
+            )
 
 
 def _apart(counts: tuple[int, int] | None, trials: tuple[int, int]) -> bool:

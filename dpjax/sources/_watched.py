@@ -10,6 +10,7 @@ from dpjax.core.types import JsonObject
 from dpjax.core.wording import Unvaried
 from dpjax.notions import RepeatedRuns
 from dpjax.partitions import Encoder, Outputs
+from dpjax.partitions.missing import FAILED
 from dpjax.sources._counting import Tally
 from dpjax.sources._pairs import AnyPairs
 from dpjax.sources._repeats import LEAST_NATS, Repeats, content_of, nats_of
@@ -102,7 +103,13 @@ class Watched:
         if any(self._constant.get((pair, side)) is None for side in (0, 1)):
             return []
         first, second = (self.taken[pair, side][0] for side in (0, 1))
-        return [Unvaried((first, second), self._pairs.labels[pair])]
+        return [Unvaried((first, second), self._pairs.labels[pair], self._failure())]
+
+    def _failure(self) -> str | None:
+        """Return the error that is the only outcome of all calls for all pairs, or None."""
+        only, *others = {*self._constant.values()}
+        name = "" if only is None or others else self._encoder.names[int(only[0])]
+        return name if name.startswith(FAILED) else None
 
     def refuse_same(self, pair: int, restarted: Restarted) -> None:
         """Raise an error if two new runs of the mechanism have equal outputs.

@@ -66,7 +66,7 @@ def test_every_verdict_has_its_exit_code_and_labels_are_harmless(case, tmp_path,
         (["not refuted", "violated"], 1),
         (["doubtful", "not refuted"], 2),
         (["violated", "ValueError('no')"], 2),
-        ([], 0),
+        ([], 2),
     ):
         found = [caught(verdict) for verdict in verdicts]
         monkeypatch.setattr(hunting, "hunt", lambda *a, found=found, **k: found)
@@ -76,6 +76,24 @@ def test_every_verdict_has_its_exit_code_and_labels_are_harmless(case, tmp_path,
     done = run("hunt", *options, "--table", table)
     assert "\x1b[2J" not in done.output and "\n| y" not in done.output
     assert len(table.read_text().splitlines()) == 3 and "\x1b" not in table.read_text()
+
+
+def test_releases_that_cannot_be_installed_are_rows_and_no_pass(case, tmp_path, run, monkeypatch):
+    """The first release is audited, so its violation is shown although the second is missing."""
+
+    def environment(spec, *given, **options):
+        if spec != "nothing==1.0":
+            raise ValueError(f"packages: {spec} cannot be installed")
+        return Environment(spec, Path(sys.executable))
+
+    monkeypatch.setattr("dpjax.hunting.environment_of", environment)
+    options = ["--cases", case, "--folder", tmp_path, "--seconds", "20", "--json"]
+    done = run("hunt", "nothing==2.0", "nothing==1.0", *options)
+    verdicts = {row["release"]: row["verdict"] for row in json.loads(done.output)}
+    assert done.exit_code == 2 and verdicts["nothing==1.0"] == "violated"
+    assert verdicts["nothing==2.0"] == "packages: nothing==2.0 cannot be installed"
+    done = run("hunt", "--bisect", "2.0,3.0", *options)
+    assert done.exit_code == 2 and "Fewer than two versions" in done.output
 
 
 def wheel(folder, version, chances):

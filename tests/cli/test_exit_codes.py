@@ -26,6 +26,11 @@ def removes(database, num_samples, seed):
         os.rmdir("gone")
     return noisy(database, num_samples, seed)
 
+def interrupts(database, num_samples, seed):
+    if seed % 7 == 0:
+        raise KeyboardInterrupt
+    return noisy(database, num_samples, seed)
+
 def quits(database, num_samples):
     sys.exit(0)
 
@@ -128,6 +133,7 @@ SLOW = [
     # An outcome like any other, which distinguishes the two databases.
     ("AUDIT HOST:quits_at_one --one-by-one --claim 1", 1, "VIOLATED"),
     ("AUDIT HOST:quits_at_one --one-by-one --claim 1 --workers 1", 1, "VIOLATED"),
+    ("DPJAX audit HOST:interrupts --claim 5 --method sequential", 130, "NOT REFUTED"),
     ("AUDIT HOST:asks < /dev/null", 2, "the function asks raised EOFError"),
     ("AUDIT HOST:asks <&-", 2, "the function asks raised EOFError"),
     ("AUDIT --pairs pairs.json --function mine:quits_in_jax", 2, "quits_in_jax called sys.exit(0)"),

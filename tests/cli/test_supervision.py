@@ -342,3 +342,16 @@ def test_an_interrupt_raises_nothing_while_jax_is_imported(tmp_path, module):
     assert done.returncode == 130 and "Traceback" not in done.stderr
     assert "Stopped before there was a result." in done.stderr
     assert ("raised" in done.stderr) == (module == "dpjax.mechanisms")
+
+
+@pytest.mark.parametrize("handed", ["a word", "98,99"])
+def test_a_variable_that_no_supervisor_set_is_ignored(tmp_path, handed):
+    """Otherwise, a traceback would end with the exit code of a violated claim."""
+    done = subprocess.run(
+        [sys.executable, "-m", "dpjax", "sweep", "nowhere.toml", "--out", "store"],
+        cwd=tmp_path,
+        env={**os.environ, "DPJAX_SUPERVISOR": handed},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 2 and done.stderr.startswith("error: ") and "nowhere" in done.stderr

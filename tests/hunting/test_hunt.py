@@ -198,3 +198,60 @@ def test_cases_share_a_module_beside_them(tmp_path):
     assert sys.path == before and case.draws == 3_000 and len(case.pairs) == 2
     (found,) = hunt([case], here, tmp_path / "draws", seconds=60.0)
     assert found.failure == "" and found.result.verdict == "violated"
+
+
+def test_records_are_of_the_case_whose_outputs_they_hold(tmp_path):
+    """Another file of the same name, or another draw, is not judged by them; a claim may change."""
+    paths = [tmp_path / name for name in ("a/leak.py", "b/leak.py", "b/leak@x.py", "b/l[e]ak.py")]
+    for path in paths:
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(LEAK)
+    (found,) = hunt([read_case(paths[0])], here, tmp_path, seconds=20.0)
+    assert found.result.verdict == "violated"
+    with pytest.raises(ValueError, match=r"two files are named leak\.py"):
+        next(hunt([read_case(path) for path in paths[:2]], here, tmp_path, again=True))
+    for path in paths[2:]:
+        with pytest.raises(ValueError, match="must hold a record of"):
+            next(hunt([read_case(path)], here, tmp_path, again=True))
+    paths[1].write_text(LEAK.replace("sum(values)", "max(values)"))
+    (again,) = hunt([read_case(paths[1])], here, tmp_path, again=True)
+    assert again.result is None and "holds outputs of another case" in again.failure
+    paths[1].write_text(LEAK.replace("claim = 1.0", "claim = 9.0"))
+    (again,) = hunt([read_case(paths[1])], here, tmp_path, again=True)
+    assert again.failure == "" and again.result.verdict == "not refuted"
+
+
+def test_a_release_whose_function_is_missing_is_no_pass(tmp_path):
+    path = tmp_path / "missing.py"
+    path.write_text(
+        "package, claim, pairs, draws = 'x', 1.0, [(0, 1)], 100\n"
+        "def draw(value):\n    import a_module_that_is_not_there\n"
+    )
+    (found,) = hunt([read_case(path)], here, tmp_path / "draws", seconds=5.0)
+    assert found.result is None and "every call ended with" in found.failure
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("claim = None", "claim in .* must be a number"),
+        ("draws = 1", "draws must be an integer >= 2"),
+        ("draws = 'many'", "draws must be an integer"),
+        ("delta = 1.5", "delta must lie in"),
+        ("bits = 'all'", "bits 'all' is not known"),
+        ("package = 3", "package in .* must be a str, but was 3"),
+        ("dependencies = 'no'", "dependencies in .* must be a bool"),
+        ("releases = [1]", "releases in .* must be a list of strings"),
+        ("requires = 'numpy'", "requires in .* must be a list of strings"),
+        ("pairs = 5", "pairs in .* must be a list of"),
+        ("pairs = [(0, 1, 2)]", "pairs in .* must be a list of"),
+        ("pairs, like, domain = None, [1.0], {'limits': 3}", "names no pairs of databases"),
+        ("pairs, like, relation = None, [1.0], ('within',)", "names no pairs of databases"),
+        ("raise SystemExit(0)", r"cannot be run: SystemExit\(0\)"),
+    ],
+)
+def test_values_of_a_case_are_checked_before_any_draw(tmp_path, line, message):
+    path = tmp_path / "case.py"
+    path.write_text(f"package, claim, pairs = 'x', 1.0, [(0, 1)]\ndef draw(x): pass\n{line}\n")
+    with pytest.raises((ValueError, TypeError), match=message):
+        read_case(path)

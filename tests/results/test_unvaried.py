@@ -77,6 +77,27 @@ def test_one_constant_at_both_databases_is_no_violation(claim):
         assert any("were the same" in note for note in result.notes)
 
 
+def fails(database):
+    raise ZeroDivisionError("of a missing package, for instance")
+
+
+def fails_at_the_neighbor(database):
+    return 3.0 / (0.0 if database else 1.0)
+
+
+@pytest.mark.parametrize("method", [FEW, dpjax.Sequential(300)])
+def test_calls_that_all_fail_are_no_verdict(method):
+    """One output of one pair, or other errors at the other side, are outcomes to compare."""
+    subject, pairs = HostMechanism(fails, batched=False), [(0, 1), (1, 2)]
+    with pytest.raises(ValueError, match="every call ended with 'error: ZeroDivisionError'"):
+        dpjax.audit(subject, pairs, method=method, claim=1.0)
+    subject = HostMechanism(fails_at_the_neighbor, batched=False)
+    assert dpjax.audit(subject, [(0, 1)], method=method, claim=1.0).verdict == "not random"
+    assert dpjax.audit(subject, [(1, 2), (0, 0)], method=method, claim=1.0).verdict == "not refuted"
+    text = HostMechanism(lambda database: "error: a word", batched=False)
+    assert dpjax.audit(text, [(0, 1)], method=method, claim=1.0).verdict == "not refuted"
+
+
 def test_recordings_count_one_at_a_time_too():
     x, y = np.full(3000, 0.4), np.full(3000, 1.4)
     result = dpjax.audit(dpjax.Recorded(x, y), method=dpjax.Sequential(), claim=1.0)

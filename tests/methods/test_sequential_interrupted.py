@@ -1,0 +1,73 @@
+"""Sequential audits that a limit or an interrupt cuts short: nothing is lost, nothing forgotten."""
+
+import numpy as np
+import pytest
+
+import dpjax
+from dpjax import Sequential
+from dpjax.mechanisms import Laplace
+from dpjax.methods import _walk
+
+PAIR = [(0.0, 1.0)]
+SHIFTS = [(0.0, 1.0)] * 3
+
+
+def test_a_claim_refuted_in_a_block_cut_short_stays_refuted():
+    """Drawn in full, the block of this key would not refute the claim; the level is 1."""
+    first = dpjax.audit(Laplace(1.0), PAIR, claim=0.8, key=1, method=Sequential(1_106))
+    assert first.verdict == "violated" and first.evidence.counted.before is not None
+    more = dpjax.resume(first, num_draws=1_182)
+    assert (more.verdict, more.lower_bound) == ("violated", first.lower_bound)
+    assert "the claim was refuted" in more.notes[-1]
+
+
+def test_outputs_that_cannot_be_drawn_again_are_not_replaced():
+    """Fresh outputs in place of counted ones would give a claim another chance at every resume."""
+    drawn = []
+
+    def own_noise(count, size):
+        drawn.append(size)
+        return np.random.default_rng(len(drawn)).laplace(count, 1.0, size)
+
+    subject = dpjax.HostMechanism(own_noise)
+    first = dpjax.audit(subject, PAIR, claim=1.0, method=Sequential(12_000))
+    drawn_first = sum(drawn)
+    more = dpjax.resume(first, subject, num_draws=12_100)
+    assert sum(drawn) - drawn_first == 2 * 100
+    path = first.evidence.counted.path
+    assert path[-1][0] == 12_000 and more.evidence.counted.path[: len(path)] == path
+    assert more.lower_bound >= first.lower_bound
+
+
+def noisy(count, size, rng):
+    return rng.laplace(count, 1.0, size)
+
+
+@pytest.mark.parametrize(
+    ("name", "claim"), [("recounted", 0.95), ("recounted", None), ("_lay", None)]
+)
+def test_an_interrupt_within_a_step_undoes_the_step(monkeypatch, name, claim):
+    """Cells are determined again, but the counts in these cells are not there yet."""
+    subject, method, left = dpjax.HostMechanism(noisy), Sequential(4_000), [5]
+
+    def interrupting(*given, **options):
+        left[0] -= 1
+        if not left[0]:
+            raise KeyboardInterrupt
+        return real(*given, **options)
+
+    whole = dpjax.audit(subject, SHIFTS, claim=claim, method=method)
+    owner = _walk if name == "recounted" else _walk.Walk
+    real = getattr(owner, name)
+    with monkeypatch.context() as patch:
+        patch.setattr(owner, name, interrupting)
+        stopped = dpjax.audit(subject, SHIFTS, claim=claim, method=method)
+    assert "somebody stopped the audit" in stopped.notes[-1]
+    counted = stopped.evidence.counted
+    assert counted.path == whole.evidence.counted.path[: len(counted.path)]
+    if claim is None:
+        # All pairs have equally many draws, so the cells of all pairs are determined at once.
+        assert len(set(counted.laid_by.tolist())) == 1
+    else:
+        more = dpjax.resume(stopped, subject, num_draws=4_000)
+        assert more.evidence.counted.path == whole.evidence.counted.path
