@@ -2,7 +2,7 @@
 
 There are n canaries. For each canary, a fair coin is tossed, and the canary is included in the run
 if the coin shows heads. From the output of the run, an attacker guesses r of the coins. The number
-The number r may depend on the output. For instance, suppose that some coins are revealed to the
+r may depend on the output. For instance, suppose that some coins are revealed to the
 attacker. The attacker chooses a larger r if the scores predict the revealed coins well. If r
 depends on the output, the p-value of `one_run_p_value` is not valid because a mechanism may
 concentrate its delta on outputs with a small r.
