@@ -141,3 +141,27 @@ def test_atoms_are_cells_with_equal_groups(most, monkeypatch):
     of_atoms, atom = _atoms(labels, 3)
     np.testing.assert_array_equal(of_atoms[:, atom], labels)
     assert of_atoms.shape[1] == len({tuple(column) for column in labels.T}) == atom.max() + 1
+
+
+def test_atoms_of_many_members_are_told_apart_by_the_first_one():
+    """Codes of 40 members with 16 groups have 160 bits."""
+    labels = np.zeros((40, 32), int)
+    labels[0], labels[20] = np.arange(32) % 16, np.arange(32) // 16
+    of_atoms, atom = _atoms(labels, 16)
+    assert of_atoms.shape == (40, 32)
+    np.testing.assert_array_equal(of_atoms[:, atom], labels)
+
+
+def test_without_draws_on_both_sides_no_bet_is_placed():
+    shared = np.array([[0, 1], [2, 3]])
+    known = drawn(shared, 700, 1)
+    x, y = drawn(shared, 90, 2)
+    made = experts(*known, few=False, ordered=True, hypothesis=Ratio())
+    grid, refuted = np.array([0.05, 0.1]), np.zeros(2, bool)
+    for sides in ((x, y * [[1], [0]]), (x * [[1], [0]], y)):
+        for expert in made:
+            found = gains(Block(*sides, shared), known, expert, Ratio(), grid, refuted)
+            assert not found[:, 1].any() and found[:, 0].any()
+    # Fractions of 0, before the first draws, bet nothing either.
+    still = made[0]._replace(fractions=np.zeros((3, 2)))
+    assert not gains(Block(x, y, shared), known, still, Ratio(), grid, refuted).any()
