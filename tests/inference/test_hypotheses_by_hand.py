@@ -51,6 +51,8 @@ def test_scores_and_errors_by_hand(distance, z):
             assert error == pytest.approx(expected / distance)
             shown = Ratio(delta, distance).shown(*(np.array(v) for v in (p, q, v1, v2)))
             assert shown[0] == pytest.approx(math.log(e / q) / distance)
+        found = Difference(distance).shown(*(np.array(v) for v in (p, q, v1, v2)))[0]
+        assert found == pytest.approx((p - q) / distance)
         for kind in (Difference(distance), Shift(distance), Ratio(0.02, distance)):
             assert kind.order(*counts, trials, z) == kind.order_and_error(*counts, trials, z)[0]
 
