@@ -4,12 +4,14 @@ import math
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from dpjax.inference import Difference, Ratio, Rivals, Shared, choose_event, largest_bound
 from dpjax.inference._choice import errors_by_ratio
 from dpjax.inference._events import best_ratio, expected_bound, shrunk
 from dpjax.inference._judged import MASSES, _sizes
 from dpjax.inference._orders import ByPosition, ByRatio
+from dpjax.inference._smooth import Smooth
 
 SIZE, SURE = 900, 0.9
 
@@ -152,3 +154,81 @@ def test_counts_that_are_none(counts, judge, message):
 def test_settings_that_are_none(size, sure, rivals, name):
     with pytest.raises(ValueError, match=f"^{name} must"):
         choose_event(np.ones((2, 3), int), size, sure, rivals=rivals)
+
+
+def smoothed_by_hand(halves, line, size=SIZE):
+    """As `by_hand`, for many draws along one line; and whether the smooth loss was used."""
+    cells, total = halves.shape[-1], halves.sum(axis=0)
+    draws, ways = total.sum(axis=1), [ByRatio.of(np.ones(cells, bool), None, True)]
+    ways.append(ByPosition.of(np.ones(cells, bool), line))
+    fit = Smooth.of(total[None][..., ways[1].order[0]])
+    errors, found = (float(errors_by_ratio(halves)), 2.0), []
+    for is_line, way in enumerate(ways):
+        for order, larger in [(0, 0), (1, 1), (1, 0), (0, 1)][: 4 if is_line else 2]:
+            made = [sets_of(way, order, half) for half in halves]
+            inside = np.array([
+                sum(halves[1 - i][:, made[i][number]].sum(axis=1) for i in (0, 1))
+                for number in range(len(MASSES))
+            ])  # fmt: skip
+            sides = (larger, 1 - larger)
+            counts = [inside[:, side] for side in sides]
+            shares = shrunk(counts[0], draws[larger], counts[1], draws[1 - larger], errors[is_line])
+            smooth = shares
+            if is_line:
+                lines = fit.half_lines(inside.sum(axis=1), np.array([0]), from_end=order == 1)
+                smooth = shrunk(
+                    *(x for side in sides for x in (lines.worth * lines.counts[side],
+                                                    lines.worth * draws[side])),
+                    2.0,
+                )  # fmt: skip
+            raw = [(k + 0.5) / (draws[s] + 1) for k, s in zip(counts, sides, strict=True)]
+            bounds = [expected_bound(*x, size, SURE, Ratio()) for x in (shares, smooth, raw)]
+            found.append((bounds, shares, smooth, sets_of(way, order, total), larger))
+    of_lines = found[2:]
+    own, fitted = (max(f[0][k].max() for f in of_lines) for k in (0, 1))
+    hoped = next(f[0][2][np.argmax(f[0][0])] for f in of_lines if f[0][0].max() == own)
+    is_rare = own >= fitted and hoped >= 1.7 * fitted
+    is_smooth = fit.gain[0] >= 12 and fitted >= 0.9 * own and not is_rare
+    best = None
+    for place, (bounds, shares, smooth, whole, larger) in enumerate(found):
+        values, of_values = bounds[0], shares
+        if is_smooth and place >= 2:
+            values, of_values = bounds[1] * max(own / fitted, 1), smooth
+        number = int(np.argmax(values))
+        if best is None or values[number] > best[2]:
+            pair = [x[number] for x in of_values]
+            ratio = 1.0
+            if isinstance(size, Shared):
+                ratio = float(best_ratio(*pair, size, SURE, Ratio()))
+            best = whole[number], larger, float(values[number]), ratio
+    return best, is_smooth, is_rare
+
+
+SEARCHES = [
+    (stats.norm, 1.2, 0.0, 2_000), (stats.laplace, 1.0, 0.0, 2_000),
+    (stats.laplace, 0.2, 0.0, 2_000), (stats.laplace, 1.0, 0.004, 2_000),
+    (stats.laplace, 0.3, 0.0, 250), (stats.norm, 0.3, 0.0, 220),
+]  # fmt: skip
+"""Law, shift, probability of a leak beyond all cells but the last, and draws per half."""
+
+
+@pytest.mark.parametrize("size", [SIZE, Shared(SIZE)])
+def test_half_lines_of_many_draws_have_the_bound_of_the_smooth_loss_where_it_tells(size):
+    """Some searches use the smooth loss, and others the counts of an event that is rare."""
+    edges, outcomes = np.linspace(-4, 7, 39), set()
+    line = np.random.default_rng(1).permutation(40).astype(float)
+    for number, (law, shift, leak, draws) in enumerate(SEARCHES):
+        laws = [np.diff(law.cdf(edges, x), prepend=0, append=1) for x in (0.0, shift)]
+        laws[1] = laws[1] * (1 - leak)
+        laws[1][-1] += leak
+        rng = np.random.default_rng(number)
+        sides = zip((draws, draws + 30), laws, strict=True)
+        halves = np.stack([rng.multinomial(n, side, 2) for n, side in sides], axis=1)
+        halves = halves[..., line.astype(int)]
+        (cells, larger, bound, ratio), *used = smoothed_by_hand(halves, line, size)
+        outcomes.add(tuple(map(bool, used)))
+        event = choose_event(halves[0], size, SURE, judge=halves[1], positions=[line])
+        assert float(event.predicted) == pytest.approx(bound, rel=1e-9)
+        assert (event.cells.tolist(), int(event.larger)) == (cells.tolist(), larger)
+        assert float(event.ratio) == pytest.approx(ratio)
+    assert outcomes >= {(True, False), (False, True)}
