@@ -81,6 +81,10 @@ def test_levels_of_one_record_are_shares_of_the_whole(distance):
     # Above every level that is searched at a delta.
     huge = known_band([[1 - 1e-60, 1e-60], [1e-60, 1 - 1e-60]])
     assert dpjax.Epsilon().of_band(huge, distance) == pytest.approx(60 * math.log(10) / distance)
+    if distance == 2:
+        # 1e-60 x^2 + 1e-20 (1 + x) = 1 for x = e^epsilon.
+        assert dpjax.Epsilon(1e-20).of_band(huge, 2) == pytest.approx(20 * math.log(10))
+    assert dpjax.Epsilon.takes_delta and not dpjax.Gdp.takes_delta
 
 
 @pytest.mark.parametrize(("delta", "distance"), [(0.0, 1), (0.0, 4), (0.1, 1), (0.1, 2)])
