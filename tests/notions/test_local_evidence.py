@@ -142,6 +142,7 @@ def test_terms_are_equal_whatever_is_kept_for_them_and_have_the_layout_that_was_
     terms = Terms(dpjax.Epsilon(), 1.0, 0.9, 1, 0, execution=execution)
     assert terms.layout is execution
     assert Terms(dpjax.Epsilon(), 1.0, 0.9, 1, 0).layout == dpjax.Execution()
+    assert Terms(dpjax.Epsilon(), None, 0.1, 1, 0).own_confidence == 0.1
     other = replace(terms, kept={"a": 1})
     assert other == terms and "kept" not in repr(other)
     assert terms.plain_claim == terms.level == 1.0

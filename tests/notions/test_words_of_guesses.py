@@ -16,7 +16,7 @@ from dpjax.inference import (
     one_run_p_value,
 )
 from dpjax.notions import GuessCounts
-from dpjax.notions.evidence._guesses import level_of
+from dpjax.notions.evidence._guesses import _of_curve, level_of
 
 FIXED, CHOSEN = GuessCounts(2000, 70, 50, 100), GuessCounts(2000, 70, 50, 100, revealed=1000)
 SHARED = GuessCounts(2000, 70, 50, 100, share=0.4)
@@ -108,3 +108,21 @@ def test_fixed_guesses_are_compared_at_the_point_with_the_smallest_p_value():
     margin, crossing = FIXED.compare(Epsilon(), 0.95, 0.5, 1)
     assert margin == pytest.approx(bound - 0.5) and crossing is None
     assert math.isfinite(margin)
+
+
+def test_a_share_of_the_error_is_all_that_a_curve_is_compared_with():
+    claim = ((0.3, 0.0015), (0.6, 0.0003))
+    values = [one_run_p_value(*FIXED.guessed, *point) for point in claim]
+    least = min(values)
+    for share, is_refuted in ((1.0, True), (0.4, False)):
+        counts = GuessCounts(2000, 70, 50, 100, share=share)
+        # The whole error is twice the p-value.
+        margin, crossing = counts.compare(Profile(), 1 - 2 * least, claim, 1)
+        assert (crossing is not None) == is_refuted
+        whole = FIXED.compare(Profile(), 1 - 2 * least, claim, 1)[0]
+        assert margin == pytest.approx(whole - 2 * (1 - share) * least, rel=1e-6)
+
+
+def test_p_values_of_whole_curves_are_at_least_1e_14():
+    found = _of_curve(Guessed(1000, 900, 900), ((0.1, 0.0), (0.5, 0.0)))
+    assert found == pytest.approx(1e-14, rel=1e-6)
