@@ -4,7 +4,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpjax.inference import binomial_lower_bound, clopper_pearson
+from dpjax.inference import (
+    binomial_lower_bound,
+    clopper_pearson,
+    unseen_log_rarity,
+    unseen_probability,
+)
 from dpjax.inference._band import Band, band, known_band, radius
 from dpjax.inference._band_levels import _majorant, margins, trade_off
 
@@ -105,3 +110,9 @@ def test_bounds_that_are_none(arguments, message):
     for name, wrong in (refused | {"num_samples": (0, 0, 0, 0.9)}).items():
         with pytest.raises(ValueError, match=name):
             binomial_lower_bound(*wrong)
+
+
+def test_unseen_events_by_default():
+    """Missed by half of all audits; and by 95 in 100 on both sides."""
+    assert (1 - unseen_probability(40)) ** 40 == pytest.approx(0.5)
+    assert (1 - np.exp(-unseen_log_rarity(40))) ** 80 == pytest.approx(0.95)

@@ -102,3 +102,15 @@ def test_log_odds_are_linear_between_knots():
         assert np.all(first[piece] == at.sides[0, number])
         assert np.all(second[piece] == at.sides[1, number])
     assert sum(piece.stop - piece.start for piece in at.pieces) == len(score)
+
+
+@pytest.mark.parametrize("from_end", [False, True])
+def test_half_lines_count_the_draws_of_the_last_group(from_end):
+    """The last of 200,001 draws lies alone in the last group."""
+    fit = Smooth.of(np.array([[[60_000, 39_999, 1], [50_000, 50_000, 0]]]))
+    pooled = np.array([[1, 7, 90_000, 199_999]])
+    found = fit.half_lines(pooled, np.zeros((1, 1), int), from_end=from_end)
+    place = 200_000 - pooled[0] if from_end else pooled[0]
+    inside = np.interp(place, fit.pooled[0], fit.first[0])
+    expected = fit.first[0, -1] - inside if from_end else inside
+    np.testing.assert_allclose(found.counts[0, 0], expected, rtol=1e-6)
