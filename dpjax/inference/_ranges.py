@@ -51,7 +51,7 @@ def simpler(
     total = halves.sum(axis=0)
     seen = total.any(axis=0)
     may = np.ones(len(seen), bool) if allowed is None else allowed
-    if not event.cells.any() or any(_parts(event.cells, line, seen & may) < 2 for line in lines):
+    if not event.cells.any() or any(_is_simple(event.cells, line, seen & may) for line in lines):
         return event
     larger, smaller = int(event.larger), 1 - int(event.larger)
     errors = errors_by_ratio(halves)
@@ -132,13 +132,17 @@ class _Ranges:
         return self._placed & (inner != bool(outside)) | self._alone
 
 
-def _parts(cells: NDArray[np.bool_], line: NDArray[np.float64], seen: NDArray[np.bool_]) -> int:
-    """Count the parts of an event along a line, ignoring cells that are not in `seen`."""
+def _is_simple(
+    cells: NDArray[np.bool_], line: NDArray[np.float64], seen: NDArray[np.bool_]
+) -> bool:
+    """Return whether an event is a range along a line or the complement of a range.
+
+    Cells that are not in `seen` are ignored.
+    """
     placed = np.flatnonzero(seen & np.isfinite(line))
-    held = cells[placed[np.argsort(line[placed], kind="stable")]].astype(int)
-    changes = int(np.count_nonzero(np.diff(held)))
-    # A range and its complement each have two changes, and each counts as one part.
-    return (changes + 1) // 2 if changes > 2 else min(changes, 1)
+    held = cells[placed[np.argsort(line[placed], kind="stable")]]
+    # A range has two ends, and so does its complement.
+    return int(np.count_nonzero(np.diff(held))) <= 2
 
 
 def _ends(

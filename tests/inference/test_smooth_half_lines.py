@@ -1,0 +1,116 @@
+"""Half-lines of a smooth loss against interpolation and the delta method, run by run."""
+
+import numpy as np
+import pytest
+from scipy import special, stats
+
+from dpjax.inference._smooth import Smooth, _grouped
+from dpjax.inference._spline import ENDS, KNOTS, basis, fitted
+
+
+def drawn(sizes, cells=120):
+    """Counts of normal outputs of runs that differ in their number of draws and their shift."""
+    edges = np.linspace(-4, 5, cells - 1)
+    rng = np.random.default_rng(2)
+    rows = []
+    for run, size in enumerate(sizes):
+        laws = [np.diff(stats.norm.cdf(edges, shift), prepend=0, append=1)
+                for shift in (0, 0.3 + 0.4 * run)]  # fmt: skip
+        rows.append(
+            [rng.multinomial(n, law) for n, law in zip((size, 2 * size), laws, strict=True)]
+        )
+    return np.array(rows)
+
+
+COUNTS = drawn([900, 4_000, 250])
+
+
+def test_sums_along_the_line_are_those_of_the_fit():
+    fit = Smooth.of(COUNTS)
+    grouped = _grouped(COUNTS)
+    odds, covariance = fitted(grouped)
+    for run in range(3):
+        pooled = grouped[run].sum(axis=0)
+        share = special.expit(odds[run])
+        np.testing.assert_allclose(fit.pooled[run], np.append(0, np.cumsum(pooled)))
+        np.testing.assert_allclose(fit.first[run], np.append(0, np.cumsum(pooled * share)))
+        slopes = (pooled * share * (1 - share))[:, None] * basis().of_group
+        np.testing.assert_allclose(fit.slopes[run][1:], np.cumsum(slopes, axis=0), atol=1e-9)
+        assert not fit.slopes[run][0].any()
+        # Pearson's statistic of groups with a variance above 1, over what six parameters leave.
+        spread = pooled * share * (1 - share)
+        many = spread > 1
+        squares = ((grouped[run, 0] - pooled * share)[many] ** 2 / spread[many]).sum()
+        excess = max(squares / max(many.sum() - 6, 5), 1)
+        np.testing.assert_allclose(fit.covariance[run], covariance[run] * excess, rtol=1e-9)
+
+
+@pytest.mark.parametrize("from_end", [False, True])
+def test_half_lines_are_interpolated_and_their_errors_are_those_of_the_delta_method(from_end):
+    fit = Smooth.of(COUNTS)._replace(
+        covariance=Smooth.of(COUNTS).covariance * np.array([1.0, 2.0, 0.5])[:, None, None]
+    )
+    run = np.array([[2], [0], [1], [0]])
+    shares = np.array([0.0, 1e-3, 0.013, 0.2, 0.5, 0.87, 0.9995, 1.0])
+    pooled = np.round(shares * fit.pooled[run[:, 0], -1][:, None]).astype(int)
+    found = fit.half_lines(pooled, run, from_end=from_end)
+    assert found.counts.shape == (2, *pooled.shape) and found.worth.shape == pooled.shape
+    for row, one in enumerate(run[:, 0]):
+        ends, first, slopes = fit.pooled[one], fit.first[one], fit.slopes[one]
+        for column, size in enumerate(pooled[row]):
+            place = ends[-1] - size if from_end else size
+            inside = np.interp(place, ends, first)
+            gradient = np.array([np.interp(place, ends, part) for part in slopes.T])
+            if from_end:
+                inside, gradient = first[-1] - inside, slopes[-1] - gradient
+            sides = np.maximum([inside, size - inside], 1e-9)
+            np.testing.assert_allclose(found.counts[:, row, column], sides, rtol=1e-6, atol=1e-6)
+            if 0 < size < ends[-1]:
+                own = (1 / sides).sum()
+                variance = own**2 * (gradient @ fit.covariance[one] @ gradient)
+                worth = np.clip(own / variance, 1, 1e3)
+                assert found.worth[row, column] == pytest.approx(worth, rel=1e-6)
+    assert np.all(found.worth >= 1) and np.any(found.worth > 1.5)
+
+
+def test_log_odds_are_linear_between_knots():
+    """The slope before the first knot, values at the knots, and the slope after the last one."""
+    at = basis()
+    ends = np.concatenate([[0.0], ENDS, [1.0]])
+    score = stats.norm.ppf((ends[1:] + ends[:-1]) / 2)
+    size = len(KNOTS) + 2
+    order = [x for pair in zip(range(size), reversed(range(size)), strict=True) for x in pair][
+        :size
+    ]
+    line = np.linspace(-1, 2, size) ** 2
+    theta = line[order]
+    inner = line[1:-1]
+    expected = np.where(
+        score < KNOTS[0],
+        inner[0] + line[0] * (score - KNOTS[0]),
+        np.where(
+            score > KNOTS[-1],
+            inner[-1] + line[-1] * (score - KNOTS[-1]),
+            np.interp(score, KNOTS, inner),
+        ),
+    )
+    np.testing.assert_allclose(at.of_group @ theta, expected, atol=1e-12)
+    (first, second), (left, right) = at.beside, at.shares[..., 0]
+    np.testing.assert_allclose(left * theta[first] + right * theta[second], expected, atol=1e-12)
+    np.testing.assert_allclose(at.products[..., 0], [left**2, right**2, left * right])
+    for number, piece in enumerate(at.pieces):
+        assert np.all(first[piece] == at.sides[0, number])
+        assert np.all(second[piece] == at.sides[1, number])
+    assert sum(piece.stop - piece.start for piece in at.pieces) == len(score)
+
+
+@pytest.mark.parametrize("from_end", [False, True])
+def test_half_lines_count_the_draws_of_the_last_group(from_end):
+    """The last of 200,001 draws lies alone in the last group."""
+    fit = Smooth.of(np.array([[[60_000, 39_999, 1], [50_000, 50_000, 0]]]))
+    pooled = np.array([[1, 7, 90_000, 199_999]])
+    found = fit.half_lines(pooled, np.zeros((1, 1), int), from_end=from_end)
+    place = 200_000 - pooled[0] if from_end else pooled[0]
+    inside = np.interp(place, fit.pooled[0], fit.first[0])
+    expected = fit.first[0, -1] - inside if from_end else inside
+    np.testing.assert_allclose(found.counts[0, 0], expected, rtol=1e-6)

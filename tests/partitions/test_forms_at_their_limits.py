@@ -1,0 +1,69 @@
+"""Forms of outputs, pilots with labels, and regions of integers, at their limits."""
+
+from fractions import Fraction
+
+import jax
+import numpy as np
+import pytest
+
+from dpjax.core.types import IntegerSpace
+from dpjax.partitions import Box, Encoder, as_region, lay
+from dpjax.partitions._nested import Label, form_of
+
+
+def test_numbers_that_float64_holds_exactly():
+    assert form_of(Fraction(1, 2)) == (0.5,)
+    assert form_of((1e300, 2.0**60, 3)) == (1e300, 2.0**60, 3.0)
+    assert form_of([2**53, -(2**53)]) == (2.0**53, -(2.0**53))
+    assert form_of(np.float32(0.1)) == (float(np.float32(0.1)),)
+    assert np.isnan(form_of(float("nan"))[0])
+    for wrong in (Fraction(1, 3), (1.0, Fraction(1, 3)), {"a": Fraction(1, 3)}):
+        with pytest.raises(ValueError, match=r"Fraction\(1, 3\) .* cannot represent exactly"):
+            form_of(wrong)
+
+
+def test_strings_of_numpy_are_strings_in_every_structure():
+    for text in ("x", b"x"):
+        of_numpy = np.asarray([text])[0]
+        assert type(of_numpy) is not type(text)
+        assert form_of({"a": of_numpy, "b": 1}) == form_of({"a": text, "b": 1})
+        assert form_of((1.0, of_numpy)).structure == f"(number, {text!r})"
+    assert form_of("x") == Label("x")
+    assert form_of({"a": 2**53 + 1, "b": 2**53}).structure == f"{{'a': {2**53 + 1}, 'b': number}}"
+
+
+def test_labels_of_a_pilot_have_no_numbers():
+    """What stands in the place of their numbers is 0, which is no output."""
+    encoder = Encoder("it")
+    numbers = np.random.default_rng(0).normal(50.0, 1.0, (2, 3000))
+    sides = [encoder.encode([*numbers[0].tolist(), *["a"] * 900]), encoder.encode(numbers[1])]
+    for pilot in (sides, sides[::-1]):
+        cells = lay(pilot, encoder.names)
+        assert not cells.atoms[0].size and cells.edges[0].min() > 40
+        assert cells.names == ("a number", "'a'") and cells.boxed.tolist() == [0]
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "first", "last"),
+    [(0.2, 5.9, 1, 5), (-3.0, 2.0, -3, 2), (4.0, 4.5, 4, 4), (-0.5, 0.5, 0, 0)],
+)
+def test_regions_of_integers_hold_the_integers_between_their_ends(low, high, first, last):
+    found = as_region((low, high), IntegerSpace())
+    assert (found.low, found.size) == (first, last - first + 1)
+    assert found.allowed.tolist() == [True] * found.size
+    numbers = f"{{{first}, ..., {last}}}"
+    assert str(found) == numbers
+    cut = type(found)(found.low, found.size, np.arange(found.size) > 0)
+    assert str(cut) == f"{last - first} of the outcomes {first}, ..., {last}"
+
+
+def test_a_box_has_its_ends_as_leaves():
+    box = Box([0.0, 1.0], [2.0, 3.0], num_points=5)
+    assert len(jax.tree.leaves(box)) == 2 and box.dimension == 2
+    moved = jax.tree.map(lambda end: end + 1, box)
+    assert moved.num_points == 5 and str(moved) == "[1, 3] x [2, 4]"
+    outcomes = as_region((0.0, 3.0), IntegerSpace())
+    assert len(jax.tree.leaves(outcomes)) == 1
+    grid = np.asarray(box.grid())
+    assert grid.shape == (25, 2) and grid[1].tolist() == [0.0, 1.5] and grid[5].tolist() == [0.5, 1]
+    assert [Box([0.0] * d, [1.0] * d).num_points for d in (1, 2, 3, 4)] == [201, 41, 13, 2]
