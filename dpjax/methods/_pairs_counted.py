@@ -90,7 +90,8 @@ class Ladder:
         sizes = [num_pairs]
         while sizes[-1] > self.keep * self.factor:
             kept = max(self.keep, -(-sizes[-1] // self.factor))
-            sizes.append(kept + round(_VARIED * kept))
+            # With variations, a factor of 2 would not reduce a few pairs any further.
+            sizes.append(min(kept + round(_VARIED * kept), sizes[-1] - 1))
         each = _RUNG_DRAWS if self.budget is None else self.budget // len(sizes)
         rungs = [(size, each // (2 * size)) for size in sizes]
         if self.budget is None:
