@@ -112,9 +112,7 @@ class OpenedRecorded:
             cells = self._parts[side].in_order
             # Test whether the marks are in random order. Since an event may be rare, also test the
             # order of the cells, split at their median.
-            splits = [
-                v >= max(np.median(v), v.min(initial=0) + 1) for v in (of_cells[cells], cells)
-            ]
+            splits = [v >= max(np.median(v), v.min() + 1) for v in (of_cells[cells], cells)]
             self._doubt(notes_of_order(self._parts[side].name, splits, cells))
         return counts
 

@@ -123,10 +123,7 @@ class Watched:
             first, second = map(self._encoder.encode, raw)
             size = min(len(first.labels), len(second.labels))
             nats = nats_of(first, size)
-            same = first.values.shape[1] == second.values.shape[1] and (
-                content_of(first, size) == content_of(second, size)
-            )
-            if same and nats >= LEAST_NATS:
+            if content_of(first, size) == content_of(second, size) and nats >= LEAST_NATS:
                 raise self._repeats(pair, side, RepeatedRuns(what, size, nats))
 
     def _repeats(self, pair: int, side: int, counted: RepeatedRuns) -> Repeats:
