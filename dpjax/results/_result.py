@@ -54,7 +54,7 @@ class AuditResult(Parts, Shown):
         """
         if not isinstance(notion, Notion):
             raise BadType(f"notion must be a dpjax notion, but was {notion!r}.")
-        distance = self.recipe.get("distance", 1)
+        distance = self.recipe["distance"]
         notion.refuse_distance(distance)
         sure, named = self.statement.own_confidence, self.notion
         return self.evidence.counted.state(notion, sure, distance=distance, named=named)
