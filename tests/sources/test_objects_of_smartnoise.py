@@ -96,7 +96,7 @@ def test_refusals():
     with pytest.raises(TypeError, match="must be an instance, but was the class Laplace"):
         dpjax.audit(SmartNoiseLaplace)
     reader = kind("snsql.sql.private_reader", "PrivateReader")()
-    with pytest.raises(TypeError, match="but was of type PrivateReader"):
+    with pytest.raises(TypeError, match="was of type PrivateReader"):
         dpjax.audit(reader)
     unbounded = SmartNoiseLaplace(1.0, sensitivity=1.0)
     unbounded.upper = float("inf")
