@@ -122,14 +122,14 @@ def non_negative(**arguments: object) -> None:
 def finite(**arguments: object) -> None:
     """Validate that each argument is a finite number; raise the same errors as `positive`."""
     for name, value in arguments.items():
-        if not is_traced(value):
+        if value is None or not is_traced(value):
             _scalar(name, value, "a number")
 
 
 def open_unit(**arguments: object) -> None:
     """Validate that each argument lies strictly in (0, 1); raise the same errors as `positive`."""
     for name, value in arguments.items():
-        if is_traced(value):
+        if value is not None and is_traced(value):
             continue
         low = _scalar(name, value, "a number between 0 and 1")
         if low <= 0 or float(np.max(np.asarray(value))) >= 1:
