@@ -72,7 +72,7 @@ def pairs_of(text: str, *, any_kind: bool = False) -> Value:
     from dpjax.sources.readers import npz_array
 
     path, inline = Path(text), text.lstrip().startswith("[")
-    form = "JSON [[database, neighbor], ...] or an npz file with the arrays database and neighbor"
+    form = "JSON [[database, neighbor], ...] or an npz file with arrays named database and neighbor"
     if not inline:
         refuse_endless("--pairs", path)
     try:

@@ -7,7 +7,7 @@ supervisor exits with code 2 in two cases: if it receives no exit code, or if th
 ends with an exit code that differs from the one it sent.
 
 The protection is limited, because code can read all memory of its own process. A valid message
-contains a secret nonce, so audited code cannot forge a message by accident. However, audited code
+contains a secret nonce, so audited code cannot send one by accident. However, audited code
 can forge a message if it searches the interpreter's memory or replaces parts of Python itself. A
 mechanism cannot affect the verdict if it runs outside the worker process, as with `--command` or
 recorded outputs.

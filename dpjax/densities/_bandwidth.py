@@ -233,8 +233,8 @@ def as_rule(bandwidth: "BandwidthRule | str | float") -> BandwidthRule:
 def robust_spread(pilot: Array, num_widths: float = 1.0) -> Array:
     """Return an outlier-robust measure of the scale of a pilot sample [m, d].
 
-    For d = 1, the scale is min(sd, num_widths IQR / 1.34). For d > 1, the scale is the geometric
-    mean of min(sd, num_widths IQR / 1.34) over the axes. If the IQR of an axis is 0 because of
+    For d = 1, the scale is min(sd, num_widths * IQR / 1.34). For d > 1, the scale is the geometric
+    mean of min(sd, num_widths * IQR / 1.34) over the axes. If the IQR of an axis is 0 because of
     ties, the sd of that axis is used. The quartiles are computed from counts, so differentiation
     raises TypeError.
     """

@@ -132,8 +132,8 @@ class FittedDensity(NamedTuple):
     """The kernel and bandwidth chosen by `Density.fit`.
 
     Attributes:
-        density: Density options with a fixed kernel and a fixed bandwidth, or a fixed factor if the
-            bandwidth is variable.
+        density: Density options. The kernel is fixed, and so is the bandwidth or, if the bandwidth
+            is variable, its factor.
         log_likelihood: Mean log density of all results, or NaN if it was not computed. The results
             from each database are scored under a density fitted to the other databases.
         notes: Sentences to include in a report.

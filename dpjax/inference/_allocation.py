@@ -191,7 +191,7 @@ def phases(total: int, pairs: int) -> list[Phase]:
 
 
 def leader(state: Wealth) -> Leader:
-    """Return the pair and direction with the largest estimated level minus two standard errors."""
+    """Return the pair and direction for which level minus two standard errors is largest."""
     level, error = _half_line_levels(state)
     scores = (level - 2 * error).max(axis=2)
     side, pair = np.unravel_index(int(scores.argmax()), scores.shape)

@@ -71,9 +71,9 @@ class Layout:
             finitely many outputs.
         num_inputs: k, the number of inputs that are sampled.
         least_probability: w tau, a lower bound on the probability of every interval.
-        deviation: Largest error that the paper's proof tolerates in the logarithm of a count.
-        enough: Largest tolerable error in the logarithm of a count if the union bound covers all
-            counts, as in `all_intervals`. `enough` is at least `deviation`.
+        deviation: Error in the logarithm of a count that the paper's proof allows.
+        enough: The error that suffices if the union bound covers all counts, as in `all_intervals`.
+            `enough` is at least `deviation`.
         all_counts_used: Whether the paper's union bound covers all counts (True for Renyi levels).
         all_pairs: Whether more than one pair of inputs is compared.
     """

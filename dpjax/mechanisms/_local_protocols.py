@@ -114,8 +114,8 @@ class ThresholdedHistogramEncoding(_Protocol):
     Noise Lap(2 / epsilon) is added to each entry of the true category's one-hot vector.
 
     Attributes:
-        epsilon: True level of the noisy vector. The true level of the reported bits, `level`, is
-            smaller.
+        epsilon: True privacy level of the noisy vector. The true privacy level of the reported
+            bits, `level`, is smaller.
         threshold: Threshold that is compared with the noisy entries, between 1/2 and 1.
         num_categories: Number k of categories; the database is the true category, in 0..k - 1, and
             bit i of the output belongs to category i.

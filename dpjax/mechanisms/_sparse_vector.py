@@ -22,7 +22,7 @@ from dpjax.mechanisms._base import OfQueries, draw_dtype, leaf, pytree, static
 
 
 class Noise(NamedTuple):
-    """Definition of a variant: the scales of its Laplace noise and its true level, at epsilon = 1.
+    """Definition of a variant: its true level and the scales of its Laplace noise, at epsilon = 1.
 
     Attributes:
         threshold: Scale of the threshold's noise rho.

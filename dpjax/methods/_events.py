@@ -345,8 +345,9 @@ def _kept(
 ) -> NDArray[np.int64]:
     """Return the pairs for the second round of the search.
 
-    All returned pairs except the last one are the pairs with the largest expected bounds. The last
-    pair is the remaining pair with the largest expected bound for `_HOPE` times as many draws.
+    The function returns the pairs with the largest expected bounds, followed by one other pair. The
+    other pair is the remaining pair whose expected bound for `_HOPE` times as many draws is
+    largest.
 
     Args:
         promised: float64 [runs, pairs], expected bounds.

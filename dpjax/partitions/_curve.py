@@ -68,7 +68,7 @@ def ranked_bounds(counts: np.ndarray, num_alone: int) -> np.ndarray:
 
     Args:
         counts: Counts of outputs from the database and from its neighbor, integers [2, cells].
-        num_alone: Number of labels. The labels are the first cells.
+        num_alone: Number of labels. The first cells contain one label each.
 
     Returns:
         The ends of each box on the axis, [cells, 2]. The lower end of a box is the share of outputs

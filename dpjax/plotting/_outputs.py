@@ -121,7 +121,7 @@ def plot_outputs(title: str, shown: Outputs) -> "Figure":
 
 
 def fill_outputs(panels: np.ndarray, shown: Outputs, strips: Sequence[Strip]) -> None:
-    """Draw outputs into panels."""
+    """Plot the outputs in the given panels."""
     for (above, below), strip in zip(panels, strips, strict=shown.discrete):
         draw_outcomes(above, below, strip)
         if shown.score is not None:

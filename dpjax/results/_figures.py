@@ -46,7 +46,7 @@ def has_losses(result: Parts) -> bool:
 
 
 def trade_off_figure(result: Parts) -> "Figure":
-    """Draw the trade-off plot without a title: claim, bound or band, and witness."""
+    """Draw the claim, the bound or band, and the witness in a trade-off plot without a title."""
     from dpjax.plotting import plot_trade_off
 
     return plot_trade_off("", _errors(result))

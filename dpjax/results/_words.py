@@ -38,7 +38,7 @@ def pretty(value: object) -> str:
 
 
 def initial(text: str) -> str:
-    """Return a text with a capital first letter, as at the beginning of a sentence."""
+    """Return the text with its first letter capitalized."""
     return text[:1].upper() + text[1:]
 
 

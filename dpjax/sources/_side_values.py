@@ -133,7 +133,7 @@ class SideValues:
 def log_evidence(chance: np.ndarray, happened: np.ndarray) -> float:
     """Return the log of the evidence against assumed bounds on the probabilities of coincidences.
 
-    An example of a coincidence is that a value occurs equally often on both sides. The assumption
+    For example, it is a coincidence if a value occurs equally often on both sides. The assumption
     is that each of n possible coincidences has a probability of at most h. Choose a number s > h.
     The evidence is a product of n factors. The factor for a coincidence is s / h if the coincidence
     happened, and (1 - s) / (1 - h) if it did not. Under the assumption, the expected product is at

@@ -67,7 +67,7 @@ def test_columns_are_lists_or_arrays_and_one_column_suffices(like):
     "like", [{}, {"a": [1.0], "b": [1.0, 2.0]}, {"a": (1.0, 2.0)}, {"a": 1.0}, {"a": "text"}]
 )
 def test_dicts_of_something_else_are_refused(like):
-    with pytest.raises(ValueError, match="dict of columns, each an array or a list"):
+    with pytest.raises(ValueError, match="dict of equally long columns"):
         neighbors(like)
 
 

@@ -80,8 +80,7 @@ def _check_dict(like: dict) -> None:
     kinds = [isinstance(part, np.ndarray | list) for part in like.values()]
     if not like or not all(kinds) or len({len(part) for part in like.values()}) > 1:
         raise BadValue(
-            "like must be a dict of columns, each an array or a list, of equal length, but was "
-            f"{short(like)}."
+            f"like must be a dict of equally long columns (arrays or lists), but was {short(like)}."
         )
 
 

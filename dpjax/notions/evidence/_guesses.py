@@ -85,7 +85,8 @@ class GuessCounts(Evidence):
     ) -> tuple[float, Crossing | None]:
         """See `Evidence`.
 
-        A claimed curve is refuted if one of its points or the whole curve is refuted.
+        A claimed curve is refuted if the test of one of its points or the joint test of all points
+        rejects it.
         """
         if not isinstance(claim, tuple):
             return super().compare(notion, confidence, claim, distance)
