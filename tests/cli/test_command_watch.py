@@ -79,7 +79,7 @@ def test_a_wrong_mechanism_ends_with_1_and_stays_refuted(run, folder):
 def test_too_few_outputs_are_no_verdict(run, folder):
     record(folder, 1, size=16)
     done = run(*WATCH, "--once")
-    assert done.exit_code == 2 and "no verdict yet: 16 outputs" in done.error
+    assert done.exit_code == 2 and "No verdict yet: 16 outputs" in done.error
     assert run("watch", "in", "--claim", 1, "--idle", 0.1, "--every", 0.05).exit_code == 2
 
 

@@ -65,5 +65,5 @@ def test_mechanisms_of_pydp(monkeypatch, delta, d_in):
 def test_what_pydp_does_not_audit():
     with pytest.raises(TypeError, match="but was the class Algorithm"):
         _pydp.read(Algorithm, None)
-    with pytest.raises(TypeError, match="but was of type int"):
+    with pytest.raises(TypeError, match="but the object was of type int"):
         _pydp.read(3, None)

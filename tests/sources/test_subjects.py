@@ -109,7 +109,7 @@ def test_the_inner_range_has_99_percent_of_the_outputs():
     values = np.random.default_rng(0).permutation(1001).astype(float)
     low, high = inner_range(np.stack([values, -2 * values], axis=1))
     np.testing.assert_allclose((low, high), ([5.0, -1990.0], [995.0, -10.0]))
-    with pytest.raises(ValueError, match="returned a constant in a pilot"):
+    with pytest.raises(ValueError, match="in a pilot, the mechanism returned a constant"):
         inner_range(np.stack([values, np.zeros(1001)], axis=1))
-    with pytest.raises(ValueError, match="returned NaN or an infinity in a pilot"):
+    with pytest.raises(ValueError, match="in a pilot, the mechanism returned NaN or an infinity"):
         inner_range(np.append(values, np.inf))

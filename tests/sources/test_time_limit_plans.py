@@ -80,7 +80,7 @@ def test_the_least_that_shows_anything(limit, wanted, confirm, fits):
         return
     search, confirmed = min(wanted, 30), min(confirm, 50)
     message = (
-        f"leave {search} outputs per side of each pair for the search, and {confirmed} per side"
+        f"allow {search} outputs per side of each pair for the search, and {confirmed} per side"
     )
     with pytest.raises(ValueError, match=message) as refused:
         found.search(1, wanted, 0.5, confirm, 0.0)
