@@ -52,7 +52,7 @@ def test_pytest_skip_in_what_is_audited_skips_no_test():
         pytest.skip("later")
 
     for run in (assert_private, dpjax.testing.assert_not_private):
-        with pytest.raises(ValueError, match=r"called Skipped: .*later"):
+        with pytest.raises(ValueError, match=r"raised Skipped: .*later"):
             run(skips, 1.0, [(0.0, 1.0)])
 
 
