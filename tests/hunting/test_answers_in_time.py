@@ -44,7 +44,7 @@ def test_no_answer_ends_the_audit_and_says_for_which_database(monkeypatch):
         KeyboardInterrupt, match=r"no output within 120 s, for the database \[0, 1\]$"
     ):
         server.answer([0, 1])
-    assert timers.ended == [120.0] and server.failure.startswith("the process of the release ended")
+    assert timers.ended == [120.0] and server.failure.startswith("the release's process terminated")
     # The first failure is the one that counts, and a long database is cut.
     with pytest.raises(KeyboardInterrupt, match=r"\[0, 1\]$"):
         server.answer([2])
@@ -60,7 +60,7 @@ def test_a_process_that_has_ended_gives_no_answer(monkeypatch):
 
     timers, own = Timers(monkeypatch), process("")
     own.stdin = Broken()
-    with pytest.raises(KeyboardInterrupt, match="the process of the release ended"):
+    with pytest.raises(KeyboardInterrupt, match="the release's process terminated"):
         Server(own).answer(0)
     assert timers.ended == [120.0]
 
