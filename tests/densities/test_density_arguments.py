@@ -37,7 +37,7 @@ def test_shapes_stay_as_they_are():
 @pytest.mark.parametrize(
     ("points", "bandwidth", "error", "message"),
     [
-        (np.zeros((2, 2)), 1.0, ValueError, "as many dimensions as samples, 1, but had 2"),
+        (np.zeros((2, 2)), 1.0, ValueError, "the same dimension as samples, 1, but had 2"),
         ([0.0], None, TypeError, "but was None"),
         ([0.0], 0.0, ValueError, "bandwidth must be"),
         ([0.0], [1.0, 2.0], (TypeError, ValueError), "bandwidth must be"),
@@ -62,5 +62,7 @@ def test_the_least_number_of_nodes():
     kernel = find_kernel("gaussian")
     least = kernel.min_nodes * (10 + 2 * kernel.radius)
     check_num_nodes(int(np.ceil(least)), np.array([0.0, 5.0]), 0.5, kernel)
-    with pytest.raises(ValueError, match=f"num_nodes must be at least {np.ceil(least):.0f}, for"):
+    with pytest.raises(
+        ValueError, match=f"num_nodes must be at least {np.ceil(least):.0f}, to give"
+    ):
         check_num_nodes(int(np.ceil(least)) - 1, np.array([5.0, 0.0]), 0.5, kernel)

@@ -143,6 +143,6 @@ def test_figures_show_the_numbers(values):
     axes = plot_empirical_noise(noise, num_draws=20_000).axes[0]
     heights, edges, _ = axes.patches[0].get_data()
     assert heights @ np.diff(edges) == pytest.approx(1 - noise.noise.atom, abs=0.02)
-    with pytest.raises(ValueError, match="one query, without an adversary"):
+    with pytest.raises(ValueError, match="one query and without an adversary"):
         known = empirical_privacy(values, "mean", epsilon=0.5, adversary=Adversary("max"))
         plot_empirical_densities(known)

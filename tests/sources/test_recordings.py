@@ -281,7 +281,9 @@ def test_integers_of_any_range_are_compared_in_sets():
         x, y = (np.rint(scale * (c + rng.laplace(size=20_000))).astype(int) for c in (0, 1))
         result = dpjax.audit(Recorded(x, y), key=scale, confidence=1 - 2e-6)
         assert 0.85 < result.lower_bound <= 1
-        said = any("all other integers were grouped into intervals" in note for note in result.notes)
+        said = any(
+            "all other integers were grouped into intervals" in note for note in result.notes
+        )
         assert said == (scale >= 100)  # below, all are counted one by one
 
 
