@@ -245,8 +245,8 @@ def test_a_release_whose_function_is_missing_is_no_pass(tmp_path):
         ("requires = 'numpy'", "requires in .* must be a list of strings"),
         ("pairs = 5", "pairs in .* must be a list of"),
         ("pairs = [(0, 1, 2)]", "pairs in .* must be a list of"),
-        ("pairs, like, domain = None, [1.0], {'limits': 3}", "names no pairs of databases"),
-        ("pairs, like, relation = None, [1.0], ('within',)", "names no pairs of databases"),
+        ("pairs, like, domain = None, [1.0], {'limits': 3}", "does not define pairs of databases"),
+        ("pairs, like, relation = None, [1.0], ('within',)", "does not define pairs of databases"),
         ("raise SystemExit(0)", r"cannot be run: SystemExit\(0\)"),
     ],
 )

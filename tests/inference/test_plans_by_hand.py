@@ -143,7 +143,9 @@ def test_the_finest_precision_is_searched_up_to_100_nats():
     finer = plan_finite(num_outputs=2, least_probability=0.4, precision=coarse.precision,
                         num_samples=30)  # fmt: skip
     assert finer.confidence == pytest.approx(0.5, abs=1e-6) and finer.confidence >= 0.5
-    with pytest.raises(ValueError, match="too small for any precision up to 100 with confidence"):
+    with pytest.raises(
+        ValueError, match="too small to reach even the coarsest supported precision, 100, with"
+    ):
         plan_finite(num_outputs=2, least_probability=0.4, num_samples=5, confidence=0.9)
 
 
