@@ -87,7 +87,7 @@ from dpjax.inference._unseen import blind_spot as blind_spot
 from dpjax.inference._unseen import unseen_log_rarity as unseen_log_rarity
 from dpjax.inference._unseen import unseen_probability as unseen_probability
 from dpjax.inference._wealth import Wealth as Wealth
+from dpjax.inference._wealth import levels_of_bets as levels_of_bets
 from dpjax.inference._wealth import recounted as recounted
 from dpjax.inference._wealth import start as start
 from dpjax.inference._wealth import step as step
-from dpjax.inference._wealth import tested_levels as tested_levels

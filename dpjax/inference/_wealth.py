@@ -216,7 +216,7 @@ def start(
     )
 
 
-def tested_levels(levels: NDArray[np.float64], claim: float | None) -> NDArray[np.float64]:
+def levels_of_bets(levels: NDArray[np.float64], claim: float | None) -> NDArray[np.float64]:
     """Return the levels against which an audit bets, except the claim.
 
     Args:

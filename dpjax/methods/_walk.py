@@ -31,13 +31,13 @@ from dpjax.inference import (
     choose_event,
     errors,
     leader,
+    levels_of_bets,
     outgrown,
     phases,
     planned_look,
     recounted,
     start,
     step,
-    tested_levels,
 )
 from dpjax.methods._stopped import whole
 from dpjax.notions import BetWealth, Terms
@@ -125,7 +125,7 @@ class Walk:
             claim=None if level is None else max(level, _TINY),
             few=few,
             ordered=self._ordered,
-            grid=tested_levels(hypothesis.levels, level),
+            grid=levels_of_bets(hypothesis.levels, level),
             shared=self._shared(),
         )
         # Do not bet on the first draws because bets are chosen from earlier draws.

@@ -143,7 +143,7 @@ def test_tangents_have_finite_slopes():
     assert lines.slope[0, 2] == pytest.approx(math.exp(600.0))
 
 
-def test_tested_levels_are_geometric():
+def test_levels_of_bets_are_geometric():
     for kind, low, high in ((Ratio(0.1, 2), 0.01, 10), (Shift(), 0.01, 10),
                             (Difference(), 0.001, 0.999)):  # fmt: skip
         levels = kind.levels

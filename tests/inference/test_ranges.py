@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dpjax.inference import Ratio, choose_event
-from dpjax.inference._ranges import WORTH, _parts, simpler
+from dpjax.inference._ranges import WORTH, _is_simple, simpler
 
 CELLS = 40
 LINE = np.arange(CELLS, dtype=float)
@@ -127,7 +127,7 @@ def test_a_line_with_a_single_place_has_no_ranges(places):
 
 
 @pytest.mark.parametrize("places", [1, 2, 5, 1000])
-def test_parts_of_an_event_are_counted_in_the_order_of_the_line_and_of_the_cells(places):
+def test_an_event_is_simple_in_the_order_of_the_line_and_of_the_cells(places):
     """By a walk along cells sorted by place and, at one place, by number; unseen ones left out."""
     rng = np.random.default_rng(places)
     for share in (0.02, 0.5):
@@ -137,11 +137,12 @@ def test_parts_of_an_event_are_counted_in_the_order_of_the_line_and_of_the_cells
         walk = sorted((line[c], c) for c in range(300) if seen[c] and np.isfinite(line[c]))
         inside = [bool(cells[c]) for _, c in walk]
         changes = sum(a != b for a, b in itertools.pairwise(inside))
-        found = _parts(cells, line, seen)
-        assert found == (1 if changes in (1, 2) else -(-changes // 2))
+        assert _is_simple(cells, line, seen) is (changes <= 2)
 
 
-def test_a_range_and_its_complement_are_one_part():
+def test_a_range_and_its_complement_are_simple():
     line, seen = np.arange(10.0), np.ones(10, bool)
-    for inside, parts in (([], 0), ([0, 1], 1), ([3, 4], 1), ([0, 9], 1), ([0, 4], 2), ([2, 4], 2)):
-        assert _parts(np.isin(np.arange(10), inside), line, seen) == parts
+    for inside in ([], [0, 1], [3, 4], [0, 9]):
+        assert _is_simple(np.isin(np.arange(10), inside), line, seen)
+    for inside in ([0, 4], [2, 4]):
+        assert not _is_simple(np.isin(np.arange(10), inside), line, seen)

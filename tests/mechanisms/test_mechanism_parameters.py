@@ -79,7 +79,11 @@ def test_exponential_rate_solves_its_equation(epsilon):
             ValueError,
             "threshold must lie above 1/2, but was 0.5",
         ),
-        (lambda: mechanisms.SubsetSelection(subset_size=6), ValueError, "subset_size .* 6 of 6"),
+        (
+            lambda: mechanisms.SubsetSelection(subset_size=6),
+            ValueError,
+            "subset_size must be below num_categories, 6, but was 6",
+        ),
         (lambda: mechanisms.LocalHashing(num_buckets=20), ValueError, "num_buckets.* at most 2"),
         (lambda: mechanisms.SymmetricUnaryEncoding(1.0, 21), ValueError, "num_categories .* 20"),
     ],

@@ -62,7 +62,7 @@ def test_an_interrupt_within_a_step_undoes_the_step(monkeypatch, name, claim):
     with monkeypatch.context() as patch:
         patch.setattr(owner, name, interrupting)
         stopped = dpjax.audit(subject, SHIFTS, claim=claim, method=method)
-    assert "somebody stopped the audit" in stopped.notes[-1]
+    assert "the user stopped the audit" in stopped.notes[-1]
     counted = stopped.evidence.counted
     assert counted.path == whole.evidence.counted.path[: len(counted.path)]
     if claim is None:

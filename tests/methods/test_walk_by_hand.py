@@ -5,9 +5,10 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from dpjax.inference import levels_of_bets
 from dpjax.methods import _walk
 from dpjax.methods._sequential import Sequential, _rounds
-from dpjax.methods._walk import ENDLESS, Walk, _grid
+from dpjax.methods._walk import ENDLESS, Walk
 
 
 def walk(draws=(0, 0, 0), *, total=10_000, hybrid=False, first=16, pace=(0.0, 0.0, 0.0)):
@@ -127,13 +128,15 @@ def test_a_count_that_compiles_is_not_timed(monkeypatch):
 def test_levels_against_which_an_audit_bets():
     """Every fourth of them between 0.5 and 1.25 claims, and every sixteenth elsewhere."""
     levels = np.arange(64) / 10
-    assert _grid(levels, None) is levels
-    chosen = np.round(10 * _grid(levels, 2.4)).astype(int).tolist()
+    assert levels_of_bets(levels, None) is levels
+    chosen = np.round(10 * levels_of_bets(levels, 2.4)).astype(int).tolist()
     assert chosen == [0, 12, 16, 20, 24, 28, 32, 48]
     # Both ends belong to the range: 1.0 and 2.5.
     ends = np.array([0.0, 0.1, 0.2, 0.3, 1.0, 1.1, 1.2, 1.3, 2.5, 2.6])
-    assert _grid(ends, 2.0).tolist() == [0.0, 1.0, 2.5]
-    assert _grid(ends, 1.999).tolist() == [0.0, 1.0] and _grid(ends, 2.001).tolist() == [0.0, 2.5]
+    assert levels_of_bets(ends, 2.0).tolist() == [0.0, 1.0, 2.5]
+    assert levels_of_bets(ends, 1.999).tolist() == [0.0, 1.0] and levels_of_bets(
+        ends, 2.001
+    ).tolist() == [0.0, 2.5]
 
 
 def test_cells_are_shared_by_equal_databases_in_equal_cells():

@@ -41,7 +41,7 @@ def test_each_doubling_of_the_distance_halves_the_order(distance, halvings):
     if distance == 1:
         below.refuse_distance(distance)
         return
-    message = f"order must be at least {least} for pairs with distance {distance} because"
+    message = f"order must be at least {least} for pairs with distance {distance}, but"
     with pytest.raises(ValueError, match=message):
         below.refuse_distance(distance)
 

@@ -39,7 +39,7 @@ def test_an_event_chosen_for_one_notion_bounds_no_other():
     for named in (None, dpjax.Epsilon()):
         assert found.answer(dpjax.Epsilon(), 0.9, 1, named).lower_bound > 0
     message = (
-        r"for one event for epsilon and has no bound for mu of .*: audit with notion=Gdp\(\), or "
+        r"chosen for epsilon, so it has no bound for mu of .*: audit with notion=Gdp\(\), or "
         r"with method=Events\(also=True\)"
     )
     with pytest.raises(ValueError, match=message):

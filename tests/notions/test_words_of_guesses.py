@@ -45,10 +45,10 @@ def test_rows_of_guesses(counts, basis, more):
         "2,000", "1,000" if counts is CHOSEN else "0", "70", "50", "100",
     ]  # fmt: skip
     assert part.title == "Guesses" and part.numbers
-    assert ("were chosen from the output" in part.text) == (counts is CHOSEN)
+    assert ("choice of the numbers of guesses" in part.text) == (counts is CHOSEN)
     assert ("No larger bound follows from the number" in part.text) == (counts is not CHOSEN)
     assert (" 40% of the error" in part.text) == (counts is SHARED)
-    assert part.text.endswith("The bound is about the privacy of the canaries only.")
+    assert part.text.endswith("The bound applies only to the privacy of the canaries.")
 
 
 def test_levels_of_fixed_and_of_chosen_guesses():

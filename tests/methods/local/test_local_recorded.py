@@ -301,7 +301,7 @@ def broken(value, at=5):
         ([1, "a", None] * 99, NORMAL, {}, TypeError, "x must hold either numbers or labels"),
         ([[1.0], [1.0, 2.0]], NORMAL, {}, TypeError, "x must hold either numbers or labels"),
         (np.array([["a", "b"]] * 99), LABELS[0], {}, TypeError, "x must be a vector of labels"),
-        (*REALS, {"search_fraction": 1e-4}, ValueError, "at least 10 outputs .*of 1001 left 0"),
+        (*REALS, {"search_fraction": 1e-4}, ValueError, "at least 10 outputs .*of 1001 is only 0"),
         (np.array([]), np.array([]), {}, ValueError, "x and y must hold at least"),
     ],
 )
