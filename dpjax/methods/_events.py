@@ -345,9 +345,8 @@ def _kept(
 ) -> NDArray[np.int64]:
     """Return the pairs for the second round of the search.
 
-    The function returns the pairs with the largest expected bounds, followed by one other pair. The
-    other pair is the remaining pair whose expected bound for `_HOPE` times as many draws is
-    largest.
+    The pairs have the largest expected bounds, except for the last one. The last pair is the
+    remaining pair with the largest expected bound for `_HOPE` times as many draws.
 
     Args:
         promised: float64 [runs, pairs], expected bounds.
