@@ -100,7 +100,7 @@ def check_shape(mechanism: Mechanism, pairs: Pairs) -> None:
     shapes = {shape_of(nth(side, 0)) for side in (pairs.database, pairs.neighbor)}
     if len(shapes) > 1 or not isinstance(pairs.database, np.ndarray):
         raise BadValue(
-            "for this mechanism, all databases in pairs must have the same shape, but they have "
+            "pairs must hold databases of the same shape for this mechanism, but had "
             f"{' and '.join(sorted(shapes))}."
         )
     shape = pairs.database.shape[1:]
