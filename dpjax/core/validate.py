@@ -120,14 +120,17 @@ def non_negative(**arguments: object) -> None:
 
 
 def finite(**arguments: object) -> None:
-    """Validate that each argument is a finite number; raise the same errors as `positive`."""
+    """Validate that each argument is a finite number; raise the same errors as `positive`.
+
+    Unlike `positive`, refuse None, which JAX stores as a placeholder in pytrees such as mechanisms.
+    """
     for name, value in arguments.items():
         if value is None or not is_traced(value):
             _scalar(name, value, "a number")
 
 
 def open_unit(**arguments: object) -> None:
-    """Validate that each argument lies strictly in (0, 1); raise the same errors as `positive`."""
+    """Validate that each argument lies strictly in (0, 1); see `finite` for the errors."""
     for name, value in arguments.items():
         if value is not None and is_traced(value):
             continue

@@ -119,7 +119,7 @@ def read_case(path: str | Path) -> Case:
             )
     validate.positive_int(at_least=2, draws=known.get("draws", 2))
     check_bits(known.get("bits"))
-    Epsilon(known.setdefault("delta", 0.0))
+    Epsilon(known.setdefault("delta", 0.0))  # This validates delta.
     title = (content.get("__doc__") or path.stem).strip().partition("\n")[0]
     return Case(path.resolve(), title, pairs=_pairs_of(path, made), **known)
 
