@@ -5,7 +5,7 @@ import numpy as np
 from dpjax.methods._candidates import Candidate
 from dpjax.notions import Terms
 from dpjax.partitions import Search
-from dpjax.partitions._curve import curve_of, ranked_bounds
+from dpjax.partitions._curve import curve_of, ranked_boxes
 from dpjax.results import Finding, Observed, Witness, compared, conclude
 from dpjax.sources import Opened, Rounds
 
@@ -83,15 +83,16 @@ def _curve(search: Search, event: np.ndarray) -> dict[str, list]:
     If outputs have labels, the curve has one point per label. If outputs are vectors, the cells are
     boxes that are sorted by rank.
     """
-    cells, counts = search.partition, search.halves.sum(axis=0)
+    cells, halves = search.partition, search.halves
+    counts, bounds, names = halves.sum(axis=0), cells.bounds(), [*cells.names, "some other label"]
     if cells.boxed.tolist() not in ([], [0]):
         # Treat a label as part of the event if the event contains all observed outputs with this
         # label.
         label, alone = cells.labels(), cells.without_numbers()
         outside = np.bincount(label, counts.sum(axis=0) * ~event, alone.size)
-        cells, counts = alone, np.stack([np.bincount(label, c, alone.size) for c in counts])
-        event = (outside == 0) & counts.any(axis=0)
-    names = [*cells.names, "some other label"]
-    boxes = len(cells.shape) > 1
-    bounds = ranked_bounds(counts, cells.num_alone) if boxes else cells.bounds()
+        counts = np.stack([np.bincount(label, c, alone.size) for c in counts])
+        event, bounds = (outside == 0) & counts.any(axis=0), alone.bounds()
+    elif len(cells.shape) > 1:
+        groups = [np.arange(cells.size), *cells.coarser()]
+        counts, event, bounds = ranked_boxes(halves, event, groups, cells.num_alone)
     return curve_of(counts, event, bounds, names.__getitem__)

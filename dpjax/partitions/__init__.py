@@ -1,7 +1,7 @@
 """Partitions of outputs into cells that can be counted, and descriptions of events in words."""
 
 from dpjax.partitions._curve import curve_of as curve_of
-from dpjax.partitions._curve import ranked_bounds as ranked_bounds
+from dpjax.partitions._curve import ranked_boxes as ranked_boxes
 from dpjax.partitions._intervals import interval_counts as interval_counts
 from dpjax.partitions._lay import PILOT as PILOT
 from dpjax.partitions._lay import is_fixed as is_fixed

@@ -1,11 +1,14 @@
 """Data for a plot of the probability and the loss of each cell."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from dpjax.core.numerics import finite_or_none
+
+_STEPS = 500
+"""Approximate maximum number of merged boxes in a plot."""
 
 _LABELS, _NUMBERS = 60, 2000
 """Maximum number of labels, and maximum number of numeric cells, in a plot.
@@ -63,25 +66,68 @@ def curve_of(
     }
 
 
-def ranked_bounds(counts: np.ndarray, num_alone: int) -> np.ndarray:
-    """Arrange boxes along an axis in decreasing order of P(database) / P(neighbor).
+def ranked_boxes(
+    halves: np.ndarray, event: np.ndarray, groups: Sequence[np.ndarray], num_alone: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Arrange boxes along an axis: first the event, then the others, each sorted by ratio.
+
+    The ratio is P(database) / P(neighbor). It decreases if the event is more likely at the
+    database, and increases otherwise. If boxes were sorted by their own counts, the first and last
+    boxes would be those with the largest errors, and would show a privacy loss where there is none.
+    Therefore, the counts of each half of the search set are sorted by ratios that are estimated
+    from the other half.
 
     Args:
-        counts: Counts of outputs from the database and from its neighbor, integers [2, cells].
+        halves: Counts of each half of the search set, integers [2 halves, 2 sides, cells].
+        event: Whether the event contains each cell, bool [cells].
+        groups: Integer arrays [cells], each with the group of each cell. The cells are sorted by
+            the ratios of the groups in the array that predicts the other half best.
         num_alone: Number of labels. The first cells contain one label each.
 
     Returns:
-        The ends of each box on the axis, [cells, 2]. The lower end of a box is the share of outputs
-        in all preceding boxes. The upper end is the sum of the lower end and the share of outputs
-        in the box. The ends of labels are NaN.
+        The counts of the labels and of merged adjacent boxes, [2 sides, merged]; whether the event
+        contains them, bool [merged]; and their ends on the axis, [merged, 2]. The lower end is the
+        share of outputs in all preceding boxes, and the upper end also includes the box itself. The
+        ends of labels are NaN.
     """
-    ratio = np.log((counts[0] + 0.5) / (counts[1] + 0.5))
-    shares = (counts / counts.sum(axis=1, keepdims=True)).mean(axis=0)
-    order = num_alone + np.argsort(-ratio[num_alone:], kind="stable")
-    ends = np.cumsum(shares[order])
-    bounds = np.full((counts.shape[1], 2), np.nan)
-    bounds[order] = np.stack([np.append(0.0, ends[:-1]), ends], axis=1)
-    return bounds
+    inside = halves[:, :, event].sum(axis=(0, 2)) / halves.sum(axis=(0, 2))
+    sign = 1 if inside[0] >= inside[1] else -1
+    ranks = max((_other_ratios(halves, labels) for labels in groups), key=_fit_to(halves))
+    total = halves.sum(axis=0)
+    boxes, is_inside = np.concatenate(halves[..., num_alone:], axis=1), event[num_alone:]
+    member = np.tile(is_inside, 2)
+    order = np.lexsort((-sign * ranks[:, num_alone:].ravel(), ~member))
+    order = order[boxes[:, order].any(axis=0)]
+    boxes, member = boxes[:, order], member[order]
+    places = np.append(0.0, np.cumsum((boxes / total.sum(axis=1, keepdims=True)).mean(axis=0)))
+    steps = np.floor(_STEPS * places[:-1]).astype(int)
+    first = np.flatnonzero(np.diff(steps, prepend=-1) | np.diff(member, prepend=False))
+    ends = np.stack([places[first], places[np.append(first, len(order))[1:]]], axis=1)
+    labels = np.full((num_alone, 2), np.nan)
+    return (
+        np.concatenate([total[:, :num_alone], np.add.reduceat(boxes, first, axis=1)], axis=1),
+        np.append(event[:num_alone], member[first]),
+        np.concatenate([labels, ends]),
+    )
+
+
+def _other_ratios(halves: np.ndarray, labels: np.ndarray) -> np.ndarray:
+    """Return log ratios of groups for each half, estimated from the other half, [2, boxes]."""
+    found = [
+        [np.bincount(labels, counts)[labels] + 0.5 for counts in half] for half in halves[::-1]
+    ]
+    ratios = np.log(np.array(found)) - np.log(halves[::-1].sum(axis=2) + 1)[..., None]
+    return ratios[:, 0] - ratios[:, 1]
+
+
+def _fit_to(halves: np.ndarray) -> Callable[[np.ndarray], float]:
+    """Return a function that maps log ratios to the log-likelihood of the sides given the boxes."""
+
+    def likelihood(ratios: np.ndarray) -> float:
+        sides = np.stack([np.logaddexp(0, -ratios), np.logaddexp(0, ratios)], axis=1)
+        return -float(np.sum(halves * sides))
+
+    return likelihood
 
 
 def _point(low: float, high: float) -> float:

@@ -18,7 +18,7 @@ from dpjax.partitions._region import Box, Region
 from dpjax.partitions._words import describe, is_simpler
 from dpjax.partitions.outputs import Outputs
 
-RANK = "share of outputs, in decreasing order of P(database) / P(neighbor)"
+RANK = "share of outputs: event, then others by P(database) / P(neighbor)"
 """Label of the axis along which a plot arranges boxes."""
 
 GROUPS = (3, 9, 27)

@@ -236,12 +236,17 @@ def test_boxes_lie_on_a_line_of_all_outputs():
         np.array(result.curve[name])[order] for name in ("density", "neighbor_density")
     )
     np.testing.assert_allclose((first + second) / 2, np.diff(bounds[order], axis=1)[:, 0])
-    # Half an output more at each side; the sides differ by a few in their number.
-    n = result.num_samples
-    assert np.all(np.diff(np.log((n * first + 0.5) / (n * second + 0.5))) < 0.05)
+    # The event is first; the ratio of the others falls, from above e to below 1 / e in five parts.
+    event = np.array(result.curve["event"])[order]
+    num_event = np.count_nonzero(event)
+    assert 0 < num_event < len(event) and event[:num_event].all()
+    parts = np.array_split(np.stack([first, second])[:, num_event:], 5, axis=1)
+    sign = 1 if first[event].sum() > second[event].sum() else -1
+    ratios = [sign * np.log(part[0].sum() / part[1].sum()) for part in parts]
+    assert np.all(np.diff(ratios) < 0) and ratios[0] > 1 > -1 > ratios[-1]
     assert (
         outputs_figure(result).axes[1].get_xlabel()
-        == "share of outputs, in decreasing order\nof P(database) / P(neighbor)"
+        == "share of outputs: event, then others\nby P(database) / P(neighbor)"
     )
 
 

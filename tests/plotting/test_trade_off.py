@@ -1,5 +1,7 @@
 """The picture of a result: errors of tests, and curves that are no static."""
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from scipy import stats
@@ -207,6 +209,33 @@ def test_no_curve_is_louder_than_a_fifth_of_its_range(audited, mechanism):
         truth = np.abs(np.diff(np.log(exact), axis=0))[0]
     seen &= np.isfinite(truth)
     assert not quiet(fine.loss[seen], truth[seen], max(fine.loss[seen].max(), 0.5))
+
+
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("num_draws", [40_000, 200_000])
+def test_boxes_show_a_quiet_curve_and_no_loss_that_is_not_there(turned, num_draws):
+    """Laplace noise on two numbers: densities and losses are within those of epsilon 0.6."""
+    pair = (jnp.zeros(2), jnp.full(2, 0.3))
+    result = dpjax.audit(
+        lambda key, database: database + jax.random.laplace(key, (2,)),
+        [pair[::-1] if turned else pair],
+        method=dpjax.Events(num_draws=num_draws),
+    )
+    (strip,) = strips_of(result.curve, result.num_samples)
+    assert len(strip.low) > 3
+    # The event is one band at an end of the axis, whether this shows boxes or a learned score.
+    assert np.flatnonzero(np.diff(strip.event)).size == 1
+    heights = (strip.shares / (strip.high - strip.low))[:, ~strip.tail]
+    if result.evidence.settings["score"]["kind"] == "boxes":
+        assert strip.event[0]
+        np.testing.assert_allclose(heights.sum(axis=0), 2.0)
+    jumps = np.diff(heights, n=2) / heights.max()
+    assert np.sqrt(np.mean(jumps**2) / 6) < 0.1
+    # 4.5 standard errors for each of about 30 numbers.
+    steps, losses = strip.steps, known_losses(strip.steps)
+    known = np.isfinite(losses)
+    assert known.sum() > 3
+    assert np.all(losses[known] < 0.6 + 4.5 * steps.noise[known])
 
 
 def test_densities_of_the_local_method_are_as_quiet():
