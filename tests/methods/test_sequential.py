@@ -44,7 +44,7 @@ def test_a_claim_far_below_the_level_is_refuted_early(mechanism, pairs, level):
 
 
 @pytest.mark.parametrize(
-    "runs", [pytest.param(24, id="few"), pytest.param(400, id="many", marks=pytest.mark.slow)]
+    "runs", [pytest.param(24, id="few"), pytest.param(150, id="many", marks=pytest.mark.slow)]
 )
 def test_claims_at_the_level_are_refuted_no_more_often_than_stated(runs):
     """Looked at after each of some 60 blocks; the test errs with a probability of 1e-5."""
