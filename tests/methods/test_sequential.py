@@ -3,6 +3,7 @@
 import json
 import math
 import types
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -56,6 +57,21 @@ def test_claims_at_the_level_are_refuted_no_more_often_than_stated(runs):
     assert columns["verdict"].count("violated") <= binom.isf(1e-5, runs, error)
     # As often as not the bound is near the level by then.
     assert np.median(columns["lower_bound"]) > 0.6
+
+
+@pytest.mark.parametrize("num_draws", [300, 3_000])
+def test_a_function_is_called_once_for_each_output(num_draws):
+    """The cells are laid and the looks are taken without further calls."""
+    calls, generator = Counter(), np.random.default_rng(0)
+
+    def counted(database):
+        calls[database] += 1
+        return database + generator.laplace()
+
+    mechanism = HostMechanism(counted, batched=False)
+    result = dpjax.audit(mechanism, PAIR, method=Sequential(num_draws), claim=3.0)
+    assert drawn(result) == num_draws
+    assert calls == {PAIR[0][0]: num_draws, PAIR[0][1]: num_draws}
 
 
 @pytest.mark.parametrize("pairs", [1, 4])

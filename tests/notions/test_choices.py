@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dpjax.methods._candidates import promised
-from dpjax.notions import Epsilon, Terms
+from dpjax.notions import Epsilon, Terms, _notion
 from dpjax.partitions import Budget, Partition, Search
 
 
@@ -96,3 +96,23 @@ def test_fresh_outputs_are_shared_where_the_budget_says_so():
     )
     assert float(equal.ratio) == 1.0 and float(shared.ratio) > 1.5
     assert shared.predicted > equal.predicted
+
+
+@pytest.mark.parametrize("entries", [1, 2, 3])
+def test_events_are_simplified_along_the_entries_of_outputs_alone(entries, monkeypatch):
+    """The sum of the entries is a line of the search, but no line that a reader can name."""
+    empty = (np.empty(0),) * entries
+    edges = (np.arange(1.0, 4.0),) * entries
+    partition = Partition(("vector",), edges, empty, np.array([0]))
+    search = searched(partition, np.full((2, 4**entries), 4.0**-entries))
+    given = []
+
+    def simpler(event, halves, lines, *others):
+        given.append(lines)
+        return event
+
+    monkeypatch.setattr(_notion, "simpler", simpler)
+    Epsilon().choose(search, Budget(5_000, 0.999))
+    (lines,) = given
+    bins = np.indices((4,) * entries).reshape(entries, -1)
+    assert np.array_equal(np.stack(lines)[:, partition.num_alone :], bins)
