@@ -50,6 +50,8 @@ def test_standard_errors_by_hand():
     assert kernel_standard_error([0.5, 0.25], 1000, 0.1, 1 / (4 * math.pi), 2) == pytest.approx(
         math.sqrt(6 / (4 * math.pi) / 10)
     )
+    rows = kernel_standard_error([[0.5, 0.25], [0.2, 1.0]], 1000, [0.1, 0.2], ROUGHNESS, 1)
+    assert rows == pytest.approx([math.sqrt(ROUGHNESS * x) for x in (6 / 100, 6 / 200)])
 
 
 @pytest.mark.parametrize("p", [(0.5, 0.1), (0.1, 0.5), (0.02, 0.9)])
