@@ -141,6 +141,8 @@ def test_types_of_integers():
     assert [side.dtype for side in in_one_type(small, signed)] == [np.int64, np.int64]
     large = np.array([2**63], np.uint64)
     assert [side.dtype for side in in_one_type(np.array([5]), large)] == [np.uint64, np.uint64]
+    for sides in ((np.array([5]), large), (large, np.array([5]))):
+        assert [side.tolist() for side in in_one_type(*sides)] == [side.tolist() for side in sides]
     for sides in ((signed, large), (large, signed)):
         with pytest.raises(ValueError, match=f"one side had -1 and the other {2**63}"):
             in_one_type(*sides)

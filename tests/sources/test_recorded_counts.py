@@ -125,6 +125,23 @@ def test_the_shorter_confirmation_set_limits_the_draws_of_an_event():
                 opened.count(Marked(np.zeros(1, int), marks, 1, **part))
 
 
+def test_partitions_of_vectors_are_compared_at_the_planned_confirmation():
+    """A share of 0.8 of the shorter side, 2,500 outputs, is planned."""
+    rng, planned = np.random.default_rng(3), []
+
+    def promise(cells, halves, num_confirm, number):
+        planned.append(num_confirm)
+        return 0.0
+
+    request = Request(
+        lambda number: Rounds(10, 0, 0, 10), None, promise, random.as_key(1), Execution()
+    )
+    vectors = rng.normal(size=(3000, 2)), rng.normal(size=(2500, 2))
+    with Recorded(*vectors, search_fraction=0.2).opened(None, request) as opened:
+        opened.search()
+    assert set(planned) == {2000}
+
+
 @pytest.mark.parametrize("two", [("1", 1), ("nan", np.nan), (2**60, 2**60 + 1), ("None", None)])
 def test_outputs_that_vary_are_never_called_the_same(two):
     """Both values occur on both sides, in the shares 0.1 and 0.9."""
