@@ -28,7 +28,7 @@ without any score. The mean log loss of the first network must be less than _WOR
 above the mean log loss of the best other score. See `_may_win`.
 """
 
-_MOST_ROWS, _ROW_NUMBERS, _ALL_NUMBERS = 2**19, 2**23, 2**25
+_MOST_ROWS, _ROW_NUMBERS, _ALL_NUMBERS = 2**19, 2**23, 2**26
 """Limits, per side, on the outputs to which linear scores are fitted. _MOST_ROWS limits the number
 of outputs. _ROW_NUMBERS limits the total number of entries in the outputs of one pair, and
 _ALL_NUMBERS limits the total over all pairs.
