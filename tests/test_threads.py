@@ -1,4 +1,4 @@
-"""Compiled calls side by side: the same results in the same order, and the caller's settings."""
+"""Calls side by side: the same results in the same order, and the settings of the caller."""
 
 import threading
 
@@ -51,3 +51,30 @@ def test_an_error_of_a_call_reaches_the_caller(seen):
 
     with pytest.raises(ValueError, match="broken"):
         threads.side_by_side(call, [1, 2])
+
+
+@pytest.mark.parametrize("count", [1, 4])
+def test_rows_are_divided_into_the_same_slices_on_every_machine(seen, monkeypatch, count):
+    monkeypatch.setattr(threads, "cores", lambda: count)
+    num_rows = 40 * threads.ROWS + 7
+    found = threads.over_rows(lambda rows: seen.add(threading.get_ident()) or rows, num_rows)
+    assert [(rows.start, rows.stop) for rows in found] == [
+        (start, min(start + threads.ROWS, num_rows)) for start in range(0, num_rows, threads.ROWS)
+    ]
+    assert (threading.get_ident() in seen) == (count == 1)
+    assert threads.over_rows(lambda rows: rows, 0) == []
+
+
+def test_rows_keep_the_error_handling_of_numpy(seen):
+    """As an audit ignores overflows that the caller's own settings would raise."""
+
+    def call(rows):
+        seen.add(threading.get_ident())
+        return np.exp(np.full(rows.stop - rows.start, 1e4)).max()
+
+    num_rows = 100 * threads.ROWS
+    with np.errstate(over="ignore"):
+        assert set(threads.over_rows(call, num_rows)) == {np.inf}
+    with np.errstate(over="raise"), pytest.raises(FloatingPointError):
+        threads.over_rows(call, num_rows)
+    assert threading.get_ident() not in seen

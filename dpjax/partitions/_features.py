@@ -4,10 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from dpjax.core.threads import over_rows
 from dpjax.partitions.outputs import Outputs, part_of
-
-BLOCK = 2**12
-"""Number of outputs per block. The features of one block fit in a processor's cache."""
 
 _CLIP = 10.0
 """Largest magnitude of a standardized value; larger values are clipped."""
@@ -92,40 +90,42 @@ class Columns:
             tuple(atoms),
         )
 
-    def numbers(self, outputs: Outputs) -> np.ndarray:
-        """Return standardized entries [n, d], in which 0 replaces atoms and missing numbers."""
-        found = clipped(outputs.values)
-        found -= self.centre
-        found /= self.scale
-        np.clip(found, -_CLIP, _CLIP, out=found)
-        for column in range(len(self.atoms)):
-            found[self.is_atom(outputs, column), column] = 0.0
-        found[outputs.alone] = 0.0
-        return found
-
-    def is_atom(self, outputs: Outputs, column: int) -> np.ndarray:
-        """Return whether the given entry of each output is an atom, bool [n]."""
-        found, values = np.zeros(len(outputs.values), bool), outputs.values[:, column]
-        for atom in self.atoms[column]:
-            found |= values == atom
-        return found
-
     @property
     def num_indicators(self) -> int:
         """Total number of labels and atoms."""
         return len(self.labels) + sum(map(len, self.atoms))
 
-    def indicators(self, outputs: Outputs) -> np.ndarray:
-        """Return 0/1 indicators of the labels and atoms, [n, labels + atoms]."""
-        found = np.empty((len(outputs.labels), self.num_indicators))
-        place, has_number = len(self.labels), ~outputs.alone
-        for number, label in enumerate(self.labels):
-            found[:, number] = outputs.labels == label
+    def places(self, column: int) -> slice:
+        """Return the places of an entry's atoms among the indicators."""
+        first = len(self.labels) + sum(map(len, self.atoms[:column]))
+        return slice(first, first + len(self.atoms[column]))
+
+    def standardize(self, outputs: Outputs) -> tuple[np.ndarray, np.ndarray]:
+        """Return standardized entries and indicators, in Fortran order.
+
+        Returns:
+            Standardized entries [n, d], in which 0 replaces atoms and missing numbers, and
+            indicators of the labels and of the atoms, bool [n, labels + atoms].
+        """
+        # Every step uses one column at a time, so columns are contiguous.
+        z = np.array(outputs.values.T, order="C")
+        found = np.empty((self.num_indicators, len(outputs.labels)), bool)
+        for label, row in zip(self.labels, found, strict=False):
+            np.equal(outputs.labels, label, out=row)
         for column, atoms in enumerate(self.atoms):
-            for atom in atoms:
-                found[:, place] = (outputs.values[:, column] == atom) & has_number
-                place += 1
-        return found
+            for atom, row in zip(atoms, found[self.places(column)], strict=True):
+                np.equal(z[column], atom, out=row)
+        np.clip(z, -LARGE, LARGE, out=z)
+        z -= self.centre[:, None]
+        z /= self.scale[:, None]
+        np.clip(z, -_CLIP, _CLIP, out=z)
+        for column in range(len(self.atoms)):
+            for row in found[self.places(column)]:
+                z[column][row] = 0.0
+        if outputs.alone.any():
+            z[:, outputs.alone] = 0.0
+            found[len(self.labels) :, outputs.alone] = False
+        return z.T, found.T
 
 
 @dataclass(frozen=True)
@@ -147,10 +147,12 @@ class Features:
     def of(cls, kind: str, columns: Columns, outputs: Outputs) -> "Features":
         """Create features whose knots are quantiles of the outputs."""
         knots = []
-        numbers = columns.numbers(outputs) if kind == "additive" else np.empty((0, 0))
+        if kind != "additive":
+            return cls(kind, columns, ())
+        numbers, is_atom = columns.standardize(outputs)
         count = _KNOTS if numbers.shape[1] <= _MANY_COLUMNS else _FEW_KNOTS
         for column, values in enumerate(numbers.T):
-            usual = values[~columns.is_atom(outputs, column) & ~outputs.alone]
+            usual = values[~is_atom[:, columns.places(column)].any(axis=1) & ~outputs.alone]
             if len(np.unique(usual[:1000])) > _FEW_VALUES:
                 inner = np.unique(np.quantile(usual, np.arange(1, count + 1) / (count + 1)))
             else:
@@ -173,24 +175,27 @@ class Features:
                 parts.append(np.full(len(numbers) * (len(numbers) - 1) // 2, -1))
         return np.concatenate(parts)
 
-    def __call__(self, outputs: Outputs) -> np.ndarray:
-        """Return the features of outputs, [n, features]."""
-        found = np.empty((len(outputs.labels), len(self.owners())))
-        for start in range(0, len(found), BLOCK):
-            rows, place = slice(start, start + BLOCK), 0
+    def __call__(self, outputs: Outputs, dtype: type = np.float64) -> np.ndarray:
+        """Return the features of outputs, [n, features], in Fortran order."""
+        found = np.empty((len(self.owners()), len(outputs.labels)), dtype).T
+
+        def fill(rows: slice) -> None:
+            place = 0
             for part in self._parts(part_of(outputs, rows)):
                 found[rows, place : place + part.shape[1]] = part
                 place += part.shape[1]
+
+        over_rows(fill, len(found))
         return found
 
     def _parts(self, outputs: Outputs) -> list[np.ndarray]:
         """Return the features as a list of arrays, each with n rows."""
-        z = self.columns.numbers(outputs)
+        z, indicators = self.columns.standardize(outputs)
         if self.kind in ("common", "clipped"):
             np.clip(z, -_SOFT, _SOFT, out=z)
         if self.kind == "common":
             z = z.sum(axis=1, keepdims=True)
-        parts = [z, self.columns.indicators(outputs)]
+        parts = [z, indicators]
         if self.kind == "additive":
             parts += [
                 np.maximum(z[:, [column]] - knots, 0) for column, knots in enumerate(self.knots)

@@ -150,8 +150,7 @@ def _scores(weights: _Weights, table: np.ndarray) -> np.ndarray:
 
 
 def _table(columns: Columns, outputs: Outputs) -> np.ndarray:
-    parts = [columns.numbers(outputs), columns.indicators(outputs)]
-    return np.concatenate(parts, axis=1).astype(np.float32)
+    return np.concatenate(columns.standardize(outputs), axis=1, dtype=np.float32)
 
 
 def _forward(weights: _Weights, table: Array) -> Array:

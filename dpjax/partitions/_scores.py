@@ -13,15 +13,18 @@ References:
     Neyman, Pearson (1933); Chernozhukov et al. (2018), cross-fitting.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import reduce
 from typing import Protocol
 
 import numpy as np
 import scipy
 
+from dpjax.core.threads import over_rows, slices_of
 from dpjax.core.types import Plain
 from dpjax.partitions._cells import entry_name
-from dpjax.partitions._features import BLOCK, LARGE, Columns, Features, clipped
+from dpjax.partitions._features import Columns, Features, clipped
 from dpjax.partitions.outputs import Outputs, part_of
 
 FOLDS = 5
@@ -30,17 +33,25 @@ FOLDS = 5
 _RIDGE = {"linear": 1.0, "common": 1.0, "clipped": 1.0, "additive": 3.0, "products": 10.0}
 """Ridge penalty on the coefficients of standardized features, for each kind of feature."""
 
-_STEPS, _SETTLED = 12, 1e-4
+_STEPS, _SETTLED = 12, 0.01
 """Stopping rule for the fit of a score.
 
-The fit ends after _STEPS Newton steps. It ends earlier if a step changes every coefficient by less
-than _SETTLED.
+The fit ends after _STEPS Newton steps. It ends earlier if the expected gain of a step, which is
+twice the increase of the log likelihood, less the penalty, is less than _SETTLED times the number
+of features. For comparison, chance changes twice the log likelihood by about the number of
+features.
 """
 
-_CURVED, _CHANGED = 2**15, 0.02
-"""Constants for the Hessian of a fit. The Hessian is estimated from about _CURVED outputs. The
-Hessian is recomputed as soon as the mean predicted variance of the side has changed by more than
-the fraction _CHANGED.
+_CURVED, _SLOW, _OPERATIONS = 2**15, 0.1, 2e10
+"""Constants for the Hessian of a fit. The Hessian is recomputed if the expected gain of a step is
+more than the fraction _SLOW of the previous gain. If a Hessian of all outputs takes more than about
+_OPERATIONS multiplications, it is estimated from fewer outputs, but at least _CURVED. The first fit
+is to about _CURVED outputs, and the fit to all outputs begins there.
+"""
+
+_CONSTANT = 1e-6
+"""A feature is constant if the ratio of its standard deviation to its mean is at most this value.
+Features are float32 numbers.
 """
 
 _LARGEST = float(np.finfo(np.float32).max)
@@ -171,14 +182,16 @@ class Combination:
     def values(self, outputs: Outputs, fold: np.ndarray | None = None) -> np.ndarray:
         """Return the scores of outputs, float32 [n]; see `Score`."""
         found = np.empty(len(outputs.labels), np.float32)
-        for start in range(0, len(found), BLOCK):
-            rows = slice(start, start + BLOCK)
+
+        def fill(rows: slice) -> None:
             features = self.features(part_of(outputs, rows))
             if fold is None:
                 found[rows] = features @ self.weights.mean(axis=0) - self.shift.mean()
             else:
                 scores = features @ self.weights.T - self.shift
                 found[rows] = scores[np.arange(len(scores)), fold[rows]]
+
+        over_rows(fill, len(found))
         return found
 
 
@@ -193,11 +206,11 @@ def fit_combination(
         side: Side of each output, 0 or 1, int [n].
         fold: Fold of each output, int [n].
     """
-    table, ridge = features(outputs), _RIDGE[features.kind]
-    spread, usual = table.std(axis=0), table.mean(axis=0)
-    spread = np.where(spread > 1 / LARGE, spread, np.inf)
-    table /= spread
-    fit = _Logistic(table, side, ridge)
+    table = features(outputs, np.float32)
+    usual, spread = _mean_and_spread(table)
+    # Constant features have the weight 0.
+    spread = np.where(spread > _CONSTANT * np.abs(usual), spread, np.inf)
+    fit = _Logistic(table, spread, side, _RIDGE[features.kind])
     weights = fit.without(fold[:, None] == np.arange(FOLDS))
     # The regression predicts side 1, but scores must be large where side 0 is more likely.
     weights = -weights[:, :-1] / spread
@@ -205,8 +218,8 @@ def fit_combination(
     numbers = len(features.columns.centre)
     if features.kind == "linear" and len(owners) == numbers:
         return _weighted(weights, features.columns)
-    table *= np.where(np.isfinite(spread), spread, 0.0)
-    share = [np.var(table[:, owners == c] @ mean[owners == c]) for c in range(numbers)]
+    some = table[:: _every(table)]
+    share = [np.var(some[:, owners == c] @ mean[owners == c]) for c in range(numbers)]
     largest = np.argsort(-np.array(share), kind="stable")[:_SHOWN]
     weights = weights / (np.abs(mean).max() or 1.0)
     return Combination(features, weights, tuple(largest.tolist()), weights @ usual)
@@ -225,56 +238,114 @@ def _weighted(weights: np.ndarray, columns: Columns) -> Weighted:
     return Weighted(weights, np.array(rounded), (weights - rounded) @ columns.centre)
 
 
+def _total(call: Callable[[slice], np.ndarray], num_rows: int) -> np.ndarray:
+    """Return the sum of a function over slices of rows."""
+    return reduce(np.add, over_rows(call, num_rows))
+
+
+def _mean_and_spread(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the mean and the standard deviation of each column, float64 [columns]."""
+    size = len(table)
+    mean = _total(lambda rows: table[rows].sum(axis=0, dtype=np.float64), size) / size
+    square = _total(lambda rows: np.sum(np.square(table[rows] - mean), axis=0), size) / size
+    return mean, np.sqrt(square)
+
+
+def _every(table: np.ndarray) -> int:
+    """Return the step between rows that gives about `_CURVED` rows of a table."""
+    return max(len(table) // _CURVED, 1)
+
+
 class _Logistic:
     """Logistic regression with a ridge penalty on every coefficient except the intercept.
 
     Attributes:
-        weights: Coefficients of the log odds of side 1, fitted to all outputs, float64 [features +
-            1]. The intercept is last.
+        weights: Coefficients of the log odds of side 1 for scaled features, fitted to all outputs,
+            float64 [features + 1]. The intercept is last.
 
     Args:
-        table: Scaled features, [n, features].
+        table: Features, [n, features].
+        spread: Scale by which each feature is divided, [features].
         side: Side of each output, 0 or 1, int [n].
         ridge: Ridge penalty on the coefficients.
     """
 
-    def __init__(self, table: np.ndarray, side: np.ndarray, ridge: float):
-        self._table = np.concatenate([table, np.ones((len(table), 1))], axis=1)
-        self._side, self._penalty = side, np.full(self._table.shape[1], ridge)
+    def __init__(self, table: np.ndarray, spread: np.ndarray, side: np.ndarray, ridge: float):
+        self._table, self._spread, self._side = table, spread, side.astype(table.dtype)
+        self._penalty = np.full(len(spread) + 1, ridge)
         # A tiny penalty on the intercept keeps every linear system nonsingular.
         self._penalty[-1] = 1e-6
-        self.weights = np.zeros(self._table.shape[1])
-        few = self._table[:: max(len(table) // _CURVED, 1)]
-        known = 0.0
+        every = _every(table)
+        # A fit to few outputs takes little time, and is a good start for the fit to all of them.
+        self.weights = np.zeros(len(spread) + 1)
+        if every > 1:
+            self.weights = _Logistic(table[::every], spread, side[::every], ridge / every).weights
+        skipped = min(int(table.size * table.shape[1] / _OPERATIONS) + 1, every)
+        self._curvature = self._curvature_of(skipped)
+        factor, before, gain = scipy.linalg.cho_factor(self._curvature), np.inf, np.inf
         for _ in range(_STEPS):
-            chance = scipy.special.expit(few @ self.weights)
-            spread = chance * (1 - chance)
-            if abs(spread.mean() - known) > _CHANGED * known:
-                known = float(spread.mean())
-                curvature = (few * (spread * (len(table) / len(few)))[:, None]).T @ few
-                self._curvature = scipy.linalg.cho_factor(curvature + np.diag(self._penalty))
-            step = self._step(self.weights[:, None])[:, 0]
+            if gain > _SLOW * before:
+                self._curvature = self._curvature_of(skipped)
+                factor = scipy.linalg.cho_factor(self._curvature)
+            slope = self._slope(self.weights[:, None])[:, 0]
+            step = scipy.linalg.cho_solve(factor, slope)
             self.weights = self.weights - step
-            if np.abs(step).max() < _SETTLED:
+            before, gain = gain, step @ slope
+            if gain < _SETTLED * len(spread):
                 break
 
     def without(self, left_out: np.ndarray) -> np.ndarray:
         """Fit without some of the outputs, and return each fit's weights, [fits, features + 1].
 
-        The Newton steps use the Hessian of the fit to all outputs.
+        The Newton steps use the Hessian of the fit to all outputs, multiplied by the mean share of
+        the outputs that a fit uses.
 
         Args:
             left_out: Whether each output is left out of each fit, bool [n, fits].
         """
-        weights, used = np.repeat(self.weights[:, None], left_out.shape[1], axis=1), ~left_out
+        weights, used = self.weights[:, None], ~left_out
+        factor = scipy.linalg.cho_factor(self._curvature * used.mean())
         for _ in range(_STEPS):
-            weights = weights - (step := self._step(weights, used))
-            if np.abs(step).max() < _SETTLED:
+            slope = self._slope(weights, used)
+            step = scipy.linalg.cho_solve(factor, slope)
+            weights = weights - step
+            if np.sum(step * slope, axis=0).max() < _SETTLED * len(self._spread):
                 break
         return weights.T
 
-    def _step(self, weights: np.ndarray, used: np.ndarray | float = 1.0) -> np.ndarray:
-        """Return the Newton step of each fit; `used` specifies the outputs that each fit uses."""
-        error = (scipy.special.expit(self._table @ weights) - self._side[:, None]) * used
-        slope = self._table.T @ error + self._penalty[:, None] * weights
-        return scipy.linalg.cho_solve(self._curvature, slope)
+    def _curvature_of(self, skipped: int) -> np.ndarray:
+        """Return the Hessian of the fit, float64 [features + 1, features + 1].
+
+        Args:
+            skipped: The Hessian is estimated from every `skipped`-th output.
+        """
+        table, found = self._table[::skipped], np.diag(self._penalty)
+        for rows in slices_of(len(table)):
+            some = np.column_stack([table[rows] / self._spread, np.ones(len(table[rows]))])
+            chance = scipy.special.expit(some @ self.weights)
+            some *= np.sqrt(skipped * chance * (1 - chance))[:, None]
+            found += some.T @ some
+        return found
+
+    def _slope(self, weights: np.ndarray, used: np.ndarray | None = None) -> np.ndarray:
+        """Return the gradient of each fit, float64 [features + 1, fits].
+
+        Args:
+            weights: Weights of each fit, [features + 1, fits], or [features + 1, 1] if all fits
+                have the same weights.
+            used: Whether each fit uses each output, bool [n, fits], or None if all do.
+        """
+        scaled = (weights[:-1] / self._spread[:, None]).astype(self._table.dtype)
+        constant = weights[-1].astype(self._table.dtype)
+
+        def of_rows(rows: slice) -> np.ndarray:
+            table = self._table[rows]
+            error = scipy.special.expit(table @ scaled + constant) - self._side[rows, None]
+            if used is not None:
+                error = error * used[rows]
+            parts = [table.T @ error, error.sum(axis=0, keepdims=True)]
+            return np.concatenate(parts, dtype=np.float64)
+
+        found = _total(of_rows, len(self._table))
+        found[:-1] /= self._spread[:, None]
+        return found + self._penalty[:, None] * weights

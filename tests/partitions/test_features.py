@@ -29,10 +29,11 @@ def test_standardized_numbers():
     assert columns.centre[0] == centre
     assert columns.scale[0] == pytest.approx((high - low) / 1.349)
     assert columns.atoms[0].tolist() == [7.0] and not len(columns.labels)
-    found = columns.numbers(vectors([[7.0], [20.0], [-1e9], [1e9], [20.0]], alone=[0, 0, 0, 0, 1]))
+    given = vectors([[7.0], [20.0], [-1e9], [1e9], [20.0]], alone=[0, 0, 0, 0, 1])
+    found, _ = columns.standardize(given)
     scaled = (20.0 - centre) / columns.scale[0]
     np.testing.assert_allclose(found[:, 0], [0.0, scaled, -10.0, 10.0, 0.0])
-    indicated = columns.indicators(vectors([[7.0], [20.0], [7.0]], alone=[0, 0, 1]))
+    indicated = columns.standardize(vectors([[7.0], [20.0], [7.0]], alone=[0, 0, 1]))[1]
     assert indicated.tolist() == [[1.0], [0.0], [0.0]]
 
 
@@ -76,7 +77,7 @@ def test_numbers_of_knots(dimension, knots):
     columns = Columns.of(outputs)
     features = Features.of("additive", columns, outputs)
     assert [len(found) for found in features.knots] == [knots] * dimension
-    table = columns.numbers(outputs)
+    table = columns.standardize(outputs)[0]
     expected = np.quantile(table[:, 0], np.arange(1, knots + 1) / (knots + 1))
     np.testing.assert_allclose(features.knots[0], expected)
     hinges = features(outputs)[:, dimension : dimension + knots]
@@ -92,14 +93,14 @@ def test_entries_of_few_values_have_hinges_between_them(distinct):
     outputs = vectors(values)
     columns = Columns.of(outputs)
     features = Features.of("additive", columns, outputs)
-    inner = columns.numbers(vectors(np.arange(1.0, distinct - 1)[:, None]))[:, 0]
+    inner = columns.standardize(vectors(np.arange(1.0, distinct - 1)[:, None]))[0][:, 0]
     np.testing.assert_allclose(features.knots[0], inner)
 
 
 def test_entries_of_nine_values_have_hinges_at_quantiles():
     outputs = vectors((np.arange(900) % 9).astype(float)[:, None])
     columns = Columns.of(outputs)
-    expected = np.unique(np.quantile(columns.numbers(outputs)[:, 0], np.arange(1, 8) / 8))
+    expected = np.unique(np.quantile(columns.standardize(outputs)[0][:, 0], np.arange(1, 8) / 8))
     np.testing.assert_allclose(Features.of("additive", columns, outputs).knots[0], expected)
 
 
@@ -116,7 +117,7 @@ def test_products_by_hand(dimension):
     outputs = vectors(6 * np.random.default_rng(1).normal(size=(50, dimension)))
     columns = Columns.of(normal(1000, dimension))
     features = Features.of("products", columns, outputs)
-    z = columns.numbers(outputs)
+    z = columns.standardize(outputs)[0]
     pairs = [
         np.clip(z[:, i] * z[:, j], -25, 25)
         for i in range(dimension)

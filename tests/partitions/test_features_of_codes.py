@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dpjax.partitions import Outputs, _features, _scored
+from dpjax.partitions import Outputs, _scored
 from dpjax.partitions._features import Columns, Features
 from dpjax.partitions._lay import PILOT
 from dpjax.partitions._scored import (
@@ -81,8 +81,7 @@ def test_features_and_scores_of_blocks_are_those_of_the_whole(kind, block, monke
     table = features(given)
     fresh = table @ score.weights.mean(axis=0) - score.shift.mean()
     held = np.array([table[i] @ score.weights[f] - score.shift[f] for i, f in enumerate(fold)])
-    monkeypatch.setattr(_features, "BLOCK", block)
-    monkeypatch.setattr("dpjax.partitions._scores.BLOCK", block)
+    monkeypatch.setattr("dpjax.core.threads.ROWS", block)
     np.testing.assert_array_equal(features(given), table)
     np.testing.assert_allclose(score.values(given), fresh, rtol=1e-5, atol=1e-5)
     np.testing.assert_allclose(score.values(given, fold), held, rtol=1e-5, atol=1e-5)

@@ -123,8 +123,9 @@ def test_each_network_is_trained_without_its_fold_on_as_many_outputs(monkeypatch
     numbers = np.random.default_rng(1).permutation(n)
     outputs = Outputs(np.zeros(n, int), numbers[:, None].astype(float), np.zeros(n, bool))
     columns = Columns.of(outputs)
-    monkeypatch.setattr(Columns, "numbers", lambda self, outputs: outputs.values)
-    monkeypatch.setattr(Columns, "indicators", lambda self, outputs: np.empty((len(numbers), 0)))
+    monkeypatch.setattr(
+        Columns, "standardize", lambda self, outputs: (outputs.values, np.empty((n, 0), bool))
+    )
     # Folds of 1700, 825, 825, 825 and 825: six batches of 512 are the most for the first network.
     fold, side = np.repeat([0, 1, 2, 3, 4], [1700, 825, 825, 825, 825]), np.arange(n) % 3 % 2
     fit = NetworkFit(columns, outputs, side, fold)

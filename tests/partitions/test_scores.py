@@ -51,10 +51,18 @@ def loss(weights, table, side, ridge):
     return np.sum(np.logaddexp(0, line) - side * line) + ridge / 2 * np.sum(weights[:-1] ** 2)
 
 
-def test_logistic_regression_is_what_a_minimiser_finds():
+@pytest.mark.parametrize("curved", [2**15, 100])
+def test_logistic_regression_is_what_a_minimiser_finds(monkeypatch, curved):
+    """Also if the first steps use every fourth output, on slices of 64 outputs in threads."""
+    monkeypatch.setattr("dpjax.partitions._scores._CURVED", curved)
+    monkeypatch.setattr("dpjax.partitions._scores._SETTLED", 1e-8)
+    monkeypatch.setattr("dpjax.core.threads.ROWS", 64 if curved == 100 else 2**12)
+    monkeypatch.setattr("dpjax.core.threads._FEWEST_CALLS", 2)
     table, side = rng(1).normal(size=(400, 3)), rng(2).integers(0, 2, 400)
     table[:, 1] += side
-    fit, left_out = _Logistic(table, side, 3.0), np.arange(400) % 5 == 2
+    # Every fourth output has another law, so that a fit to them alone is another one.
+    table[::4, 2] += 0.5 * side[::4]
+    fit, left_out = _Logistic(table, np.ones(3), side, 3.0), np.arange(400) % 5 == 2
     both = np.stack([left_out, np.zeros(400, bool)], axis=1)
     whole = minimize(loss, np.zeros(4), (table, side, 3.0), method="BFGS", tol=1e-8).x
     part = minimize(
@@ -72,7 +80,7 @@ def test_columns_by_hand():
     outputs = vectors(values, labels, labels == 4)
     columns = Columns.of(outputs)
     assert columns.atoms[0].tolist() == [0.0] and columns.atoms[1].size == 0
-    z, marks = columns.numbers(outputs), columns.indicators(outputs)
+    z, marks = columns.standardize(outputs)
     assert marks.shape == (1000, 3) and marks[:, 0].sum() == 990 and marks[:, 2].sum() == 100
     # An atom and a label that stands alone are at the centre, beside their indicators.
     assert not z[:100, 0].any() and not z[990:].any()
@@ -117,7 +125,7 @@ def test_features_by_hand(kind):
     outputs = vectors(rng(5).normal(size=(2000, 3)))
     columns = Columns.of(outputs)
     features = Features.of(kind, columns, outputs)
-    table, z = features(outputs), columns.numbers(outputs)
+    table, z = features(outputs), columns.standardize(outputs)[0]
     parts = [np.abs(z), np.minimum(z**2, 25)] if kind == "products" else []
     if kind == "additive":
         for column in range(3):
@@ -133,8 +141,10 @@ def test_features_by_hand(kind):
 
 
 @pytest.mark.parametrize("kind", ["additive", "network"])
-def test_an_output_is_scored_by_a_fit_that_did_not_see_it(kind):
+def test_an_output_is_scored_by_a_fit_that_did_not_see_it(monkeypatch, kind):
     """Turning the sides of one fold around changes no held-out score within it."""
+    # The fits begin at different weights, and end near the same ones.
+    monkeypatch.setattr("dpjax.partitions._scores._SETTLED", 1e-8)
     # As many as in another test here, so that the networks are one program.
     pilot, folds = shifted(6, 5000, 3)
     outputs = Outputs(*(np.concatenate(column) for column in zip(*pilot, strict=True)))
@@ -330,8 +340,8 @@ def test_outputs_are_scored_in_parts(monkeypatch):
     pilot, folds = shifted(16, 5000, 3)
     score = score_partitions(pilot, folds, NAMES)[1].score
     whole = score.values(pilot[0]), score.values(pilot[0], folds[0])
-    monkeypatch.setattr("dpjax.partitions._features.BLOCK", 777)
-    monkeypatch.setattr("dpjax.partitions._scores.BLOCK", 999)
+    monkeypatch.setattr("dpjax.core.threads.ROWS", 777)
+    monkeypatch.setattr("dpjax.core.threads._FEWEST_CALLS", 2)
     parts = score.values(pilot[0]), score.values(pilot[0], folds[0])
     np.testing.assert_allclose(parts, whole, rtol=1e-6)
 
