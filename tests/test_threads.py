@@ -54,15 +54,32 @@ def test_an_error_of_a_call_reaches_the_caller(seen):
 
 
 @pytest.mark.parametrize("count", [1, 4])
-def test_rows_are_divided_into_the_same_slices_on_every_machine(seen, monkeypatch, count):
+@pytest.mark.parametrize("slices", [1, 3, 40, 160])
+def test_rows_are_divided_into_the_same_slices_on_every_machine(seen, monkeypatch, count, slices):
     monkeypatch.setattr(threads, "cores", lambda: count)
-    num_rows = 40 * threads.ROWS + 7
-    found = threads.over_rows(lambda rows: seen.add(threading.get_ident()) or rows, num_rows)
-    assert [(rows.start, rows.stop) for rows in found] == [
-        (start, min(start + threads.ROWS, num_rows)) for start in range(0, num_rows, threads.ROWS)
-    ]
-    assert (threading.get_ident() in seen) == (count == 1)
-    assert threads.over_rows(lambda rows: rows, 0) == []
+    num_rows, size = (slices - 1) * threads.ROWS + 7, threads.ROWS
+    found = []
+
+    def call(rows):
+        seen.add(threading.get_ident())
+        found.append((rows.start, rows.stop))
+
+    threads.over_rows(call, num_rows)
+    # list.append is atomic; the order is that of threads.
+    assert sorted(found) == [(s, min(s + size, num_rows)) for s in range(0, num_rows, size)]
+    assert (threading.get_ident() in seen) == (count == 1 or slices < 16)
+    threads.over_rows(lambda rows: pytest.fail("no rows"), 0)
+
+
+def test_a_total_does_not_depend_on_the_number_of_cores(monkeypatch):
+    values = np.random.default_rng(1).normal(size=50 * threads.ROWS + 3).astype(np.float32)
+    found = []
+    for count in (1, 2, 7):
+        monkeypatch.setattr(threads, "cores", lambda count=count: count)
+        found.append(threads.total(lambda rows: values[rows].sum(keepdims=True), len(values)))
+    assert found[0] == found[1] == found[2]
+    np.testing.assert_allclose(found[0], values.sum(dtype=float), rtol=1e-3)
+    assert threads.total(lambda rows: values[rows], 3).tolist() == values[:3].tolist()
 
 
 def test_rows_keep_the_error_handling_of_numpy(seen):
@@ -70,11 +87,11 @@ def test_rows_keep_the_error_handling_of_numpy(seen):
 
     def call(rows):
         seen.add(threading.get_ident())
-        return np.exp(np.full(rows.stop - rows.start, 1e4)).max()
+        return np.exp(np.full(rows.stop - rows.start, 1e4)).max(keepdims=True)
 
     num_rows = 100 * threads.ROWS
     with np.errstate(over="ignore"):
-        assert set(threads.over_rows(call, num_rows)) == {np.inf}
+        assert threads.total(call, num_rows).tolist() == [np.inf]
     with np.errstate(over="raise"), pytest.raises(FloatingPointError):
         threads.over_rows(call, num_rows)
     assert threading.get_ident() not in seen

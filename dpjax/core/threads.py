@@ -8,9 +8,11 @@ import contextvars
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import reduce
 from typing import TypeVar
 
 import jax
+import numpy as np
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -18,9 +20,9 @@ Result = TypeVar("Result")
 ROWS = 2**12
 """Number of rows per call in `over_rows`. Arrays of this many rows fit in a processor's cache."""
 
-_FEWEST_CALLS, _PARTS = 16, 8
-"""`over_rows` uses one thread for fewer than _FEWEST_CALLS calls. With more calls, it gives each
-core _PARTS parts of the calls, so that the cores finish at about the same time.
+_FEWEST_CALLS, _PARTS = 16, 16
+"""Fewer than _FEWEST_CALLS calls for slices of rows run in one thread. More calls are divided into
+at most _PARTS parts, each of which runs in one thread.
 """
 
 
@@ -50,37 +52,47 @@ def side_by_side(call: Callable[[Item], Result], items: Sequence[Item]) -> list[
     return jax.block_until_ready([call(item) for item in items])
 
 
-def slices_of(num_rows: int) -> list[slice]:
-    """Return consecutive slices of `ROWS` rows; the last slice may have fewer rows."""
-    return [slice(start, min(start + ROWS, num_rows)) for start in range(0, num_rows, ROWS)]
+def over_rows(call: Callable[[slice], object], num_rows: int) -> None:
+    """Call a function for consecutive slices of `ROWS` rows, in parallel on all cores.
 
-
-def over_rows(call: Callable[[slice], Result], num_rows: int) -> list[Result]:
-    """Call a function for each slice of `slices_of`, in parallel on all cores.
-
-    The slices, and therefore sums of the results in their order, do not depend on the number of
-    cores. NumPy's error handling (`numpy.errstate`) is the same in all threads.
+    NumPy's error handling (`numpy.errstate`) is the same in all threads.
 
     Args:
         call: Function of a slice. It must not change anything that another call uses.
-        num_rows: Number of rows.
-
-    Returns:
-        The results, in the order of the slices.
+        num_rows: Number of rows. The last slice has fewer rows if this is not a multiple of `ROWS`.
     """
-    slices = slices_of(num_rows)
-    workers = cores()
-    if workers == 1 or len(slices) < _FEWEST_CALLS:
-        return [call(rows) for rows in slices]
-    size = -(-len(slices) // (_PARTS * workers))
-    parts = [slices[start : start + size] for start in range(0, len(slices), size)]
 
-    def calls(context: contextvars.Context, part: list[slice]) -> list[Result]:
-        return context.run(lambda: [call(rows) for rows in part])
+    def calls(part: list[slice]) -> None:
+        for rows in part:
+            call(rows)
 
+    _in_parts(calls, num_rows)
+
+
+def total(call: Callable[[slice], np.ndarray], num_rows: int) -> np.ndarray:
+    """Return the sum of a function over the slices of `over_rows`.
+
+    The order of the additions, and therefore the sum, does not depend on the number of cores. At
+    most about 16 results of `call` are in memory at once.
+
+    Args:
+        call: See `over_rows`.
+        num_rows: Number of rows, at least 1.
+    """
+    return reduce(np.add, _in_parts(lambda part: reduce(np.add, map(call, part)), num_rows))
+
+
+def _in_parts(call: Callable[[list[slice]], Result], num_rows: int) -> list[Result]:
+    """Call a function for each part of the slices of rows, and return the results in order."""
+    slices = [slice(start, min(start + ROWS, num_rows)) for start in range(0, num_rows, ROWS)]
+    size = -(-len(slices) // _PARTS)
+    parts = [slices[start : start + size] for start in range(0, len(slices), size or 1)]
+    workers = min(cores(), len(parts))
+    if workers < 2 or len(slices) < _FEWEST_CALLS:
+        return [call(part) for part in parts]
     contexts = [contextvars.copy_context() for _ in parts]
     with ThreadPoolExecutor(workers) as pool:
-        return [result for part in pool.map(calls, contexts, parts) for result in part]
+        return list(pool.map(lambda context, part: context.run(call, part), contexts, parts))
 
 
 def _settings() -> dict[str, object]:

@@ -177,32 +177,34 @@ class Features:
 
     def __call__(self, outputs: Outputs, dtype: type = np.float64) -> np.ndarray:
         """Return the features of outputs, [n, features], in Fortran order."""
-        found = np.empty((len(self.owners()), len(outputs.labels)), dtype).T
+        found = np.empty((len(self.owners()), len(outputs.labels)), dtype)
 
         def fill(rows: slice) -> None:
             place = 0
-            for part in self._parts(part_of(outputs, rows)):
-                found[rows, place : place + part.shape[1]] = part
-                place += part.shape[1]
+            for part in self.parts(part_of(outputs, rows)):
+                found[place : place + len(part), rows] = part
+                place += len(part)
 
-        over_rows(fill, len(found))
-        return found
+        over_rows(fill, len(outputs.labels))
+        return found.T
 
-    def _parts(self, outputs: Outputs) -> list[np.ndarray]:
-        """Return the features as a list of arrays, each with n rows."""
-        z, indicators = self.columns.standardize(outputs)
+    def parts(self, outputs: Outputs) -> list[np.ndarray]:
+        """Return the features of outputs, as a list of arrays whose rows are features."""
+        numbers, indicators = self.columns.standardize(outputs)
+        z = numbers.T
         if self.kind in ("common", "clipped"):
             np.clip(z, -_SOFT, _SOFT, out=z)
         if self.kind == "common":
-            z = z.sum(axis=1, keepdims=True)
-        parts = [z, indicators]
+            z = z.sum(axis=0, keepdims=True)
+        parts = [z, indicators.T]
         if self.kind == "additive":
             parts += [
-                np.maximum(z[:, [column]] - knots, 0) for column, knots in enumerate(self.knots)
+                np.maximum(row - knots[:, None], 0)
+                for row, knots in zip(z, self.knots, strict=True)
             ]
         if self.kind == "products":
             parts += [np.abs(z), np.minimum(z**2, _SQUARE)]
-            if z.shape[1] <= _MANY_COLUMNS:
-                first, second = np.triu_indices(z.shape[1], 1)
-                parts.append(np.clip(z[:, first] * z[:, second], -_SQUARE, _SQUARE))
+            if len(z) <= _MANY_COLUMNS:
+                products = (z[column] * z[column + 1 :] for column in range(len(z) - 1))
+                parts += [np.clip(part, -_SQUARE, _SQUARE, out=part) for part in products]
         return parts

@@ -13,15 +13,13 @@ References:
     Neyman, Pearson (1933); Chernozhukov et al. (2018), cross-fitting.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from functools import reduce
 from typing import Protocol
 
 import numpy as np
 import scipy
 
-from dpjax.core.threads import over_rows, slices_of
+from dpjax.core.threads import over_rows, total
 from dpjax.core.types import Plain
 from dpjax.partitions._cells import entry_name
 from dpjax.partitions._features import Columns, Features, clipped
@@ -183,13 +181,16 @@ class Combination:
         """Return the scores of outputs, float32 [n]; see `Score`."""
         found = np.empty(len(outputs.labels), np.float32)
 
+        weights = self.weights if fold is not None else self.weights.mean(axis=0, keepdims=True)
+        shift = self.shift if fold is not None else self.shift.mean(keepdims=True)
+
         def fill(rows: slice) -> None:
-            features = self.features(part_of(outputs, rows))
-            if fold is None:
-                found[rows] = features @ self.weights.mean(axis=0) - self.shift.mean()
-            else:
-                scores = features @ self.weights.T - self.shift
-                found[rows] = scores[np.arange(len(scores)), fold[rows]]
+            scores, place = -shift[:, None], 0
+            for part in self.features.parts(part_of(outputs, rows)):
+                scores = scores + weights[:, place : place + len(part)] @ part
+                place += len(part)
+            of = 0 if fold is None else fold[rows]
+            found[rows] = scores[of, np.arange(scores.shape[1])]
 
         over_rows(fill, len(found))
         return found
@@ -238,16 +239,11 @@ def _weighted(weights: np.ndarray, columns: Columns) -> Weighted:
     return Weighted(weights, np.array(rounded), (weights - rounded) @ columns.centre)
 
 
-def _total(call: Callable[[slice], np.ndarray], num_rows: int) -> np.ndarray:
-    """Return the sum of a function over slices of rows."""
-    return reduce(np.add, over_rows(call, num_rows))
-
-
 def _mean_and_spread(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the mean and the standard deviation of each column, float64 [columns]."""
     size = len(table)
-    mean = _total(lambda rows: table[rows].sum(axis=0, dtype=np.float64), size) / size
-    square = _total(lambda rows: np.sum(np.square(table[rows] - mean), axis=0), size) / size
+    mean = total(lambda rows: table[rows].sum(axis=0, dtype=np.float64), size) / size
+    square = total(lambda rows: np.sum(np.square(table[rows] - mean), axis=0), size) / size
     return mean, np.sqrt(square)
 
 
@@ -319,13 +315,16 @@ class _Logistic:
         Args:
             skipped: The Hessian is estimated from every `skipped`-th output.
         """
-        table, found = self._table[::skipped], np.diag(self._penalty)
-        for rows in slices_of(len(table)):
-            some = np.column_stack([table[rows] / self._spread, np.ones(len(table[rows]))])
-            chance = scipy.special.expit(some @ self.weights)
-            some *= np.sqrt(skipped * chance * (1 - chance))[:, None]
-            found += some.T @ some
-        return found
+        table = self._table[::skipped]
+        spread, weights = self._spread.astype(table.dtype), self.weights.astype(table.dtype)
+
+        def of_rows(rows: slice) -> np.ndarray:
+            some = np.column_stack([table[rows] / spread, np.ones(len(table[rows]), table.dtype)])
+            chance = scipy.special.expit(some @ weights)
+            some *= np.sqrt(chance * (1 - chance))[:, None]
+            return np.asarray(some.T @ some, np.float64)
+
+        return skipped * total(of_rows, len(table)) + np.diag(self._penalty)
 
     def _slope(self, weights: np.ndarray, used: np.ndarray | None = None) -> np.ndarray:
         """Return the gradient of each fit, float64 [features + 1, fits].
@@ -346,6 +345,6 @@ class _Logistic:
             parts = [table.T @ error, error.sum(axis=0, keepdims=True)]
             return np.concatenate(parts, dtype=np.float64)
 
-        found = _total(of_rows, len(self._table))
+        found = total(of_rows, len(self._table))
         found[:-1] /= self._spread[:, None]
         return found + self._penalty[:, None] * weights

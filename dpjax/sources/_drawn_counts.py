@@ -64,7 +64,7 @@ _STREAMED_PAIRS = 2**12
 """Maximum number of pairs per compiled search. With more pairs, a search would need more memory.
 """
 
-_SLOW_BLOCK = 0.01
+_SLOW_BLOCK = 0.001
 """If drawing a block takes more than this number of seconds, all cores draw blocks in parallel."""
 
 
@@ -97,7 +97,7 @@ class OpenedDrawn:
         self._laid: dict[int, Laid] = request.kept.setdefault("laid", {})
         self._pilots: Pilots | None = None
         self._block = request.block or block_size(self._rounds)
-        self._block_seconds = 0.0
+        self._compiled, self._block_seconds = False, 0.0
         self._last: dict[tuple[int, int, int, int], tuple[int, np.ndarray]] = {}
         self._keeps_last = request.in_order and 2 * len(pairs) * self._block * self._width <= _BATCH
         self.settings: JsonObject = {"block": self._block, **random.numbers_of_process()}
@@ -325,10 +325,7 @@ class OpenedDrawn:
     def _refuse_repeated(self, pair: int) -> None:
         """Raise an error if the confirmation set begins with the same outputs as the search set."""
         first, run = self._laid[pair].first, int(self._request.runs[0])
-        began = time.perf_counter()
         fresh = self._draw(run, pair, 0, CONFIRM, self._block)
-        # The search has already compiled the program, so the duration does not include compilation.
-        self._block_seconds = time.perf_counter() - began
         self._last[run, pair, 0, CONFIRM] = 0, fresh
         size = min(len(first), len(fresh), self.num_confirm)
         refuse_repeated(first[:size], fresh[:size], label=name_of(self._mechanism))
@@ -347,6 +344,7 @@ class OpenedDrawn:
         needed = -(-num_draws // self._block)
         missing = needed - len(blocks)
         if missing > 0:
+            began = time.perf_counter()
             blocks.append(
                 first_draws(
                     self._mechanism,
@@ -359,6 +357,9 @@ class OpenedDrawn:
                     threads=self._block_seconds > _SLOW_BLOCK,
                 )
             )
+            if self._compiled and not self._block_seconds:
+                self._block_seconds = (time.perf_counter() - began) / missing
+            self._compiled = True
         if self._keeps_last:
             # Keep the last block, since the next request for this stream often begins within the
             # last block.
