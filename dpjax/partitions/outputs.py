@@ -129,8 +129,7 @@ class Encoder:
                 )
             return self._encode_objects([int(value) for value in rows[:, 0]])
         # Adding 0.0 turns -0.0 into 0.0.
-        values = rows.astype(np.float64)
-        values += 0.0
+        values = rows.astype(np.float64) + 0.0
         labels = np.zeros(len(rows), np.int32)
         alone = np.zeros(len(rows), bool)
         strange = ~np.isfinite(values).all(axis=1)
