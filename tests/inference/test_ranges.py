@@ -146,3 +146,12 @@ def test_a_range_and_its_complement_are_simple():
         assert _is_simple(np.isin(np.arange(10), inside), line, seen)
     for inside in ([0, 4], [2, 4]):
         assert not _is_simple(np.isin(np.arange(10), inside), line, seen)
+
+
+def test_a_cell_that_is_not_allowed_is_left_out_of_the_middle_of_a_range():
+    union = (LINE < 20) & (LINE != 1) & (LINE != 6) & (LINE != 10)
+    _, after = chosen(halves_of(*falling()), union, 0, LINE, LINE != 10, predicted=0.1)
+    inside = LINE[after.cells]
+    assert inside.max() > 12 and inside.tolist() == [
+        x for x in range(int(inside.max()) + 1) if x != 10
+    ]

@@ -5,7 +5,7 @@ import pytest
 from scipy import special, stats
 
 from dpjax.inference._smooth import Smooth, _grouped
-from dpjax.inference._spline import ENDS, KNOTS, basis, fitted
+from dpjax.inference._spline import ENDS, KNOTS, SCALES, basis, fitted
 
 
 def drawn(sizes, cells=120):
@@ -114,3 +114,33 @@ def test_half_lines_count_the_draws_of_the_last_group(from_end):
     inside = np.interp(place, fit.pooled[0], fit.first[0])
     expected = fit.first[0, -1] - inside if from_end else inside
     np.testing.assert_allclose(found.counts[0, 0], expected, rtol=1e-6)
+
+
+def test_priors_are_normal_laws_of_the_constant_the_slope_and_the_bends():
+    """Log odds b0 + b1 x + sum of c_k |x - k| with random coefficients, by their own formula."""
+    at, rng = basis(), np.random.default_rng(5)
+    size = len(KNOTS) + 2
+    order = np.stack([np.arange(size), np.arange(size)[::-1]], axis=1).ravel()[:size]
+    for scale, diagonals, log_det in zip(SCALES, at.precisions, at.log_dets, strict=True):
+        matrix = np.diag(diagonals[0])
+        for below in range(1, len(diagonals)):
+            lower = np.diag(diagonals[below][: size - below], -below)
+            matrix = matrix + lower + lower.T
+            assert not diagonals[below][size - below :].any()
+        constant, slope, bends = rng.normal(), rng.normal(), rng.normal(size=len(KNOTS))
+        inner = constant + slope * KNOTS + np.abs(KNOTS[:, None] - KNOTS) @ bends
+        ends = slope - bends.sum(), slope + bends.sum()
+        theta = np.concatenate([ends[:1], inner, ends[1:]])[order]
+        expected = 1e-6 * constant**2 + 1e-2 * slope**2 + (bends**2).sum() / scale**2
+        assert theta @ matrix @ theta == pytest.approx(expected, rel=1e-6)
+        np.testing.assert_allclose(log_det, np.linalg.slogdet(matrix)[1], atol=1e-4)
+
+
+def test_the_fit_of_a_run_does_not_depend_on_other_runs_in_its_last_bit():
+    """Runs of different sizes settle after different scales, so that few are left at the end."""
+    grouped = _grouped(drawn([300, 90_000, 1_000, 20_000, 500]))
+    odds, covariance = fitted(grouped)
+    for run in range(len(grouped)):
+        alone = fitted(grouped[[run]])
+        np.testing.assert_array_equal(alone.odds[0], odds[run])
+        np.testing.assert_array_equal(alone.covariance[0], covariance[run])

@@ -110,3 +110,15 @@ def test_a_delta_that_is_none_is_refused_by_name(delta, kind):
     with pytest.raises(kind, match=r"^delta must (be a number|lie in \[0, 1\))"):
         dpjax.Epsilon(delta)
     assert dpjax.Epsilon(0.0).delta == 0 and dpjax.Epsilon(1 - 1e-9).symbol[:7] == "epsilon"
+
+
+@pytest.mark.parametrize(
+    "notion",
+    [dpjax.Epsilon(), dpjax.Epsilon(0.1), dpjax.TotalVariation(), dpjax.Zcdp(), dpjax.Gdp()],
+    ids=lambda notion: notion.symbol,
+)
+def test_levels_of_probabilities_0_and_1_warn_of_nothing(notion):
+    p, q = np.array([0.0, 1.0, 0.5, 1.0, 0.0]), np.array([0.0, 1.0, 0.0, 0.0, 0.5])
+    with np.errstate(all="raise"):
+        found = notion.of_shares(p, q, 1)
+    assert found[[0, 1, 4]].tolist() == [0.0] * 3 and (found[2:4] > 0).all()

@@ -1,5 +1,6 @@
 """The score of a network, by NumPy."""
 
+import re
 from itertools import pairwise
 
 import jax
@@ -145,3 +146,11 @@ def test_each_network_is_trained_without_its_fold_on_as_many_outputs(monkeypatch
     np.testing.assert_allclose(network.values(outputs, fold), (10 * fold + 10) * numbers)
     np.testing.assert_allclose(network.values(outputs), 30.0 * numbers)
     assert network.plain() == {"kind": "network", "width": 64, "digest": network.digest}
+
+
+def test_digests_are_eight_hexadecimal_digits_of_all_weights():
+    columns = Columns(np.zeros(1), np.ones(1), np.empty(0, int), (np.empty(0),))
+    weights = [(np.full((5, 1, 1), 2.0, np.float32), np.zeros((5, 1), np.float32))]
+    other = [(weights[0][0], np.full((5, 1), 1e-7, np.float32))]
+    digests = {_network.Network(columns, made).digest for made in (weights, other)}
+    assert len(digests) == 2 and all(re.fullmatch("[0-9a-f]{8}", digest) for digest in digests)

@@ -231,3 +231,11 @@ def test_integers_that_occur_forty_times_are_frequent(times, wide):
     """Twenty times at each side of the search set."""
     _, notes = outcome(np.repeat(np.arange(100), times), 10**6, lambda *_: 0.0)
     assert ("Most of these outcomes occur fewer than 20 times" in notes) is wide
+
+
+def test_three_equal_atoms_side_by_side_stand_out_by_their_share():
+    """Each of three neighbors is a fifth of the outputs, and no more frequent than the others."""
+    rng = np.random.default_rng(3)
+    spread = rng.integers(-5000, 5000, 20_000)
+    assert _stands_out(np.concatenate([spread, np.repeat([0, 1, 2], 10_000)]), 1)
+    assert not _stands_out(spread, 1)

@@ -287,3 +287,12 @@ def test_a_pilot_is_joined_before_it_is_large(monkeypatch):
     assert len(split.pilot(Tally())) == 5
     # Ten outputs come at a time, of which about five are chosen.
     assert len(sizes) > 5 and max(sizes) <= 20 + 10 and all(size > 20 for size in sizes[:-1])
+
+
+def test_texts_and_their_subclasses_are_one_kind():
+    class Name(str):
+        pass
+
+    found = _held._array([Name("a"), "b", np.str_("c")])
+    assert found.dtype.kind == "U" and found.tolist() == ["a", "b", "c"]
+    assert _held._array(["a", b"a"]).dtype == object

@@ -135,3 +135,19 @@ def test_files_are_read_for_the_other_method(tmp_path):
     file.write_text("".join(f"{value}\n" for value in laplace(1)))
     with pytest.raises(TypeError, match="needs outputs in memory, but x was a Recording"):
         dpjax.audit(Recorded(dpjax.Recording(file), laplace(2)), method=Local())
+
+
+@pytest.mark.parametrize(("number", "text"), [
+    (6, "{k0, k1, k2, k3, k4, k5}"), (7, "{k0, k1, k2, k3, k4, k5, ... (7 in all)}"),
+])  # fmt: skip
+def test_regions_of_labels_show_six_of_them(number, text):
+    rng = np.random.default_rng(1)
+    names = np.array([f"k{i}" for i in range(9)])
+    x, y = (names[rng.integers(0, 9, 900)] for _ in "xy")
+    assert arrays(x, y, region=names[:number].tolist()).region_text == text
+
+
+def test_a_region_far_from_0_must_be_increasing():
+    x, y = (1e9 + laplace(side, size=400) for side in (1, 2))
+    with pytest.raises(ValueError, match=r"was low \[1000000001.0\], high \[999999999.0\]"):
+        arrays(x, y, region=(1e9 + 1, 1e9 - 1))

@@ -148,3 +148,17 @@ def test_outputs_that_vary_are_never_called_the_same(two):
     sides = [np.random.default_rng(seed).random(2000) < p for seed, p in ((0, 0.1), (1, 0.9))]
     x, y = ([two[int(second)] for second in side] for side in sides)
     assert dpjax.audit(Recorded(x, y), claim=1.0).verdict == "violated"
+
+
+def test_uneven_ratios_are_sought_in_the_confirmation_set(monkeypatch):
+    seen = []
+    monkeypatch.setattr(
+        "dpjax.sources._recorded_counts.notes_of_uneven_ratios",
+        lambda cells, counts: seen.append(counts) or ["a note"],
+    )
+    x, y = np.random.default_rng(1).integers(0, 9, (2, 1000))
+    result = dpjax.audit(Recorded(x, y, search_fraction=0.1))
+    (counts,) = seen
+    # Six standard errors of the binomial size of the set.
+    assert np.all(np.abs(counts.sum(axis=1) - 900) < 57)
+    assert "a note" in result.notes

@@ -177,3 +177,13 @@ def test_the_order_of_the_first_outputs_is_kept(monkeypatch):
     encoder, cells = cells_of(outputs)
     split.counts(encoder, cells, Tally())
     np.testing.assert_array_equal(split.in_order, cells.index(encoder.encode(outputs))[:150])
+
+
+def test_the_smallest_of_many_words_are_kept(monkeypatch):
+    monkeypatch.setattr(_split, "PILOT", 500)
+    rng = np.random.default_rng(4)
+    words = rng.permutation(40_000).astype(np.uint64).reshape(4, -1)
+    parts = [(10.0 * words[part], words[part]) for part in range(4)]
+    outputs, kept = _smallest(parts)
+    assert sorted(kept.tolist()) == list(range(500))
+    np.testing.assert_array_equal(outputs, 10.0 * kept)
