@@ -164,6 +164,8 @@ def test_output_intervals():
         (FiniteSpace(6), sizes, None, ValueError, "must have num_intervals = 6, .* but had 5"),
         (IntegerSpace(), sizes, None, TypeError, "must have real outputs or finitely many"),
         (RealSpace(), sizes, None, ValueError, "output_interval must be given"),
+        (RealSpace(low=0.0), sizes, None, ValueError, "output_interval must be given"),
+        (RealSpace(high=0.0), sizes, None, ValueError, "output_interval must be given"),
         (reals, sizes, (3.0, 1.0), ValueError, "output_interval"),
         (reals, sizes, (0.0, math.inf), ValueError, "output_interval"),
         (reals, PLAN, None, ValueError, "interval of width 2, but is for width 1"),
