@@ -65,7 +65,7 @@ def test_rows_are_divided_into_the_same_slices_on_every_machine(seen, monkeypatc
         found.append((rows.start, rows.stop))
 
     threads.over_rows(call, num_rows)
-    # list.append is atomic; the order is that of threads.
+    # Threads append in any order.
     assert sorted(found) == [(s, min(s + size, num_rows)) for s in range(0, num_rows, size)]
     assert (threading.get_ident() in seen) == (count == 1 or slices < 16)
     threads.over_rows(lambda rows: pytest.fail("no rows"), 0)
@@ -83,7 +83,7 @@ def test_a_total_does_not_depend_on_the_number_of_cores(monkeypatch):
 
 
 def test_rows_keep_the_error_handling_of_numpy(seen):
-    """As an audit ignores overflows that the caller's own settings would raise."""
+    """An audit ignores overflows, even if the caller's settings raise errors for them."""
 
     def call(rows):
         seen.add(threading.get_ident())

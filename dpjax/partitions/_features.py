@@ -146,9 +146,9 @@ class Features:
     @classmethod
     def of(cls, kind: str, columns: Columns, outputs: Outputs) -> "Features":
         """Create features whose knots are quantiles of the outputs."""
-        knots = []
         if kind != "additive":
             return cls(kind, columns, ())
+        knots = []
         numbers, is_atom = columns.standardize(outputs)
         count = _KNOTS if numbers.shape[1] <= _MANY_COLUMNS else _FEW_KNOTS
         for column, values in enumerate(numbers.T):

@@ -34,17 +34,22 @@ _RIDGE = {"linear": 1.0, "common": 1.0, "clipped": 1.0, "additive": 3.0, "produc
 _STEPS, _SETTLED = 12, 0.01
 """Stopping rule for the fit of a score.
 
-The fit ends after _STEPS Newton steps. It ends earlier if the expected gain of a step, which is
-twice the increase of the log likelihood, less the penalty, is less than _SETTLED times the number
-of features. For comparison, chance changes twice the log likelihood by about the number of
-features.
+The fit ends after _STEPS Newton steps. It ends earlier if the expected gain of a step is less than
+_SETTLED times the number of features. The gain is twice the increase of the penalized log
+likelihood. For comparison, chance changes this quantity by about the number of features.
 """
 
 _CURVED, _SLOW, _OPERATIONS = 2**15, 0.1, 2e10
 """Constants for the Hessian of a fit. The Hessian is recomputed if the expected gain of a step is
-more than the fraction _SLOW of the previous gain. If a Hessian of all outputs takes more than about
-_OPERATIONS multiplications, it is estimated from fewer outputs, but at least _CURVED. The first fit
-is to about _CURVED outputs, and the fit to all outputs begins there.
+more than the fraction _SLOW of the previous gain. It is computed from all outputs, unless this
+takes more than about _OPERATIONS multiplications. Then it is estimated from fewer outputs, but from
+at least _CURVED. The fit to all outputs begins at a fit to about _CURVED outputs.
+"""
+
+_TOO_LONG, _HALVINGS = 0.5, 20
+"""A step is halved, at most _HALVINGS times, while the loss at its end rises along the step by more
+than the fraction _TOO_LONG of the rate at which the loss falls at its beginning. Without this rule,
+fits that begin where the predicted variances are small would diverge.
 """
 
 _CONSTANT = 1e-6
@@ -180,9 +185,9 @@ class Combination:
     def values(self, outputs: Outputs, fold: np.ndarray | None = None) -> np.ndarray:
         """Return the scores of outputs, float32 [n]; see `Score`."""
         found = np.empty(len(outputs.labels), np.float32)
-
-        weights = self.weights if fold is not None else self.weights.mean(axis=0, keepdims=True)
-        shift = self.shift if fold is not None else self.shift.mean(keepdims=True)
+        weights, shift = self.weights, self.shift
+        if fold is None:
+            weights, shift = weights.mean(axis=0, keepdims=True), shift.mean(keepdims=True)
 
         def fill(rows: slice) -> None:
             scores, place = -shift[:, None], 0
@@ -273,22 +278,11 @@ class _Logistic:
         self._penalty[-1] = 1e-6
         every = _every(table)
         # A fit to few outputs takes little time, and is a good start for the fit to all of them.
-        self.weights = np.zeros(len(spread) + 1)
+        start = np.zeros(len(spread) + 1)
         if every > 1:
-            self.weights = _Logistic(table[::every], spread, side[::every], ridge / every).weights
-        skipped = min(int(table.size * table.shape[1] / _OPERATIONS) + 1, every)
-        self._curvature = self._curvature_of(skipped)
-        factor, before, gain = scipy.linalg.cho_factor(self._curvature), np.inf, np.inf
-        for _ in range(_STEPS):
-            if gain > _SLOW * before:
-                self._curvature = self._curvature_of(skipped)
-                factor = scipy.linalg.cho_factor(self._curvature)
-            slope = self._slope(self.weights[:, None])[:, 0]
-            step = scipy.linalg.cho_solve(factor, slope)
-            self.weights = self.weights - step
-            before, gain = gain, step @ slope
-            if gain < _SETTLED * len(spread):
-                break
+            start = _Logistic(table[::every], spread, side[::every], ridge).weights
+        self._skipped = min(int(table.size * table.shape[1] / _OPERATIONS) + 1, every)
+        self.weights = self._minimized(start[:, None])[:, 0]
 
     def without(self, left_out: np.ndarray) -> np.ndarray:
         """Fit without some of the outputs, and return each fit's weights, [fits, features + 1].
@@ -299,24 +293,45 @@ class _Logistic:
         Args:
             left_out: Whether each output is left out of each fit, bool [n, fits].
         """
-        weights, used = self.weights[:, None], ~left_out
-        factor = scipy.linalg.cho_factor(self._curvature * used.mean())
-        for _ in range(_STEPS):
-            slope = self._slope(weights, used)
-            step = scipy.linalg.cho_solve(factor, slope)
-            weights = weights - step
-            if np.sum(step * slope, axis=0).max() < _SETTLED * len(self._spread):
-                break
-        return weights.T
+        return self._minimized(self.weights[:, None], ~left_out).T
 
-    def _curvature_of(self, skipped: int) -> np.ndarray:
-        """Return the Hessian of the fit, float64 [features + 1, features + 1].
+    def _minimized(self, weights: np.ndarray, used: np.ndarray | None = None) -> np.ndarray:
+        """Minimize the penalized loss of each fit by Newton steps, which are shortened if too long.
 
         Args:
-            skipped: The Hessian is estimated from every `skipped`-th output.
+            weights: Weights at which all fits begin, [features + 1, 1].
+            used: See `_slope`.
+
+        Returns:
+            Weights of the fits, [features + 1, fits].
         """
-        table = self._table[::skipped]
-        spread, weights = self._spread.astype(table.dtype), self.weights.astype(table.dtype)
+        share = 1.0 if used is None else used.mean()
+        slope, before, gain = self._slope(weights, used), 0.0, np.inf
+        for _ in range(_STEPS):
+            if used is None and gain > _SLOW * before:
+                self._factor = scipy.linalg.cho_factor(self._curvature_of(weights[:, 0]))
+            step = scipy.linalg.cho_solve(self._factor, slope) / share
+            gains = np.sum(step * slope, axis=0)
+            weights = weights - step
+            before, gain = gain, gains.max()
+            if gain < _SETTLED * len(self._spread):
+                break
+            slope = self._slope(weights, used)
+            for _ in range(_HALVINGS):
+                # The loss is convex, so that its derivative along the step rises from -gains.
+                too_long = -np.sum(step * slope, axis=0) > _TOO_LONG * gains
+                if not too_long.any():
+                    break
+                half = np.where(too_long, step / 2, 0.0)
+                weights, step = weights + half, step - half
+                gains = np.where(too_long, gains / 2, gains)
+                slope = self._slope(weights, used)
+        return weights
+
+    def _curvature_of(self, weights: np.ndarray) -> np.ndarray:
+        """Return the Hessian of the fit at some weights, float64 [features + 1, features + 1]."""
+        table = self._table[:: self._skipped]
+        spread, weights = self._spread.astype(table.dtype), weights.astype(table.dtype)
 
         def of_rows(rows: slice) -> np.ndarray:
             some = np.column_stack([table[rows] / spread, np.ones(len(table[rows]), table.dtype)])
@@ -324,7 +339,7 @@ class _Logistic:
             some *= np.sqrt(chance * (1 - chance))[:, None]
             return np.asarray(some.T @ some, np.float64)
 
-        return skipped * total(of_rows, len(table)) + np.diag(self._penalty)
+        return self._skipped * total(of_rows, len(table)) + np.diag(self._penalty)
 
     def _slope(self, weights: np.ndarray, used: np.ndarray | None = None) -> np.ndarray:
         """Return the gradient of each fit, float64 [features + 1, fits].

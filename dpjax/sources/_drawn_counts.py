@@ -357,6 +357,7 @@ class OpenedDrawn:
                     threads=self._block_seconds > _SLOW_BLOCK,
                 )
             )
+            # The first call includes compilation, so measure the second one.
             if self._compiled and not self._block_seconds:
                 self._block_seconds = (time.perf_counter() - began) / missing
             self._compiled = True

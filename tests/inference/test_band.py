@@ -300,7 +300,7 @@ def test_divergences_of_huge_orders_are_at_most_the_largest_log_ratio(order):
 
 @pytest.mark.parametrize(("num_sets", "error"), [(1, 1e-20), (1000, 1e-100), (1, 1e-250)])
 def test_radii_of_tiny_errors(num_sets, error):
-    """The tail and the quarter circle together have the error of one set, 2 pi of it above 1."""
+    """The normal tail and the quarter of exp(-r^2 / 2) add up to the error of one set."""
     r = radius(num_sets, error)
     log_tail = np.logaddexp(stats.norm.logsf(r), -(r**2) / 2 - np.log(4))
     assert log_tail == pytest.approx(np.log(error / num_sets), abs=1e-6)

@@ -144,3 +144,11 @@ def test_the_fit_of_a_run_does_not_depend_on_other_runs_in_its_last_bit():
         alone = fitted(grouped[[run]])
         np.testing.assert_array_equal(alone.odds[0], odds[run])
         np.testing.assert_array_equal(alone.covariance[0], covariance[run])
+
+
+def test_groups_are_half_as_wide_in_the_middle_on_the_scale_of_log_odds():
+    """The first group has the share 1 / (1 + e^11), and log odds within 2 are in the middle."""
+    odds = special.logit(ENDS)
+    middle = np.abs(odds[1:] + odds[:-1]) / 2 < 2
+    np.testing.assert_allclose(np.diff(odds), np.where(middle, 1 / 6, 1 / 3), rtol=1e-9)
+    assert (odds[0], odds[-1]) == pytest.approx((-11.0, 11.0))

@@ -53,7 +53,7 @@ def loss(weights, table, side, ridge):
 
 @pytest.mark.parametrize("curved", [2**15, 100])
 def test_logistic_regression_is_what_a_minimiser_finds(monkeypatch, curved):
-    """Also if the first steps use every fourth output, on slices of 64 outputs in threads."""
+    """The second case begins at a fit to every fourth output, and uses threads."""
     monkeypatch.setattr("dpjax.partitions._scores._CURVED", curved)
     monkeypatch.setattr("dpjax.partitions._scores._SETTLED", 1e-8)
     monkeypatch.setattr("dpjax.core.threads.ROWS", 64 if curved == 100 else 2**12)

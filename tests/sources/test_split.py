@@ -36,13 +36,15 @@ def test_keys_of_sides_differ_in_the_side_alone():
         assert key_of_side(random.as_key(3), side).tolist() == [words[0] * 2**32 + words[1], side]
 
 
-@pytest.mark.parametrize("seed", range(20))
-def test_the_smallest_words_are_kept(monkeypatch, seed):
-    monkeypatch.setattr(_split, "PILOT", 5)
-    words = np.random.default_rng(seed).permutation(900).astype(np.uint64)
+@pytest.mark.parametrize(
+    ("seed", "pilot", "size"), [*((seed, 5, 900) for seed in range(20)), (4, 500, 40_000)]
+)
+def test_the_smallest_words_are_kept(monkeypatch, seed, pilot, size):
+    monkeypatch.setattr(_split, "PILOT", pilot)
+    words = np.random.default_rng(seed).permutation(size).astype(np.uint64)
     parts = [(10 * part.astype(int), part) for part in np.split(words, [7, 310])]
     outputs, kept = _smallest(parts)
-    assert sorted(kept.tolist()) == [0, 1, 2, 3, 4]
+    assert sorted(kept.tolist()) == list(range(pilot))
     np.testing.assert_array_equal(outputs, 10 * kept.astype(int))
     few = [(words[:5], words[:5])]
     np.testing.assert_array_equal(_smallest(few)[1], words[:5])
@@ -177,13 +179,3 @@ def test_the_order_of_the_first_outputs_is_kept(monkeypatch):
     encoder, cells = cells_of(outputs)
     split.counts(encoder, cells, Tally())
     np.testing.assert_array_equal(split.in_order, cells.index(encoder.encode(outputs))[:150])
-
-
-def test_the_smallest_of_many_words_are_kept(monkeypatch):
-    monkeypatch.setattr(_split, "PILOT", 500)
-    rng = np.random.default_rng(4)
-    words = rng.permutation(40_000).astype(np.uint64).reshape(4, -1)
-    parts = [(10.0 * words[part], words[part]) for part in range(4)]
-    outputs, kept = _smallest(parts)
-    assert sorted(kept.tolist()) == list(range(500))
-    np.testing.assert_array_equal(outputs, 10.0 * kept)
