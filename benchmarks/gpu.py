@@ -20,8 +20,8 @@ count, so the share is a guide, not a bound that cannot be passed.
 
 Trainings are those of `benchmarks/training.py`: 200 records of 20 features, one launch for all.
 
-    scripts/benchmark gpu [--seconds 480] [--runs 1000] [--runs-large 1000] [--only abcdefgh]
-        [--trainings 65536] [--draws 100000000] [--out FOLDER]
+    scripts/benchmark gpu [--sections audits sweeps trainings curves] [--seconds 480] [--runs 1000]
+        [--runs-large 1000] [--only abcdefgh] [--trainings 65536] [--draws 100000000] [--out FOLDER]
 """
 
 import argparse
@@ -303,13 +303,14 @@ TABLES = {
 
 def measured(options: argparse.Namespace) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the name of a section and a row of it, as soon as the row is measured."""
-    for name, audit in audits(options.draws).items():
+    wanted = set(options.sections)
+    for name, audit in audits(options.draws).items() if "audits" in wanted else ():
         yield "audits", single(name, audit)
-    for letter in options.only:
+    for letter in options.only if "sweeps" in wanted else ():
         yield "sweeps", sweep(letter, options.runs_sweep)
-    for name in LOOPS if options.trainings else ():
+    for name in LOOPS if "trainings" in wanted else ():
         yield "trainings", training(name, options.trainings, options.rounds)
-    for letter in options.only:
+    for letter in options.only if "curves" in wanted else ():
         runs = options.runs if letter in "abcd" else options.runs_large
         for epsilon in LEVELS[: options.levels]:
             yield "curves", curve(letter, epsilon, runs, options.batch, options.rounds)
@@ -318,6 +319,7 @@ def measured(options: argparse.Namespace) -> Iterator[tuple[str, dict[str, Any]]
 def main(arguments: list[str] | None = None) -> None:
     """Command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--sections", nargs="+", choices=TABLES, default=TABLES, help="sections")
     parser.add_argument("--runs", type=int, default=1000, help="runs of a curve of a to d")
     parser.add_argument("--runs-large", type=int, default=1000, help="runs of a curve of e to h")
     parser.add_argument("--runs-sweep", type=int, default=250, help="runs of a sweep of events")
@@ -325,7 +327,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--rounds", type=int, default=5, help="of the overhead's measurement")
     parser.add_argument("--only", default="".join(EXPERIMENTS), help="letters of the curves")
     parser.add_argument("--levels", type=int, default=len(LEVELS), help="how many eps0 a curve")
-    parser.add_argument("--trainings", type=int, default=2**16, help="in one launch; 0 for none")
+    parser.add_argument("--trainings", type=int, default=2**16, help="in one launch")
     parser.add_argument("--draws", type=int, default=10**8, help="of the largest audit")
     parser.add_argument("--seconds", type=float, default=480.0, help="after which no row is begun")
     parser.add_argument("--out", type=Path, default=Path("results/gpu"), help="a folder")

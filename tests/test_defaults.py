@@ -11,7 +11,7 @@ DEFAULTS = {
     "Box": dict(num_points=0),
     "CommandMechanism": dict(workers=1, batch_size=50000, timeout=600.0, special="outcomes"),
     "Domain": dict(nan=False, infinite=False),
-    "Execution": dict(runs_at_once=1, pairs_at_once=1, layout="auto"),
+    "Execution": dict(layout="auto"),
     "HostMechanism": dict(
         batched=True, workers=0, batch_size=10000, special="outcomes", restart=False
     ),

@@ -6,6 +6,7 @@ needs float64, calls back into Python or uses an operation that XLA cannot lower
 
 import pkgutil
 import re
+from dataclasses import replace
 from functools import partial
 from importlib import import_module
 
@@ -165,7 +166,10 @@ def called(monkeypatch):
     return names
 
 
-STREAMED = Execution(layout="streamed")
+IN_PARALLEL = Execution(runs_at_once=64, pairs_at_once=64, blocks_at_once=1024)
+"""What accelerators do unless told otherwise."""
+
+STREAMED = replace(IN_PARALLEL, layout="streamed")
 
 
 @pytest.mark.parametrize(
@@ -196,13 +200,13 @@ def test_counts_of_events(mechanism, called):
 def test_densities(mechanism, density, called):
     method = dpjax.Local(num_samples=600, num_confirm=900, density=density)
     with pytest.raises(Lowered):
-        dpjax.audit(mechanism, method=method)
+        dpjax.audit(mechanism, method=method, execution=IN_PARALLEL)
     assert called == {"mpl_runs"}
 
 
 def test_pairs_by_densities(called):
     with pytest.raises(Lowered):
-        dpjax.search_pairs(mechanisms.SVT4(1.5, num_queries=4))
+        dpjax.search_pairs(mechanisms.SVT4(1.5, num_queries=4), execution=IN_PARALLEL)
     assert called == {"dpl_runs"}
 
 
@@ -215,7 +219,7 @@ def test_pairs_by_densities(called):
 )
 def test_histograms(mechanism, given, called):
     with pytest.raises(Lowered):
-        dpjax.audit(mechanism, method=dpjax.Histogram(**given))
+        dpjax.audit(mechanism, method=dpjax.Histogram(**given), execution=IN_PARALLEL)
     assert called == {"count_outputs"}
 
 

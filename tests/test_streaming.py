@@ -9,6 +9,7 @@ from dpjax.core import random
 from dpjax.core.categories import category_counts, compared
 from dpjax.core.numerics import FIXED_POINT, MAX_BLOCK, WideCount, to_fixed_point
 from dpjax.core.streaming import (
+    Blocks,
     Reducer,
     block_size_for,
     blocks_of,
@@ -88,6 +89,46 @@ def test_a_first_block_that_is_drawn_already_changes_nothing(size):
     first = jax.jit(lambda: reduce_samples(draw, reducer, size, first=draw(jnp.int32(0))))
     counts = first().as_int()
     assert counts[:-1].tolist() == [1] * size
+
+
+@pytest.mark.parametrize("at_once", [2, 3, 5, 8])
+@pytest.mark.parametrize("size", SIZES)
+def test_blocks_in_parallel_count_every_sample_once(size, at_once):
+    draw, reducer = count_positions(size)
+    first = draw(jnp.int32(0))
+    for given in ({}, {"first": first}):
+        count = jax.jit(
+            lambda given=given: reduce_samples(draw, reducer, size, **given, at_once=at_once)
+        )
+        assert count().as_int()[:-1].tolist() == [1] * size
+
+
+@pytest.mark.parametrize(("start", "stop"), [(0, 5), (0, 4), (3, 5), (4, 5), (2, 2), (1, 4)])
+def test_blocks_in_parallel_are_those_of_the_part(start, stop):
+    """Of 5 blocks, the last of which has 3 samples; of each kind of carry."""
+    blocks = Blocks(128, np.int32(5), 3, np.int32(start), np.int32(stop))
+    expected = [128 * (start <= block < stop) for block in range(4)] + [3 * (stop == 5)]
+    lattice = Lattice(jnp.float32(0.0), jnp.float32(1.0))
+
+    def draw(block):
+        return jnp.full(128, block, jnp.float32)
+
+    for at_once in (1, 2, 4, 7):
+
+        @jax.jit
+        def count(at_once=at_once):
+            wide = reduce_samples(
+                lambda block: draw(block).astype(jnp.int32),
+                category_counts(5),
+                blocks,
+                at_once=at_once,
+            )
+            return wide, reduce_samples(
+                draw, lattice_counts(lattice, 5, 1), blocks, at_once=at_once
+            )
+
+        wide, narrow = count()
+        assert wide.as_int()[:-1].tolist() == narrow[:-1].tolist() == expected
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -234,6 +275,17 @@ def test_wide_counts_are_exact_up_to_2_to_the_60():
     assert float(edge.as_float()) == pytest.approx(2**60, rel=2**-22)
     # A float32 counter stops at 2^24.
     assert int(WideCount.zeros().add(jnp.int32(2**24)).add(jnp.int32(1)).as_int()) == 2**24 + 1
+
+
+@pytest.mark.parametrize("number", [1, 2, 3, 7, 64, 1000])
+def test_totals_of_wide_counts_are_exact(number):
+    rng = np.random.default_rng(number)
+    low, high = rng.integers(0, [[[2**30]], [[2**20]]], (2, number, 3))
+    low[: number // 2] = 2**30 - 1
+    counts = WideCount(jnp.asarray(low, jnp.int32), jnp.asarray(high, jnp.int32))
+    total = jax.jit(WideCount.total)(counts)
+    assert total.as_int().tolist() == (2**30 * high + low).sum(axis=0).tolist()
+    assert int(total.low.max()) < 2**30
 
 
 def test_fixed_point_is_within_half_a_step_and_a_block_fits():

@@ -15,7 +15,7 @@ from jax import Array
 from benchmarks.presets.experiments import EXPERIMENTS, LEVELS, experiment
 from benchmarks.speed.harness import Contender, Goal, Timing, by_name, measure, ratio
 from benchmarks.speed.mpl import whole_batch
-from dpjax.core.execution import Execution, default_execution, map_batched, over_devices
+from dpjax.core.execution import Execution, map_batched, over_devices
 from dpjax.core.jit import jit_by_class
 from dpjax.core.streaming import Reducer, reduce_samples
 from dpjax.sources.streams import CONFIRM, SEARCH, DrawnStreams
@@ -54,7 +54,7 @@ def draw_and_sum(entry: Entry, runs: Any, execution: Execution | None = None) ->
     """Sums of all outputs of some runs, [runs] floats, drawn as a sweep draws them, and where."""
     pairs = entry.pairs
     streams = DrawnStreams(entry.mechanism, pairs.database, pairs.neighbor, entry.key(0))
-    layout = replace(execution or default_execution(), devices=tuple(jax.local_devices()))
+    layout = replace(execution or Execution(), devices=tuple(jax.local_devices()))
     sizes = entry.method.num_samples, entry.method.num_confirm
     return over_devices(_sums, (streams,), jnp.asarray(list(runs), jnp.int32), layout, sizes=sizes)
 
@@ -74,12 +74,12 @@ def _sums(streams, runs, *, sizes, execution) -> Array:
             return first + second
 
         pairs = jnp.arange(source.num_pairs, dtype=jnp.int32)
-        searched = map_batched(lambda p: both_sides(p, SEARCH), pairs, execution.pairs_at_once)
+        searched = map_batched(lambda p: both_sides(p, SEARCH), pairs, execution.pairs)
         # The confirm stage waits for the search stage here, too.
         best = jnp.argmax(searched).astype(jnp.int32)
         return jnp.sum(searched) + both_sides(best, CONFIRM)
 
-    return map_batched(one_run, runs, execution.runs_at_once)
+    return map_batched(one_run, runs, execution.runs)
 
 
 def _add(total: Array, samples: Array, valid: Array) -> Array:

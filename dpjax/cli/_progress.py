@@ -116,9 +116,9 @@ def shown_by(show: Callable[..., None]) -> "Execution":
     """Return the default execution options with `show` as the progress callback."""
     from dataclasses import replace
 
-    from dpjax.core.execution import default_execution
+    from dpjax.core.execution import Execution
 
-    return replace(default_execution(), progress=show)
+    return replace(Execution(), progress=show)
 
 
 @contextmanager

@@ -24,9 +24,15 @@ class Execution:
 
     Attributes:
         runs_at_once: Maximum number of runs that are computed in parallel. If there are more runs,
-            the other runs are computed afterwards.
+            the other runs are computed afterwards. None means 1 on a CPU, where XLA spreads each
+            run over the cores, and 64 on an accelerator.
         pairs_at_once: Maximum number of pairs of databases that are processed in parallel within
-            each run.
+            each run. None means 1 on a CPU and 64 on an accelerator.
+        blocks_at_once: Maximum number of blocks of draws, over all runs and pairs, that are drawn
+            in parallel. If the runs and pairs in parallel are fewer than this number, several
+            blocks of each are drawn in parallel. None means 1 on a CPU, where a block of draws
+            stays in the cache, and 1024 on an accelerator, which is then busy even if it computes
+            only one run of one pair.
         layout: How the event methods count outputs that JAX draws. "streamed" draws and counts in
             one compiled kernel. "gathered" compiles only the sampler, and counts in NumPy. "auto"
             chooses one of these two layouts according to the number of draws. If a learned score
@@ -39,8 +45,9 @@ class Execution:
             all runs.
     """
 
-    runs_at_once: int = 1
-    pairs_at_once: int = 1
+    runs_at_once: int | None = None
+    pairs_at_once: int | None = None
+    blocks_at_once: int | None = None
     layout: str = "auto"
     # Comparisons ignore the next two fields, since compiled programs do not depend on these fields.
     progress: Callable[[int, int], None] | None = field(default=None, compare=False, repr=False)
@@ -48,19 +55,35 @@ class Execution:
 
     def __post_init__(self):
         validate.one_of(("auto", "streamed", "gathered"), layout=self.layout)
-        validate.positive_int(runs_at_once=self.runs_at_once, pairs_at_once=self.pairs_at_once)
+        for name in ("runs_at_once", "pairs_at_once", "blocks_at_once"):
+            if getattr(self, name) is not None:
+                validate.positive_int(**{name: getattr(self, name)})
 
+    @property
+    def runs(self) -> int:
+        """Maximum number of runs in parallel on the devices that compute them."""
+        return self._given_or_default(self.runs_at_once, 64)
 
-def default_execution() -> Execution:
-    """Return the execution options for the current backend.
+    @property
+    def pairs(self) -> int:
+        """Maximum number of pairs in parallel within each run."""
+        return self._given_or_default(self.pairs_at_once, 64)
 
-    On a CPU, one stream of draws is computed at a time, so that a block of draws stays in the cache
-    and XLA spreads each kernel over the cores. On an accelerator, many streams are computed in
-    parallel, so that one launch keeps the whole chip busy.
-    """
-    if jax.default_backend() == "cpu":
-        return Execution(runs_at_once=1, pairs_at_once=1)
-    return Execution(runs_at_once=64, pairs_at_once=64)
+    def blocks(self, num_runs: int, num_pairs: int = 1) -> int:
+        """Return how many blocks of each stream a kernel draws in parallel.
+
+        Args:
+            num_runs: Number of runs that the kernel processes.
+            num_pairs: Number of pairs that the kernel processes in each run.
+        """
+        streams = min(num_runs, self.runs) * min(num_pairs, self.pairs)
+        return max(self._given_or_default(self.blocks_at_once, 1024) // streams, 1)
+
+    def _given_or_default(self, given: int | None, of_accelerators: int) -> int:
+        if given is not None:
+            return given
+        platform = self.devices[0].platform if self.devices else jax.default_backend()
+        return 1 if platform == "cpu" else of_accelerators
 
 
 def map_batched(fun: Callable[[Tree], Result], xs: Tree, at_once: int) -> Result:

@@ -49,6 +49,19 @@ class WideCount(NamedTuple):
         low = self.low + count
         return WideCount(low & _LIMB_MASK, self.high + (low >> _LIMB_BITS))
 
+    def total(self) -> "WideCount":
+        """Return the sum over the first axis, which is exact."""
+        low, high = self
+        while len(low) > 1:
+            # A sum of two lower limbs fits in an int32. Sums of more limbs might not.
+            half = -(-len(low) // 2)
+            pad = [(0, 2 * half - len(low)), *[(0, 0)] * (low.ndim - 1)]
+            low, high = (
+                jnp.pad(limb, pad).reshape(2, half, *limb.shape[1:]) for limb in (low, high)
+            )
+            low, high = WideCount(low[0], high[0] + high[1]).add(low[1])
+        return WideCount(low[0], high[0])
+
     def as_float(self) -> Array:
         """Return the counts as floats of jax's default dtype, for use in a kernel."""
         dtype = jnp.result_type(float)

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Generic, NamedTuple, TypeVar
+from typing import Generic, NamedTuple, TypeVar, cast
 
 import jax
 import jax.numpy as jnp
@@ -122,6 +122,7 @@ def reduce_samples(
     num_samples: int | Blocks,
     *,
     first: Array | None = None,
+    at_once: int = 1,
 ) -> Carry:
     """Stream samples through a reducer in one loop.
 
@@ -132,6 +133,9 @@ def reduce_samples(
         num_samples: Number of samples to reduce, or the blocks into which the samples are divided.
         first: Block 0, if the caller has already drawn this block to set up the reducer; otherwise
             None. If block 0 is passed, the loop starts at block 1.
+        at_once: Number of blocks that each step of the loop draws and reduces in parallel. The
+            carry must be a `WideCount` or an array of sums. It needs `at_once` times as much memory
+            until the end of the loop. The result does not depend on `at_once`.
 
     Returns:
         The final carry.
@@ -141,19 +145,36 @@ def reduce_samples(
     def step(block: Array, carry: Carry) -> Carry:
         return update(carry, block_of(block), block)
 
-    def update(carry: Carry, samples: Array, block: Array | int) -> Carry:
+    def update(
+        carry: Carry, samples: Array, block: Array | int, exists: Array | bool = True
+    ) -> Carry:
         size = jnp.where(block == blocks.number - 1, blocks.in_last, blocks.size)
-        valid = jnp.arange(blocks.size, dtype=jnp.int32) < size
+        valid = jnp.arange(blocks.size, dtype=jnp.int32) < jnp.where(exists, size, 0)
         return reducer.update(carry, samples, valid)
+
+    def steps(number: Array, carries: Carry) -> Carry:
+        def of_lane(place: Array, carry: Carry) -> Carry:
+            # In the last step, there may be no block left for some of the lanes.
+            exists = place < stop - start
+            return update(carry, block_of(start + place), start + place, exists)
+
+        return jax.vmap(of_lane)(at_once * number + jnp.arange(at_once, dtype=jnp.int32), carries)
 
     block_of = draw if reducer.reads_once else drawn_once(draw)
     carry = reducer.init()
     start, stop = blocks.start, blocks.number if blocks.stop is None else blocks.stop
     if first is not None:
         carry, start = update(carry, first, 0), np.int32(1)
+    # A scan would need an array of block numbers, whose size grows with the samples.
     with jax.named_scope("sample_blocks"):
-        # A scan would need an array of block numbers, whose size grows with the samples.
-        return jax.lax.fori_loop(start, stop, step, carry)
+        if at_once == 1:
+            return jax.lax.fori_loop(start, stop, step, carry)
+        carries = jax.tree.map(
+            lambda leaf: jnp.zeros((at_once, *leaf.shape), leaf.dtype).at[0].set(leaf), carry
+        )
+        carries = jax.lax.fori_loop(0, -(-(stop - start) // at_once), steps, carries)
+        total = carries.total() if isinstance(carries, WideCount) else jnp.sum(carries, axis=0)
+        return cast(Carry, total)
 
 
 def in_calls(

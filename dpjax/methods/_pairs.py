@@ -15,7 +15,7 @@ from jax import Array
 
 from dpjax.core import random, validate
 from dpjax.core.errors import neutral
-from dpjax.core.execution import Execution, default_execution
+from dpjax.core.execution import Execution
 from dpjax.core.notebook import html_titled
 from dpjax.core.types import MixedSpace
 from dpjax.core.wording import COLUMNS, BadValue
@@ -182,7 +182,7 @@ def search_pairs(
             # num_confirm affects only the penalty of the search.
             Local(num_samples=num_samples, num_confirm=num_samples + 1),
             ONE_RUN,
-            execution=execution or default_execution(),
+            execution=execution or Execution(),
         )
         score, losses = (np.asarray(jax.device_get(x))[0] for x in (found.score, found.loss))
         after = rungs[number + 1][0] if number + 1 < len(rungs) else min(keep, size)

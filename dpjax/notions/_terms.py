@@ -6,7 +6,7 @@ from functools import cached_property
 from jax import Array
 
 from dpjax.core import random, validate
-from dpjax.core.execution import Execution, default_execution
+from dpjax.core.execution import Execution
 from dpjax.core.wording import EVENTS, BadType, BadValue
 from dpjax.notions._claims import Claim
 from dpjax.notions._epsilon import Epsilon
@@ -111,7 +111,7 @@ class Terms:
     @property
     def layout(self) -> Execution:
         """Execution options, with None replaced by the backend's default options."""
-        return self.execution or default_execution()
+        return self.execution or Execution()
 
     def notes(self) -> list[str]:
         """Return notes about the joint confidence; the list is empty for a single claim."""

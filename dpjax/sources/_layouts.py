@@ -7,7 +7,7 @@ keys, each of which is derived from (run, pair, side, stage, block). Therefore b
 the same counts.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import reduce
 
@@ -145,7 +145,7 @@ def sample_blocks(
     Args:
         mechanism: Pytree with `sample(key, database, num_samples)`.
         words: Key of each block, as two words, uint32 [most, 2].
-        number: Number of blocks to draw, int32. All remaining blocks of the result are zeros.
+        number: Number of blocks to draw, int32. The remaining blocks of the result are unused.
         database: A single database.
         size: Number of draws in a block.
     """
@@ -154,11 +154,7 @@ def sample_blocks(
         key = jax.random.wrap_key_data(words[block], impl="threefry2x32")
         return mechanism.sample(key, database, size)
 
-    def step(block: Array, drawn: Array) -> Array:
-        return drawn.at[block].set(draw(block))
-
-    one = jax.eval_shape(draw, jnp.int32(0))
-    return jax.lax.fori_loop(0, number, step, jnp.zeros((len(words), *one.shape), one.dtype))
+    return _drawn_blocks(draw, number, len(words))
 
 
 def draws_of_pairs(
@@ -197,7 +193,7 @@ def sample_pairs(
     Args:
         mechanism: Pytree with `sample(key, database, num_samples)`.
         words: Key of each block, as two words, uint32 [most, blocks, 2].
-        number: Number of pairs to draw for, int32. All remaining blocks of the result are zeros.
+        number: Number of pairs to draw for, int32. The remaining blocks of the result are unused.
         databases: Stacked databases, [most, ...].
         size: Number of draws in a block.
     """
@@ -208,12 +204,26 @@ def sample_pairs(
         database = jax.tree.map(lambda leaf: leaf[block // blocks], databases)
         return mechanism.sample(key, database, size)
 
-    def step(block: Array, drawn: Array) -> Array:
-        return drawn.at[block].set(draw(block))
+    return _drawn_blocks(draw, number * blocks, len(keys))
 
+
+def _drawn_blocks(draw: Callable[[Array], Array], number: Array, most: int) -> Array:
+    """Draw blocks 0, ..., `number` - 1, and return an array [most, ...] that begins with them.
+
+    An accelerator draws all `most` blocks in parallel, since this takes less time than a loop.
+    """
     one = jax.eval_shape(draw, jnp.int32(0))
-    empty = jnp.zeros((len(keys), *one.shape), one.dtype)
-    return jax.lax.fori_loop(0, number * blocks, step, empty)
+
+    def in_turn(number: Array) -> Array:
+        def step(block: Array, drawn: Array) -> Array:
+            return drawn.at[block].set(draw(block))
+
+        return jax.lax.fori_loop(0, number, step, jnp.zeros((most, *one.shape), one.dtype))
+
+    def in_parallel(number: Array) -> Array:
+        return jax.vmap(draw)(jnp.arange(most, dtype=jnp.int32))
+
+    return jax.lax.platform_dependent(number, cpu=in_turn, default=in_parallel)
 
 
 @jit_by_class(static_argnames=("execution",))
@@ -247,13 +257,14 @@ def search_counts_runs(
         run, pairs = of_run
         drawn = streams.of_run(run)
         return map_batched(
-            lambda pair: _counts(drawn, pair, stage, [num_samples] * 2, cells, None),
+            lambda pair: _counts(drawn, pair, stage, [num_samples] * 2, cells, None, at_once),
             pairs,
-            execution.pairs_at_once,
+            execution.pairs,
         )
 
+    at_once = execution.blocks(*runs[1].shape)
     with jax.named_scope("search"):
-        return map_batched(one_run, runs, execution.runs_at_once)
+        return map_batched(one_run, runs, execution.runs)
 
 
 @jit_by_class(static_argnames=("num_marks", "execution"))
@@ -297,10 +308,11 @@ def confirm_counts_runs(
                     stop=number if stop is None else jnp.minimum(stop, number),
                 )
             )
-        return _counts(drawn, pair, CONFIRM, sides, cells, (marks, num_marks))
+        return _counts(drawn, pair, CONFIRM, sides, cells, (marks, num_marks), at_once)
 
+    at_once = execution.blocks(len(runs[0]))
     with jax.named_scope("confirm"):
-        return map_batched(one_run, runs, execution.runs_at_once)
+        return map_batched(one_run, runs, execution.runs)
 
 
 def _counts(
@@ -310,6 +322,7 @@ def _counts(
     num_draws: Sequence[Blocks],
     cells: Lookup,
     marked: tuple[Array, int] | None,
+    at_once: int,
 ) -> WideCount:
     """Count each side's draws by mark, or by half and cell; return counts [2 sides, categories].
 
@@ -321,6 +334,7 @@ def _counts(
         cells: Lookup tables of the partitions, one per pair, stacked along the first axis.
         marked: Mark of each cell, and number of marks, if draws are to be counted by mark. If
             `marked` is None, draws are counted by half and cell.
+        at_once: Number of blocks of each stream that are drawn in parallel.
     """
     of_pair = jax.tree.map(lambda leaf: leaf[pair], cells)
     half = (jnp.arange(num_draws[0].size, dtype=jnp.int32) % 2) * cells.size
@@ -333,7 +347,7 @@ def _counts(
             return cell + half if marked is None else marked[0][cell]
 
         reducer = category_counts(2 * cells.size if marked is None else marked[1])
-        counts = reduce_samples(category, reducer, num_draws[side])
+        counts = reduce_samples(category, reducer, num_draws[side], at_once=at_once)
         return WideCount(*(limb[:-1] for limb in counts))
 
     sides = [side_counts(side) for side in (0, 1)]

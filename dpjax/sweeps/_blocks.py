@@ -9,7 +9,7 @@ from functools import lru_cache
 import jax
 import numpy as np
 
-from dpjax.core.execution import Execution, default_execution
+from dpjax.core.execution import Execution
 from dpjax.core.types import JsonObject
 from dpjax.results.provenance import device
 from dpjax.sweeps._binding import PLACE, binding
@@ -22,7 +22,7 @@ UNREPEATABLE = ("seconds", "processor")
 
 def on_all_devices(execution: Execution | None) -> Execution:
     """Return the execution options; if they name no device, add all devices of this process."""
-    layout = execution or default_execution()
+    layout = execution or Execution()
     return layout if layout.devices else replace(layout, devices=tuple(jax.local_devices()))
 
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from dpjax.core import random
 from dpjax.core.errors import contained
-from dpjax.core.execution import Execution, default_execution
+from dpjax.core.execution import Execution
 from dpjax.core.floats import own_floats
 from dpjax.core.types import JsonObject
 from dpjax.methods import Method
@@ -64,7 +64,7 @@ def compute(
             the entry.
     """
     numbers = np.asarray(list(runs), np.int32)
-    layout = execution or default_execution()
+    layout = execution or Execution()
     if layout.layout == "auto":
         # In the streamed layout, one compiled program serves all blocks.
         layout = dataclasses.replace(layout, layout="streamed")

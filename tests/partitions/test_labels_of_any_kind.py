@@ -11,7 +11,7 @@ from dpjax.partitions.missing import MASKED, Raised, as_array, entries, missing,
 @pytest.mark.parametrize(
     ("item", "name"),
     [
-        (np.datetime64("NaT"), "NaT"), (np.timedelta64("NaT"), "NaT"),
+        (np.datetime64("NaT", "s"), "NaT"), (np.timedelta64("NaT", "s"), "NaT"),
         (np.datetime64("2020-01-01"), None), (np.timedelta64(3, "D"), None),
         (None, "None"), (np.ma.masked, "masked"), (Raised("error: E"), "error: E"),
         ("", "empty text"), (b"", "empty bytes"), ([], "empty"), ((), "empty"), ({}, "empty"),

@@ -226,8 +226,8 @@ def test_hashes_of_labels_do_not_depend_on_those_that_are_known(monkeypatch):
     ("item", "name"),
     [
         (None, "None"), (np.ma.masked, "masked"), (MASKED, "masked"), ("", "empty text"),
-        (b"", "empty bytes"), ([], "empty"), ({}, "empty"), (np.datetime64("NaT"), "NaT"),
-        (np.timedelta64("NaT"), "NaT"), (np.datetime64("2020-01-01"), None),
+        (b"", "empty bytes"), ([], "empty"), ({}, "empty"), (np.datetime64("NaT", "s"), "NaT"),
+        (np.timedelta64("NaT", "s"), "NaT"), (np.datetime64("2020-01-01"), None),
         (np.timedelta64(3, "s"), None), ("None", None), (0, None), (0.0, None), ([None], None),
         (float("nan"), None), (Raised("error: ValueError"), "error: ValueError"),
     ],

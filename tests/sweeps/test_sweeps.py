@@ -13,7 +13,7 @@ import pytest
 
 from dpjax import Box, Epsilon, Events, Local
 from dpjax.core import random
-from dpjax.core.execution import Execution, default_execution
+from dpjax.core.execution import Execution
 from dpjax.databases import Pairs
 from dpjax.densities import Fixed, HoelderRate
 from dpjax.mechanisms import SVT3, Laplace, RandomizedResponse, TruncatedLaplace, from_function
@@ -57,7 +57,7 @@ def by_hand(kernel, entry, runs, **other):
             entry.region,
             dataclasses.replace(entry.method, region=None, **other),
             jnp.asarray(runs, jnp.int32),
-            execution=default_execution(),
+            execution=Execution(),
         )
 
 
@@ -300,7 +300,7 @@ def test_shards_and_an_executor_give_the_same_rows(whole, tmp_path):
 @pytest.mark.parametrize("number", [0, pytest.param(1, marks=pytest.mark.slow), 2])
 def test_layout_does_not_change_rows(whole, number):
     entry = SPEC.entries[number]
-    wide = Execution(runs_at_once=3, pairs_at_once=2)
+    wide = Execution(runs_at_once=3, pairs_at_once=2, blocks_at_once=25)
     columns, rows = compute(entry, range(3), SPEC.key, execution=wide), whole.columns()[entry.id]
     for name in columns.keys() - {*UNREPEATABLE, "state"}:
         np.testing.assert_array_equal(np.stack(columns[name]), np.stack(rows[name][:3]))
@@ -403,7 +403,7 @@ def test_other_parameters_compile_nothing(whole, tmp_path):
     with jax.default_device(jax.local_devices()[0]):
         program = mpl_runs.program(
             *(streams_of(REAL), REAL.region, REAL.method, jnp.zeros(3, jnp.int32)),
-            execution=default_execution(),
+            execution=Execution(),
         )
     before = program._cache_size()
     assert before > 0

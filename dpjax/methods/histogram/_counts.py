@@ -14,7 +14,7 @@ from jax import Array
 
 from dpjax.core import random, validate
 from dpjax.core.categories import category_counts
-from dpjax.core.execution import Execution, default_execution, map_batched
+from dpjax.core.execution import Execution, map_batched
 from dpjax.core.jit import jit_by_class
 from dpjax.core.numerics import WideCount
 from dpjax.core.streaming import Blocks, blocks_of, reduce_samples
@@ -60,20 +60,22 @@ def count_outputs(
     else:
         reducer = interval_counts(*interval, num_intervals)
 
+    at_once = execution.blocks(len(runs), len(inputs))
+
     def one_input(run_key: Array, index: Array) -> WideCount:
         stream = random.fold_in(run_key, index)
 
         def draw(block: Array) -> Array:
             return mechanism.sample(random.fold_in(stream, block), inputs[index], blocks.size)
 
-        return reduce_samples(draw, reducer, blocks)
+        return reduce_samples(draw, reducer, blocks, at_once=at_once)
 
     def one_run(run: Array) -> WideCount:
         run_key = random.fold_in(key, run)
         indices = jnp.arange(inputs.shape[0], dtype=jnp.int32)
-        return map_batched(partial(one_input, run_key), indices, execution.pairs_at_once)
+        return map_batched(partial(one_input, run_key), indices, execution.pairs)
 
-    return map_batched(one_run, runs, execution.runs_at_once)
+    return map_batched(one_run, runs, execution.runs)
 
 
 def draws_per_second() -> float:
@@ -95,7 +97,7 @@ def draws_per_second() -> float:
             blocks_of(num_samples),
             jnp.zeros(1, jnp.int32),
             num_intervals=100,
-            execution=default_execution(),
+            execution=Execution(),
         )
         jax.block_until_ready(counts)
         rates.append(2 * num_samples / (time.perf_counter() - start))

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from dpjax.core import random, validate
 from dpjax.core.errors import Stopped
-from dpjax.core.execution import Execution, default_execution, over_devices
+from dpjax.core.execution import Execution, over_devices
 from dpjax.core.numerics import WideCount
 from dpjax.core.streaming import Blocks, blocks_of, in_calls
 from dpjax.core.wording import BadValue
@@ -110,7 +110,7 @@ def counts_of_runs(
             f"inputs must have the plan's length, {plan.num_inputs}, but had length {len(inputs)}."
         )
     interval = output_interval_of(mechanism, plan, output_interval)
-    execution = execution or default_execution()
+    execution = execution or Execution()
     counts = np.zeros((len(runs), len(inputs), plan.num_intervals), np.int64)
     streams = len(runs) * len(inputs)
     drawn, num_draws, tell = 0, streams * plan.num_samples, execution.progress

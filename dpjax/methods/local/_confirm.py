@@ -42,7 +42,12 @@ class Confirmation(NamedTuple):
 
 
 def confirm_pair(
-    source: Streams, pair: Array, found: PairSearch, region: Region, settings: LocalOptions
+    source: Streams,
+    pair: Array,
+    found: PairSearch,
+    region: Region,
+    settings: LocalOptions,
+    at_once: int = 1,
 ) -> Confirmation:
     """Compute the statistics of N fresh draws on each side of the chosen pair.
 
@@ -59,6 +64,7 @@ def confirm_pair(
         region: Region C of outputs.
         settings: Options of the local method. The function uses N, the kernel and the bandwidth
             rule.
+        at_once: Number of blocks of draws that are processed in parallel.
     """
     if isinstance(region, Outcomes):
         bandwidth = jnp.zeros(())
@@ -67,10 +73,9 @@ def confirm_pair(
         kernel = find_kernel(settings.kernel)
         bandwidth = confirm_bandwidth(found.spread, settings, region.dimension)
         reducer = _kernel_statistics(found.point, bandwidth, kernel, region)
+    number = settings.num_confirm
     sides = [
-        reduce_samples(
-            source.draw(pair, side, CONFIRM, settings.num_confirm), reducer, settings.num_confirm
-        )
+        reduce_samples(source.draw(pair, side, CONFIRM, number), reducer, number, at_once=at_once)
         for side in (0, 1)
     ]
     columns = WideCount(*(jnp.stack(limbs, axis=-1) for limbs in zip(*sides, strict=True)))

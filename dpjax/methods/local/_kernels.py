@@ -67,9 +67,9 @@ def mpl_runs(
     """
 
     def one_run(run: Array) -> LocalStatistics:
-        return _mpl(streams.of_run(run), region, options, execution, with_curves)
+        return _mpl(streams.of_run(run), region, options, execution, len(runs), with_curves)
 
-    return map_batched(one_run, runs, execution.runs_at_once)
+    return map_batched(one_run, runs, execution.runs)
 
 
 @jit_by_class(static_argnames=("execution",))
@@ -85,9 +85,10 @@ def dpl_runs(
     """
 
     def one_run(run: Array) -> PairSearch:
-        return _search_all(streams.of_run(run), region, options, execution, with_curves=False)
+        drawn = streams.of_run(run)
+        return _search_all(drawn, region, options, execution, len(runs), with_curves=False)
 
-    return map_batched(one_run, runs, execution.runs_at_once)
+    return map_batched(one_run, runs, execution.runs)
 
 
 def _search_all(
@@ -95,14 +96,17 @@ def _search_all(
     region: Region,
     options: LocalOptions,
     execution: Execution,
+    num_runs: int,
     with_curves: bool,
 ) -> PairSearch:
+    at_once = execution.blocks(num_runs, source.num_pairs)
+
     def one_pair(pair: Array) -> PairSearch:
-        return search_pair(source, pair, region, options, with_curves=with_curves)
+        return search_pair(source, pair, region, options, at_once, with_curves=with_curves)
 
     with jax.named_scope("search"):
         pairs = jnp.arange(source.num_pairs, dtype=jnp.int32)
-        return map_batched(one_pair, pairs, execution.pairs_at_once)
+        return map_batched(one_pair, pairs, execution.pairs)
 
 
 def _mpl(
@@ -110,11 +114,13 @@ def _mpl(
     region: Region,
     options: LocalOptions,
     execution: Execution,
+    num_runs: int,
     with_curves: bool,
 ) -> LocalStatistics:
-    searched = _search_all(source, region, options, execution, with_curves)
+    searched = _search_all(source, region, options, execution, num_runs, with_curves)
     best = jnp.argmax(searched.score).astype(jnp.int32)
     found = jax.tree.map(lambda leaf: leaf[best], searched)
     with jax.named_scope("confirm"):
-        confirmation = confirm_pair(source, best, found, region, options)
+        at_once = execution.blocks(num_runs)
+        confirmation = confirm_pair(source, best, found, region, options, at_once)
     return LocalStatistics(searched.score, best, found, confirmation)

@@ -85,7 +85,13 @@ class PairSearch(NamedTuple):
 
 
 def search_pair(
-    source: Streams, pair: Array, region: Region, settings: LocalOptions, *, with_curves: bool
+    source: Streams,
+    pair: Array,
+    region: Region,
+    settings: LocalOptions,
+    at_once: int = 1,
+    *,
+    with_curves: bool,
 ) -> PairSearch:
     """Run DPL on one pair.
 
@@ -95,14 +101,16 @@ def search_pair(
         region: Region C of outputs.
         settings: Options of the local method. The function uses the sizes, the objective, and the
             options for density estimation.
+        at_once: Number of blocks of draws that are processed in parallel. The direct estimator
+            ignores this number, since it compares every draw in a block with every point.
         with_curves: Whether to return the density estimates at all points.
     """
     if isinstance(region, Outcomes):
-        search = _search_outcomes(source, pair, region, settings)
+        search = _search_outcomes(source, pair, region, settings, at_once)
     elif settings.density == "direct" or region.dimension > 1:
         search = _search_direct(source, pair, region, settings)
     else:
-        search = _search_binned(source, pair, region, settings)
+        search = _search_binned(source, pair, region, settings, at_once)
     return search if with_curves else search._replace(curves=None)
 
 
@@ -111,12 +119,13 @@ def _streams(source: Streams, pair: Array, settings: LocalOptions) -> list:
 
 
 def _search_outcomes(
-    source: Streams, pair: Array, region: Outcomes, settings: LocalOptions
+    source: Streams, pair: Array, region: Outcomes, settings: LocalOptions, at_once: int
 ) -> PairSearch:
     n = settings.num_samples
     reducer = category_counts(region.size, region.low)
     counts = [
-        reduce_samples(d, reducer, n).as_float()[:-1] for d in _streams(source, pair, settings)
+        reduce_samples(draw, reducer, n, at_once=at_once).as_float()[:-1]
+        for draw in _streams(source, pair, settings)
     ]
     densities = jnp.stack(counts) / n
     floor = _floor_share(n) if settings.floor is None else settings.floor
@@ -126,13 +135,18 @@ def _search_outcomes(
     return _best(curves, floor, jnp.zeros(2), penalty)
 
 
-def _search_binned(source: Streams, pair: Array, region: Box, settings: LocalOptions) -> PairSearch:
+def _search_binned(
+    source: Streams, pair: Array, region: Box, settings: LocalOptions, at_once: int
+) -> PairSearch:
     n, num_nodes, kernel = settings.num_samples, settings.num_nodes, find_kernel(settings.kernel)
     draws, first, spread, bandwidths, floor = _first_look(source, pair, settings)
     reach = kernel.radius * jnp.max(bandwidths)
     lattice = Lattice.covering(region.low[0], region.high[0], reach, num_nodes)
     reducer = lattice_counts(lattice, num_nodes)
-    counts = [reduce_samples(d, reducer, n, first=f) for d, f in zip(draws, first, strict=True)]
+    counts = [
+        reduce_samples(draw, reducer, n, first=block, at_once=at_once)
+        for draw, block in zip(draws, first, strict=True)
+    ]
     densities = smooth_both(jnp.stack(counts), lattice, bandwidths, kernel, n)
     nodes = lattice.nodes(num_nodes)
     allowed = (nodes >= region.low[0]) & (nodes <= region.high[0])
