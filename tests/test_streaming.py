@@ -338,7 +338,8 @@ def test_a_block_with_several_readers_is_drawn_once():
     calls, more_calls = (run.as_text().count(" xor(") / 20 for run in (once, often))
     # A block's own key is a third call.
     assert calls < 4
-    assert more_calls > 2 * calls, "XLA makes no draw twice any more: drawn_once can go"
+    if jax.default_backend() == "cpu":
+        assert more_calls > 2 * calls, "XLA makes no draw twice any more: drawn_once can go"
     np.testing.assert_array_equal(once(key).as_int(), often(key).as_int())
 
 

@@ -222,6 +222,9 @@ class DpSgd:
             return jax.vmap(lambda own: self.train(own, database))(keys)
         return jax.lax.map(lambda own: self.train(own, database), keys, batch_size=block)
 
+    # GPUs otherwise round the factors of float32 products to 10 bits, and a clipped gradient could
+    # be longer than the clipping norm.
+    @jax.default_matmul_precision("highest")
     def train(self, key: Array, database: Array) -> Array:
         """Train once, and return the score.
 

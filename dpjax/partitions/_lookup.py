@@ -86,6 +86,10 @@ class Lookup:
 
     def index(self, outputs: Array) -> Array:
         """Return the cell of each output, int32 [n], for outputs of shape [n] or [n, d]."""
+        if jnp.issubdtype(outputs.dtype, jnp.floating):
+            # The host treats subnormal numbers as 0, and so do CPUs and TPUs. GPUs do not.
+            tiny = jnp.finfo(outputs.dtype).tiny
+            outputs = jnp.where(jnp.abs(outputs) < tiny, 0, outputs)
         columns = [outputs] if outputs.ndim == 1 else list(jnp.moveaxis(outputs, 1, 0))
         code = jnp.zeros(outputs.shape[0], jnp.int32)
         if self.num_labels:

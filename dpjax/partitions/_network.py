@@ -153,6 +153,8 @@ def _table(columns: Columns, outputs: Outputs) -> np.ndarray:
     return np.concatenate(columns.standardize(outputs), axis=1, dtype=np.float32)
 
 
+# GPUs otherwise round the factors of float32 products to 10 bits.
+@jax.default_matmul_precision("highest")
 def _forward(weights: _Weights, table: Array) -> Array:
     for matrix, shift in weights[:-1]:
         table = jax.nn.relu(table @ matrix + shift[None])

@@ -132,7 +132,8 @@ def test_a_result_is_built_of_its_parts():
     assert (origin.mechanism, origin.parameters, origin.seconds) == ("a subject", {"a": 1.5}, 1.25)
     assert origin.device == "host" and origin.versions == versions()
     on_device = built(finding(settings={"generator": "threefry2x32"}))
-    assert on_device.provenance.device == device() == f"cpu: {jax.devices()[0].device_kind}"
+    first = jax.devices()[0]
+    assert on_device.provenance.device == device() == f"{first.platform}: {first.device_kind}"
     assert on_device.recipe["pairs"] == {}
     subject = Subject()
     subject.plain = {"name": "m"}
