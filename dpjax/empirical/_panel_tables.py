@@ -5,6 +5,7 @@ pandas is imported only when a table is read.
 
 import os
 from collections.abc import Hashable, Sequence
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -18,6 +19,9 @@ from dpjax.core.parquet import text_columns_of
 from dpjax.core.wording import BadValue, term
 from dpjax.empirical._panel import Panel, checked, panel_from_array
 from dpjax.partitions.outputs import preview_database
+
+_BYTES = 2**20
+"""Number of bytes of a csv file that are searched for NUL at a time."""
 
 _DROP = term("missing='drop'", "--missing 'drop'")
 
@@ -193,6 +197,10 @@ def _read_csv(path: Path, keys: tuple[str, str]) -> object:
     """
     pd = _pandas()
     with opened(path) as file:
+        # pandas before version 3.1 drops the rest of a label, so different labels would be equal.
+        if any(b"\0" in part for part in iter(partial(file.read, _BYTES), b"")):
+            raise ValueError("the file contains the character NUL, which must be removed first")
+        file.seek(0)
         frame = pd.read_csv(file, dtype=dict.fromkeys(keys, str), low_memory=False)
     for name in {*keys} & {*frame.columns}:
         numbers = pd.to_numeric(frame[name], errors="coerce")
