@@ -182,5 +182,8 @@ def _dask(address: str) -> Iterator["Executor"]:
         )
     # Start no dashboard. Dask declares its address as a string, but accepts None.
     options: dict[str, Value] = {"threads_per_worker": 1, "dashboard_address": None}
+    # Workers may share a GPU, and the first of them would reserve most of its memory.
+    reserve = "XLA_PYTHON_CLIENT_PREALLOCATE"
+    options["env"] = {reserve: os.environ.get(reserve, "false")}
     with LocalCluster(n_workers=int(count), **options) as cluster, Client(cluster) as client:
         yield client.get_executor()

@@ -12,6 +12,7 @@ import pytest
 
 from benchmarks import robustness
 from dpjax.cli import main
+from dpjax.cli._sweep import _dask
 from dpjax.sweeps import Store, rows_equal
 
 SPEC = """
@@ -63,6 +64,18 @@ def test_a_killed_worker_costs_its_block(spec, calm, tmp_path):
     pytest.importorskip("distributed")
     assert robustness.on_dask(spec, tmp_path / "s")
     assert rows_equal(calm, Store.open(tmp_path / "s"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("given", "expected"), [(None, "false"), ("true", "true")])
+def test_local_workers_leave_memory_of_a_gpu_to_each_other(monkeypatch, given, expected):
+    pytest.importorskip("distributed")
+    name = "XLA_PYTHON_CLIENT_PREALLOCATE"
+    monkeypatch.delenv(name, raising=False)
+    if given is not None:
+        monkeypatch.setenv(name, given)
+    with _dask("local:1") as executor:
+        assert executor.submit(os.getenv, name).result() == expected
 
 
 # The fast suite has them in the test of signals, whose later blocks they compute.
