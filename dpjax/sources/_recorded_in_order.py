@@ -4,6 +4,7 @@ The first outputs determine the cells, and each later output is counted once. A 
 that continues with longer recordings counts only the new outputs.
 """
 
+import copy
 from collections.abc import Iterator
 
 import numpy as np
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 
 from dpjax.core.wording import EVENTS, BadValue
 from dpjax.inference import LAYING
-from dpjax.partitions import Encoder, Outputs, Partition, Search
+from dpjax.partitions import Encoder, Partition, Search
 from dpjax.partitions._scored import fold_of
 from dpjax.sources._counting import Tally, count_halves, marks_counter
 from dpjax.sources._held import Chunked, Sides, held
@@ -118,7 +119,6 @@ class OpenedInOrder:
         self._source, self._request, self._gone = source, request, gone
         sides = (held("x", source.x), held("y", source.y))
         self._sides = [_Side(side, name) for side, name in zip(sides, "xy", strict=True)]
-        self._encoder = Encoder(" and ".join(side.name for side in self._sides), bits=source.bits)
         self.notes: list[str] = [note for side in sides for note in getattr(side, "notes", ())]
         self.tally = Tally(request.execution.progress)
         self.tally.expect(0)
@@ -136,11 +136,8 @@ class OpenedInOrder:
         refuse_two_kinds(names, raw)
         values = [side.values for side in self._sides]
         self.notes += weighed(notes_of_new_draws(names, values), self._source)
-        total = sum(value.total for value in values)
-        pilots = [self._encoder.encode(outputs) for outputs in raw]
-        refuse_labels_alone(pilots, self._encoder, " and ".join(names), total)
         self.num_confirm = min(value.total for value in values) - self._first + self._gone
-        found = self._lay(pilots)
+        found = self._lay(raw)
         if len({value.total for value in values}) == 2:
             more = int(np.argmax([value.total for value in values]))
             self.notes.append(
@@ -148,10 +145,15 @@ class OpenedInOrder:
                 f"{names[1 - more]}; these outputs are not counted, unless the audit continues "
                 "with a longer recording of the other side."
             )
-        for side in self._sides:
+        # Encode later outputs with a copy: cells must not depend on labels that were not counted.
+        encoder = copy.deepcopy(self._encoder)
+        beginnings = [encoder.encode(side.beginning()) for side in self._sides]
+        total = sum(value.total for value in values)
+        refuse_labels_alone(beginnings, encoder, " and ".join(names), total)
+        for side, beginning in zip(self._sides, beginnings, strict=True):
             # Test the order of many outputs now, since the audit may later count only a few
             # outputs.
-            order = found.partition.index(self._encoder.encode(side.beginning()))
+            order = found.partition.index(beginning)
             if np.any(order == found.partition.num_alone - 1):
                 # Labels of the first outputs have their own cells, but other labels share one cell,
                 # which contains no first outputs. The cells are in random order only for later
@@ -162,14 +164,18 @@ class OpenedInOrder:
         self.tally.searched += 2 * self._first
         return [found]
 
-    def _lay(self, pilots: list[Outputs]) -> Search:
+    def _lay(self, raw: list[np.ndarray]) -> Search:
         """Determine cells from the first outputs of both sides, and count these outputs."""
+        # A new encoder knows only these outputs, in whatever blocks they were counted before.
+        names = " and ".join(side.name for side in self._sides)
+        encoder = self._encoder = Encoder(names, bits=self._source.bits)
+        pilots = [encoder.encode(outputs) for outputs in raw]
         cells = self._cells = lay_best(
             pilots,
             [fold_of(np.arange(len(pilot.labels))) for pilot in pilots],
-            self._encoder.names,
+            encoder.names,
             lambda cells, halves, number: self._request.promise(cells, halves, _PLANNED, number),
-            self._encoder.parts,
+            encoder.parts,
             discrete=self._source.discrete,
             region=None,
         )
@@ -177,7 +183,7 @@ class OpenedInOrder:
 
     def lay_again(self, pair: int, size: int) -> Search:
         """Determine cells again, from the outputs in memory; see `dpjax.sources.OpenedInTurn`."""
-        return self._lay([self._encoder.encode(s.again(self._first + size)) for s in self._sides])
+        return self._lay([side.again(self._first + size) for side in self._sides])
 
     def search_again(self, kept: NDArray[np.int64]) -> NDArray[np.int64]:
         """Raise NotImplementedError, because a sequential audit has only one search round."""

@@ -89,6 +89,13 @@ def test_gaussian_bounds_of_the_specification(case, mu):
     assert mu_of_guesses(Guessed(*case), 0.05) == pytest.approx(mu, abs=5.1e-7)
 
 
+def test_one_right_guess_of_one_has_probability_one_half():
+    """If nothing is shown, whatever the number of canaries."""
+    for canaries in (1, 2, 50):
+        assert refutes(Guessed(canaries, 1, 1), lambda y: y, 0.51)
+        assert not refutes(Guessed(canaries, 1, 1), lambda y: y, 0.49)
+
+
 def test_the_linear_program_gives_the_same():
     """The naive twin for up to 60 guesses, with deltas on every part of the envelope."""
     rng = np.random.default_rng(0)

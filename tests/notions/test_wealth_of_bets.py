@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -45,6 +46,19 @@ def test_the_bound_is_the_next_float_above_what_is_refuted():
     assert 0.2 < found.bound(1 - ERROR) < math.log(1.5)
     assert wealth(blocks=0).bound(1 - ERROR) == 0
     assert answered(found).lower_bound == found.bound(1 - ERROR)
+
+
+def test_errors_that_differ_by_rounding_are_equal_and_others_are_not():
+    """The wealth of one level is above that of its own error by a factor of 1 + 5e-9."""
+    log_mean = np.array([-math.log(ERROR) + 5e-9])
+    state = SimpleNamespace(
+        is_refuted=np.array([True]), log_mean=log_mean, error=ERROR, grid=np.array([0.7])
+    )
+    found = replace(wealth(), wealth=state)
+    assert found.bound(1 - ERROR * (1 - 1e-8)) == 0
+    assert found.bound(1 - ERROR * (1 - 5e-10)) > 0.7
+    state.log_mean = log_mean - 5e-9
+    assert found.bound(1 - ERROR * (1 - 1e-12)) > 0.7
 
 
 @pytest.mark.parametrize("share", [0.5, 0.01])

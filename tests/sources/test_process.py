@@ -111,3 +111,23 @@ def test_the_errors_of_a_program_that_fails_to_run_are_closed():
     assert errors.fileno() == -1
     errors._reader.join(10)
     assert not errors._reader.is_alive()
+
+
+def test_a_program_does_not_outlive_an_interrupt(monkeypatch):
+    """Such as Ctrl-C while its lines are read."""
+    read = []
+
+    def interrupted(process, *others):
+        read.append(process)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("dpjax.sources._process._read", interrupted)
+    programs = Programs()
+    with pytest.raises(KeyboardInterrupt):
+        programs.run(["sleep", "60"], 1, None)
+    try:
+        assert read[0].returncode == -9 and programs._running == set()
+    finally:
+        read[0].kill()
+        read[0].stdout.close()
+        programs.stop()

@@ -1,14 +1,26 @@
 """What a sequential audit reads of recorded outputs, and the order that it tests."""
 
+import itertools
+
 import numpy as np
 import pytest
 
 import dpjax
 from dpjax import Recorded
-from dpjax.sources import _recorded_in_order
+from dpjax.core import random
+from dpjax.core.execution import Execution
+from dpjax.sources import Request, Rounds, _recorded_in_order
 from dpjax.sources._counting import Tally
 from dpjax.sources._held import held
-from dpjax.sources._recorded_in_order import _Side
+from dpjax.sources._recorded_in_order import OpenedInOrder, _Side
+
+WORDS = np.array(["".join(letters) for letters in itertools.product("abcdefghij", repeat=4)])
+
+
+def request():
+    return Request(
+        lambda number: Rounds(16, 0, 0, 9), None, lambda *_: 0.0, random.as_key(1), Execution()
+    )
 
 
 def clustered(shift):
@@ -47,7 +59,8 @@ def test_independent_labels_of_which_many_are_new_are_not_doubtful(kind, method)
         "dicts": lambda number: {"count": 1.0, "name": f"v{number}"},
     }[kind]
     x, y = ([make(number) for number in side] for side in sides)
-    assert not dpjax.audit(Recorded(x, y), method=method).doubts
+    result = dpjax.audit(Recorded(x, y), method=method, confidence=1 - 1e-6)
+    assert not result.doubts and result.lower_bound == 0
 
 
 @pytest.mark.parametrize("method", [dpjax.Sequential(), dpjax.Local()], ids=["sequential", "local"])
@@ -118,3 +131,42 @@ def test_the_longer_side_is_named():
         assert any(sentence in note for note in result.notes)
     same = dpjax.audit(Recorded(x, y[:2000]), method=dpjax.Sequential())
     assert not any("more outputs than" in note for note in same.notes)
+
+
+def test_labels_that_are_all_different_are_refused():
+    x, y = WORDS[:400], WORDS[400:800]
+    with pytest.raises(ValueError, match=r"x and y hold 800 labels, .*any label occurs twice"):
+        dpjax.audit(Recorded(x, y), method=dpjax.Sequential())
+
+
+@pytest.mark.parametrize("num_labels", [1000, 5000])
+@pytest.mark.parametrize("claim", [None, 0.1])
+def test_many_labels_give_no_false_bound(num_labels, claim):
+    """Equal distributions, so that one of 5 audits has a bound with probability 5e-7 at most.
+
+    If cells were laid for labels that occur only later, and earlier in x than in y, then every
+    audit would have one.
+    """
+    rng = np.random.default_rng(num_labels)
+    for _ in range(5):
+        sides = (rng.choice(WORDS[:num_labels], 2000) for _ in "xy")
+        result = dpjax.audit(
+            Recorded(*sides), method=dpjax.Sequential(), claim=claim, confidence=1 - 1e-7
+        )
+        assert result.lower_bound == 0 and result.verdict != "violated"
+
+
+def test_cells_depend_on_the_outputs_before_them_alone():
+    """Recordings that agree in 300 outputs a side have the same cells after 300."""
+    first = [np.random.default_rng(seed).choice(WORDS[:200], 300) for seed in (1, 2)]
+    found = []
+    for start in (200, 2200):
+        later = WORDS[start : start + 1000], WORDS[start + 1000 : start + 2000]
+        x, y = (np.append(*parts) for parts in zip(first, later, strict=True))
+        opened = OpenedInOrder(Recorded(x, y), request())
+        opened.search()
+        found.append(opened.lay_again(0, 284))
+    assert found[0].partition.key == found[1].partition.key
+    np.testing.assert_array_equal(found[0].halves, found[1].halves)
+    seen = {repr(str(label)) for label in np.concatenate(first)}
+    assert {*found[0].partition.names} == {"a number"} | seen

@@ -236,3 +236,9 @@ def test_estimates_are_of_numbers():
     source = SimpleNamespace(sampler=None, name="it")
     assert "but it is not a JAX mechanism" in method.accepts(source)
     assert method.accepts(SimpleNamespace(sampler=3)) is None
+
+
+def test_inputs_are_the_different_databases_of_all_pairs():
+    """Vectors are compared whole: two of them share an entry."""
+    pairs = [([1.0, 2.0], [1.0, 3.0]), ([1.0, 3.0], [0.0, 2.0]), ([1.0, 2.0], [0.0, 2.0])]
+    assert Histogram()._inputs(None, pairs).tolist() == [[0.0, 2.0], [1.0, 2.0], [1.0, 3.0]]
