@@ -151,7 +151,8 @@ def choose_event(
     sets, candidates = found.sets, found.candidates
     best = sets.best(found.bound)
     candidate = sets.candidate[best]
-    inside = cells_of(found.total, found.ways, candidates.order[candidate], sets.end[best])
+    order, drawn = candidates.order[candidate], sets.larger[best] + sets.smaller[best]
+    inside = cells_of(found.total, found.ways, order, sets.end[best], drawn)
     predicted = found.bound[best]
     some = predicted > 0
     ratio = np.ones(best.size)
