@@ -170,3 +170,37 @@ def test_cells_depend_on_the_outputs_before_them_alone():
     np.testing.assert_array_equal(found[0].halves, found[1].halves)
     seen = {repr(str(label)) for label in np.concatenate(first)}
     assert {*found[0].partition.names} == {"a number"} | seen
+
+
+def zipf(rng, number):
+    return WORDS[np.minimum(rng.zipf(1.3, number), 9_999)]
+
+
+KINDS = {
+    "numbers": lambda rng, n: rng.laplace(size=n),
+    "lattice": lambda rng, n: rng.laplace(size=n).round(1),
+    "labels": zipf,
+    "numbers and labels": lambda rng, n: [
+        float(value) if value > 0 else str(word)
+        for value, word in zip(rng.normal(size=n), zipf(rng, n), strict=True)
+    ],
+    "records": lambda rng, n: [
+        {"count": float(value), "name": str(word)}
+        for value, word in zip(rng.normal(size=n), zipf(rng, n), strict=True)
+    ],
+    "vectors": lambda rng, n: rng.normal(size=(n, 5)),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_later_outputs_change_no_earlier_block(kind):
+    """Bets on a block depend only on the outputs before it; the last block may be cut short."""
+    rng = np.random.default_rng(3)
+    sides = [KINDS[kind](rng, 900) for _ in "xy"]
+    paths = [
+        dpjax.audit(
+            Recorded(*(side[:number] for side in sides)), method=dpjax.Sequential(), claim=5.0
+        ).evidence.counted.path[:-1]
+        for number in (400, 900)
+    ]
+    assert len(paths[0]) > 5 and paths[0] == paths[1][: len(paths[0])]
