@@ -148,6 +148,12 @@ def test_bad_input_exits_with_2(refused, arguments, sentence):
     assert sentence in refused("audit", *arguments)
 
 
+def test_numbers_of_outcomes_need_pairs(run, mine):
+    vote = ("audit", "--function", "mine_for_command:vote", "--num-outcomes", 2)
+    done = run(*vote, "--method", "histogram", "--input-width", 1)
+    assert done.exit_code == 2 and "--num-outcomes needs --pairs, because" in done.error
+
+
 def test_one_outcome_is_too_few(run, mine):
     vote = ("audit", "--function", "mine_for_command:vote", "--pairs", "pairs.json")
     done = run(*vote, "--num-outcomes", 1)

@@ -1,5 +1,6 @@
 """Messages of the command line for wrong input: one sentence with the cause, word for word."""
 
+import signal
 import sys
 
 import numpy as np
@@ -7,8 +8,9 @@ import pytest
 
 import dpjax
 import dpjax.audit
-from dpjax.cli._stop import say
+from dpjax.cli._stop import STOPPED, say, stopping_on_signals
 from dpjax.core.errors import nearest, needs
+from dpjax.core.wording import printed_row
 
 LAPLACE = ("audit", "laplace")
 HOST = ("audit", "--host", "message_mechanisms:noisy")
@@ -234,3 +236,19 @@ def test_a_name_of_a_file_is_no_output():
 def test_a_line_that_is_said_is_one_line_that_does_nothing(capsys):
     say("wrote \x1b]0;x\x07\n::error::y\u202e.html")
     assert capsys.readouterr().err == "wrote \\x1b]0;x\\x07\\n::error::y\\u202e.html\n"
+
+
+def test_a_second_signal_has_its_usual_effect():
+    assert STOPPED == 130
+    with stopping_on_signals() as stop:
+        assert not stop.asked() and stop.exit_code == 130
+        signal.raise_signal(signal.SIGTERM)
+        assert stop.asked() and stop.exit_code == 143
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+
+
+def test_lines_are_not_broken_at_hyphens():
+    text = " ".join(["non-negative"] * 20)
+    row = printed_row("note", text)
+    assert row.count("\n") > 1 and {*row.split()} == {"note", "non-negative"}

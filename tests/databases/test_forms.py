@@ -122,3 +122,12 @@ def test_a_leak_in_one_column_of_dicts_of_lists_is_found():
     space = neighbors({"a": [1.0, 2.0], "b": ["x", "y"]}, "change-one", {"a": Domain((0, 10))})
     method = dpjax.Events(num_samples=1500, num_confirm=3000)
     assert dpjax.audit(dpjax.HostMechanism(total), space, claim=1.0, method=method).lower_bound > 4
+
+
+def test_variations_drop_records_that_both_sides_share():
+    """One of four kinds of variation, so that none of 200 is one with probability 1e-25."""
+    space = neighbors([float(number) for number in range(8)], "change-one")
+    pair = next(pair for pair in space.proposed() if len(pair.database) == 8)
+    varied = [space.varied(pair, (number,)) for number in range(200)]
+    sizes = {len(found.database) for found in varied if found is not None}
+    assert min(sizes) < 8 < max(sizes)

@@ -2,6 +2,7 @@
 
 import html
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -19,6 +20,7 @@ from dpjax.empirical import (
     render_empirical_report,
     write_empirical_report,
 )
+from dpjax.empirical._report import noise_document
 from dpjax.report import check_report_path
 
 NARROW = Density(bandwidth=0.25)
@@ -146,3 +148,27 @@ def test_figures_show_the_numbers(values):
     with pytest.raises(ValueError, match="one query and without an adversary"):
         known = empirical_privacy(values, "mean", epsilon=0.5, adversary=Adversary("max"))
         plot_empirical_densities(known)
+
+
+def test_a_page_of_noise_says_what_was_not_tested(values, tmp_path):
+    noise = calibrate_noise(values, "mean", epsilon=0.5, noise="deconvolution")
+    page, _ = noise_document(noise, tmp_path / "n.html")
+    assert page.sections[-1].title == "What was not tested" and len(page.sections[-1].items) > 1
+
+
+def test_equal_deltas_are_ranked_in_the_order_of_individuals(values):
+    result = empirical_privacy(values, "mean", epsilon=0.5)
+    names = tuple(f"person {number}" for number in range(300))
+    deltas = np.repeat([[0.1], [0.2], [0.1]], 100, axis=0)
+    tied = replace(result, individuals=names, deltas=deltas)
+    expected = [*names[100:200], *names[:100], *names[200:]]
+    assert [name for name, _ in tied.ranking()] == expected
+
+
+def test_parquet_panels_need_pyarrow(tmp_path, monkeypatch):
+    pytest.importorskip("pandas")
+    monkeypatch.setattr(
+        "dpjax.core.errors.find_spec", lambda name: None if name == "pyarrow" else name
+    )
+    with pytest.raises(ModuleNotFoundError, match="Parquet files need pyarrow"):
+        empirical_privacy(tmp_path / "x.parquet", "mean", epsilon=0.5)

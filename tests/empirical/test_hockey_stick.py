@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import brentq
 
 from dpjax.empirical._ecdf import ecdf_pieces
-from dpjax.empirical._joint import JointGrid
+from dpjax.empirical._joint import JointGrid, _edges
 from dpjax.empirical._laplace import laplace_log_ratio, laplace_pieces
 from dpjax.empirical._mixture import Mixture, mixture_pieces
 from dpjax.empirical._pieces import hockey_stick, smallest_epsilon
@@ -280,3 +280,10 @@ def test_smallest_epsilon_is_found_from_above():
     assert smallest_epsilon(lambda e: e < 2.5, 0.0) == pytest.approx(2.5, abs=1e-8)
     assert smallest_epsilon(lambda e: e < 2.5, 3.0) == 3.0
     assert smallest_epsilon(lambda e: True, 0.0) == np.inf
+
+
+@pytest.mark.parametrize("kernel", ["gaussian", "laplace"])
+def test_edges_scale_with_the_results(kernel):
+    first, second = np.random.default_rng(4).normal([0.0, 0.5], size=(20, 2)).T
+    edges = _edges(first, second, kernel, 0.25, 64)
+    np.testing.assert_array_equal(_edges(8 * first, 8 * second, kernel, 2.0, 64), 8 * edges)

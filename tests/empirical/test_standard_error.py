@@ -27,6 +27,12 @@ def test_of_a_mean_it_is_the_usual_standard_error():
     np.testing.assert_allclose(error_of_mean(values), values.std(ddof=1) / np.sqrt(50), rtol=1e-12)
 
 
+def test_estimates_at_several_points_have_their_own_errors():
+    values = np.random.default_rng(2).normal([0.0, 100.0], [1.0, 3.0], (40, 2))
+    both = jackknife_error(lambda left_out: np.delete(values, left_out, 0).mean(0), 40, 0)
+    np.testing.assert_allclose(both, values.std(axis=0, ddof=1) / np.sqrt(40), rtol=1e-12)
+
+
 def test_groups_of_many_databases_give_the_same_but_for_chance():
     values = np.random.default_rng(1).normal(size=1000)
     calls = []

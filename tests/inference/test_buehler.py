@@ -2,6 +2,7 @@
 
 import math
 from functools import cache
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -424,3 +425,13 @@ def test_without_enough_steps_the_level_is_bisected(monkeypatch, tries):
         error = _Tail(kind, counts, (100, 120), 0.05).error
         found = buehler_bound(kind, *counts, (100, 120), 0.05)
         assert found == pytest.approx(bound, abs=0.02 * error), (kind, counts)
+
+
+@pytest.mark.parametrize("level", [0.15, 0.77])
+def test_bisection_goes_on_beyond_the_first_interval(level):
+    """The interval starts with the observed ratio and one standard error."""
+    tail = SimpleNamespace(
+        observed=0.1, error=0.1,
+        at=lambda tried, places: SimpleNamespace(supremum=stats.norm.logcdf(tried)),
+    )  # fmt: skip
+    assert _halved(tail, level, 0.0, 0.001) == pytest.approx(level, abs=1e-4)

@@ -2,15 +2,17 @@
 
 from dataclasses import replace
 from functools import cache
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from matplotlib.figure import Figure
 
 import dpjax
 from dpjax import mechanisms
 from dpjax.partitions._curve import curve_of
 from dpjax.plotting import plot_levels, plot_wealth, save_figure
-from dpjax.plotting._outcomes import strips_of
+from dpjax.plotting._outcomes import _ribbon, strips_of
 from dpjax.results._figures import has_band, notions_figure, outputs_figure
 
 N = 20_000
@@ -338,7 +340,8 @@ def curves_of(axes):
     ("notion", "claim"),
     [
         (dpjax.Profile(), [(0.0, 0.3), (1.0, 0.05)]), (dpjax.TradeOff(), [(0.0, 0.9), (0.9, 0.0)]),
-        (dpjax.Gdp(), 0.9), (dpjax.Epsilon(1e-3), 0.8), (dpjax.Renyi(4), 0.5), (dpjax.Zcdp(), 0.3),
+        (dpjax.Gdp(), 0.9), (dpjax.Epsilon(1e-3), 0.8), (dpjax.Epsilon(), 0.8),
+        (dpjax.Renyi(4), 0.5), (dpjax.Zcdp(), 0.3),
         (dpjax.TotalVariation(), 0.3), (dpjax.Zcdp(), None), (dpjax.Renyi(4), None),
     ],
 )  # fmt: skip
@@ -364,7 +367,8 @@ def test_curves_of_a_chain_are_those_of_its_answers(notion, claim):
     names = [set(curves_of(axes)) for axes in (profile, trade_off, renyi)]
     claimed = [any("claim" in name for name in found) for found in names]
     expected = {
-        "profile": [1, 1, 0], "trade-off": [0, 1, 0], "gdp": [1, 1, 1], "epsilon": [1, 1, 0],
+        "profile": [1, 1, 0], "trade-off": [0, 1, 0], "gdp": [1, 1, 1],
+        "epsilon": [1, 1, notion == dpjax.Epsilon()],
         "renyi": [0, 1, 1], "zcdp": [0, 1, 1], "total-variation": [0, 1, 0],
     }  # fmt: skip
     assert claimed == ([False] * 3 if claim is None else expected[notion.name])
@@ -373,3 +377,16 @@ def test_curves_of_a_chain_are_those_of_its_answers(notion, claim):
 def test_a_single_event_has_no_curves():
     assert audited("reals").evidence.counted.simultaneous(0.9) is None
     assert notions_figure(audited("reals")) is None
+
+
+def test_single_values_have_no_ribbon():
+    """Cells are [0, 1], the value 1, and [1, 2]; the last has no finite loss."""
+    strip = SimpleNamespace(
+        low=np.array([0.0, 1.0, 1.0]), high=np.array([1.0, 1.0, 2.0]), noise=np.full(3, 0.1)
+    )
+    axes = Figure().add_subplot()
+    _ribbon(axes, strip, np.array([0.5, 0.5, np.inf]))
+    (ribbon,) = axes.collections
+    x, y = ribbon.get_paths()[0].vertices.T
+    assert (x.min(), x.max()) == (0, 1)
+    assert (y.min(), y.max()) == pytest.approx((0.5 - 0.196, 0.5 + 0.196), abs=1e-3)

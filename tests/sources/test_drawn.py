@@ -9,8 +9,9 @@ import pytest
 
 import dpjax
 from dpjax import Events, Execution, HostMechanism, Pairs, Recorded
+from dpjax.core import random
 from dpjax.mechanisms import Laplace
-from dpjax.sources import _drawn_counts
+from dpjax.sources import Marked, Request, Rounds, _drawn_counts, as_source
 
 PAIR = [(0.0, 1.0)]
 SIDES = np.random.default_rng(0).laplace([0, 1], size=(6000, 2)).T
@@ -115,3 +116,19 @@ def test_no_block_is_drawn_twice(monkeypatch, method, num_pairs):
         Laplace(), pairs, method=method, execution=Execution(layout="gathered"), key=1
     )
     assert len(drawn) == len(set(drawn)) > 0 and result.lower_bound > 0
+
+
+def test_cells_of_one_run_leave_those_of_other_runs_as_they_are():
+    kept = {}
+    request = Request(
+        lambda number: Rounds(100, 0, 0, 900), None, lambda *_: 0.0, random.as_key(1),
+        Execution(), kept=kept,
+    )  # fmt: skip
+    with as_source(Laplace()).opened(PAIR, request) as opened:
+        (first,) = opened.search()
+        again = opened.lay_again(0, 500)
+        assert again.partition.key != first.partition.key
+        assert kept["laid"][0].partition is first.partition
+        # The run itself counts in its new cells.
+        marked = Marked(np.array([0]), np.arange(again.partition.size)[None], 500, 500, 200)
+        assert opened.count(marked).sum() == 400

@@ -139,6 +139,7 @@ def test_steps_and_values_that_stand_out():
 def test_types_of_integers():
     small, signed = np.array([1, 2], np.uint8), np.array([-1, 5], np.int32)
     assert [side.dtype for side in in_one_type(small, signed)] == [np.int64, np.int64]
+    assert [side.tolist() for side in in_one_type(small, signed)] == [[1, 2], [-1, 5]]
     large = np.array([2**63], np.uint64)
     assert [side.dtype for side in in_one_type(np.array([5]), large)] == [np.uint64, np.uint64]
     for sides in ((np.array([5]), large), (large, np.array([5]))):

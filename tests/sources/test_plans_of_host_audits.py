@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+import dpjax
 from dpjax.partitions import Encoder
 from dpjax.sources import AnyPairs, Marked, Rounds, Tally, _time_limit
 from dpjax.sources._on_host import _OpenedOnHost, _parted, _said_fewer
@@ -244,3 +245,23 @@ def test_outputs_of_a_confirmation_are_counted_by_side():
     asked.clear()
     found.count(Marked(np.array([1]), np.array([[0, 1, 3]]), 4, 10))
     assert [quota.num_samples for *_, quota, _ in asked] == [40, 40] and same == [1]
+
+
+def test_the_pace_is_measured_for_all_draws(monkeypatch):
+    """Three pairs with 30 draws a side to search, and 70 to confirm."""
+    asked = []
+
+    class Measured(Pace):
+        def measure(self, databases, words, total):
+            asked.append((databases, total))
+            super().measure(databases, words, total)
+
+    monkeypatch.setattr("dpjax.sources._on_host.Pace", Measured)
+
+    def noisy(database, num_samples, rng):
+        return database + rng.laplace(size=num_samples)
+
+    method = dpjax.Events(num_samples=30, num_confirm=70)
+    source = dpjax.HostMechanism(noisy, time_limit=60.0)
+    dpjax.audit(source, [(0, 1), (1, 2), (3, 0)], method=method)
+    assert asked == [([0, 1, 1, 2, 3, 0], 2 * (3 * 30 + 70))]

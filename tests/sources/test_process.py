@@ -85,7 +85,7 @@ def test_a_limit_of_bytes_holds_exactly(monkeypatch):
     assert programs.run(["printf", "12\\n45\\n"], 5, None).lines == ["12", "45"]
     programs.stop()
     programs = Programs()
-    with pytest.raises(ValueError, match="printed too many bytes"):
+    with pytest.raises(ValueError, match="'printf' printed too many bytes"):
         programs.run(["printf", "12\\n456\\n"], 5, None)
     programs.stop()
 

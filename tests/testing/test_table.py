@@ -65,3 +65,10 @@ def test_the_widest_row_has_100_columns():
     wide = row(test="t" * 99, claim=[[0.0, 1.0]], **numbers, **texts)
     lines = [*table([wide] * 200, 1e4, 3)]
     assert max(map(len, lines)) == 100
+
+
+def test_audits_of_one_test_are_numbered():
+    lines = list(table([row(), row(test="test_x.py::test_z"), row()], None))[1:4]
+    assert [line.split(" release ")[0].strip() for line in lines] == [
+        "test_x.py::test_y #1", "test_x.py::test_z", "test_x.py::test_y #2",
+    ]  # fmt: skip

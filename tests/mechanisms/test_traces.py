@@ -1,0 +1,60 @@
+"""Equal programs, operation by operation, without running them."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from dpjax.mechanisms._traces import same_program
+
+TABLE = np.arange(3.0)
+
+
+def linear(x):
+    return 2.0 * x + TABLE
+
+
+def squared(x):
+    return jax.lax.cond(x[0] > 0, lambda y: y * y, lambda y: -y, x)
+
+
+def halved(x):
+    return jax.lax.cond(x[0] > 0, lambda y: y * y, lambda y: y / 2, x)
+
+
+def called_back(x):
+    return jax.pure_callback(lambda y: y, x, x)
+
+
+OTHERS = [
+    lambda x: 3.0 * x + TABLE,
+    lambda x: 2.0 * x + (TABLE + 1),
+    lambda x: 2.0 * x - TABLE,
+    lambda x: TABLE + 2.0 * x,
+    lambda x: 2.0 * x,
+    lambda x: jnp.sin(2.0 * x + TABLE),
+]
+
+
+def traced(function, shape=(3,)):
+    return jax.make_jaxpr(lambda x: function(x))(jnp.zeros(shape))
+
+
+@pytest.mark.parametrize("function", [linear, squared, jnp.cumsum, lambda x: x])
+def test_two_traces_of_a_function_are_the_same_program(function):
+    assert same_program(traced(function), traced(function))
+
+
+@pytest.mark.parametrize("other", OTHERS)
+def test_programs_that_differ_in_one_part(other):
+    assert not same_program(traced(linear), traced(other))
+    assert not same_program(traced(other), traced(linear))
+
+
+def test_programs_that_differ_within_a_branch_or_in_shape():
+    assert not same_program(traced(squared), traced(halved))
+    assert not same_program(traced(jnp.sin), traced(jnp.sin, (4,)))
+
+
+def test_equality_with_a_callback_is_never_decided():
+    assert not same_program(traced(called_back), traced(called_back))
