@@ -118,3 +118,17 @@ def test_objects_in_an_array_that_cannot_be_written_are_copied():
     copied = copier(database)()
     copied[0].append(9)
     assert database[0] == [1] and copied[1] == [2, 3]
+
+
+class Undivided:
+    """What can be pickled, but refuses a deep copy."""
+
+    def __deepcopy__(self, memo):
+        raise TypeError("no copies")
+
+
+def test_containers_are_copied_by_pickle():
+    database = {"rows": [1, 2], "model": Undivided()}
+    copied = copier(database)()
+    assert copied is not database and copied["rows"] == [1, 2]
+    assert copied["rows"] is not database["rows"] and copied["model"] is not database["model"]

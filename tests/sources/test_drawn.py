@@ -11,7 +11,8 @@ import dpjax
 from dpjax import Events, Execution, HostMechanism, Pairs, Recorded
 from dpjax.core import random
 from dpjax.mechanisms import Laplace
-from dpjax.sources import Marked, Request, Rounds, _drawn_counts, as_source
+from dpjax.sources import Marked, Request, Rounds, Trust, _drawn_counts, as_source
+from dpjax.sources._drawn import Drawn
 
 PAIR = [(0.0, 1.0)]
 SIDES = np.random.default_rng(0).laplace([0, 1], size=(6000, 2)).T
@@ -132,3 +133,10 @@ def test_cells_of_one_run_leave_those_of_other_runs_as_they_are():
         # The run itself counts in its new cells.
         marked = Marked(np.array([0]), np.arange(again.partition.size)[None], 500, 500, 200)
         assert opened.count(marked).sum() == 400
+
+
+def test_recipes_of_mechanisms_have_a_name_and_parameters():
+    plain = as_source(Laplace(2.0)).to_plain()
+    assert Drawn.from_plain(plain, 0.0, Trust(())).mechanism == Laplace(2.0)
+    with pytest.raises(ValueError, match=r"the recipe's subject .*'more'"):
+        Drawn.from_plain(plain | {"more": 1}, 0.0, Trust(()))

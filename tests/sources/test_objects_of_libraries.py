@@ -401,3 +401,12 @@ def test_refusals(subject, error, message):
 def test_what_states_no_pairs_says_so():
     with pytest.raises(ValueError, match="pairs must be given: a list of"):
         dpjax.audit(models.LinearRegression(epsilon=1.0), method=FEW)
+
+
+def test_options_of_objects_are_those_of_functions():
+    subject = dp.m.make_randomized_response_bool(prob=0.75)
+    options = {"workers": 2, "special": "error", "bits": None, "time_limit": 7.0, "timeout": 2.5}
+    source = LibraryMechanism(subject, **options)
+    assert {name: getattr(source._host, name) for name in options} == options
+    assert (source._host.batched, source._host.batch_size) == (False, 1000)
+    assert not LibraryMechanism.replayable

@@ -236,3 +236,13 @@ def test_an_older_instruction_set_is_another_processor():
     if not features.exists() or "fma" not in features.read_text():
         pytest.skip("this processor has no newer one")
     assert found[0] != found[1]
+
+
+def test_a_block_of_other_runs_is_not_stored(copy):
+    folder, blocks = copy
+    store = Store.create(folder, SPEC)
+    first, second, *_ = store.spec.blocks()
+    content = next(path for path in blocks if path.name.startswith(first.name)).read_bytes()
+    with pytest.raises(ValueError, match=f"the block {second.name} cannot be stored: its first is"):
+        store.write(second, content)
+    assert sorted((folder / "blocks").iterdir()) == blocks

@@ -8,6 +8,7 @@ from refusals import refusal
 
 import dpjax
 from dpjax.sources import Arriving, Chunk, Passages
+from dpjax.watching._folder import Folder
 from dpjax.watching._state import _seal
 
 SIZES = [(500, 900), (700, 300), (3_000, 2_500), (2_000, 4_000), (5_000, 4_000)]
@@ -379,3 +380,16 @@ def test_passages_are_those_of_every_window():
 
     all_windows = (folded([int(w) for w in hashes[i : i + 128]]) for i in range(5_000 - 127))
     assert sorted(w for w in all_windows if w % 256 == 0) == [int(w) for w in whole.words]
+
+
+def test_a_file_is_read_again_only_if_it_has_changed(tmp_path):
+    folder = Folder(tmp_path, (None, None))
+    (tmp_path / "a.csv").write_text("x,y\n1,2\n3,4\n")
+    ((name, x, y),) = folder.chunks()
+    assert (name, x.tolist(), y.tolist()) == ("a.csv", [1, 3], [2, 4])
+    assert [*folder.chunks()] == []
+    (tmp_path / "a.csv").write_text("x,y\n1,2\n3,4\n5,6\n")
+    (tmp_path / "b.csv").write_text("x,y\n7,8\n")
+    assert [(name, x.tolist()) for name, x, _ in folder.chunks()] == [
+        ("a.csv", [1, 3, 5]), ("b.csv", [7]),
+    ]  # fmt: skip
