@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dpjax.core import random
+from dpjax.core import random, streaming
 from dpjax.core.categories import category_counts, compared
 from dpjax.core.numerics import FIXED_POINT, MAX_BLOCK, WideCount, to_fixed_point
 from dpjax.core.streaming import (
@@ -357,3 +357,21 @@ def test_more_blocks_than_can_be_numbered_are_refused():
     with pytest.raises(ValueError, match=r"num_samples must be below 17592186044416 \(2\^31"):
         blocks_of(2**44)
     assert int(blocks_of(2**44 - 2**13).number) == 2**31 - 1
+
+
+def test_the_time_of_compilation_sets_no_size(monkeypatch):
+    """The first call takes 100 s; later ones half of what a call may take, then 1/20."""
+    clock, sizes = [0.0], []
+    monkeypatch.setattr(streaming.time, "perf_counter", lambda: clock[0])
+
+    def launch(part):
+        number = int(part.stop) - int(part.start)
+        clock[0] += 100 if not sizes else streaming._CALL_SECONDS / (2 if len(sizes) < 3 else 20)
+        sizes.append(number)
+        return WideCount.zeros((1,)).add(np.array([number], np.int32))
+
+    blocks = blocks_of(2**22 * 300)
+    first = streaming._FIRST_DRAWS // blocks.size
+    total = sum(int(counts.sum()) for counts, _ in streaming.in_calls(launch, blocks, 1))
+    assert total == int(blocks.number)
+    assert sizes[:5] == [first, first, 2 * first, 4 * first, 32 * first]

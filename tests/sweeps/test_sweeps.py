@@ -33,6 +33,8 @@ from dpjax.sweeps import (
 )
 from dpjax.sweeps import _store as store_module
 from dpjax.sweeps._blocks import UNREPEATABLE, on_all_devices
+from dpjax.sweeps._runner import _shape
+from dpjax.sweeps._spec import Block
 
 SMALL = Local(num_samples=500, num_confirm=1000, floor=1e-3)
 FINITE = Entry(RandomizedResponse(1.0), SMALL, num_runs=7, label="responses")
@@ -439,3 +441,15 @@ def test_a_region_that_no_lattice_covers_is_refused():
     wide = dataclasses.replace(REAL, method=options, label="wide")
     with pytest.raises(ValueError, match=r"entry 'wide': region .* is too wide"):
         compute(wide, range(3), 0, execution=on_all_devices(None))
+
+
+def test_entries_that_share_a_program_come_one_after_the_other():
+    """Floors, bandwidths and regions are arguments of a program; numbers of draws are not."""
+    pairs, sizes = [(0.0, 1.0)], {"num_samples": 200, "num_confirm": 300}
+    same = [
+        Local(**sizes, floor=0.01), Local(**sizes, region=(-1.0, 2.0)),
+        Local(**sizes, bandwidth=0.3),
+    ]  # fmt: skip
+    other = Local(num_samples=200, num_confirm=400, floor=0.01)
+    shapes = [_shape(Block(Entry(Laplace(0.5), method, pairs), 0, 1)) for method in (*same, other)]
+    assert len({*shapes[:3]}) == 1 and shapes[3] != shapes[0]
