@@ -6,6 +6,7 @@ import inspect
 import pytest
 
 import dpjax
+from dpjax.core import validate
 
 DEFAULTS = {
     "Box": dict(num_points=0),
@@ -138,3 +139,12 @@ def test_arguments_that_are_left_out(name):
     found = {p.name: p.default for p in given if isinstance(p.default, (bool, int, float, str))}
     assert found == DEFAULTS[name]
     assert [*map(type, found.values())] == [*map(type, DEFAULTS[name].values())]
+
+
+def test_limits_of_inputs():
+    powers = {
+        "categories": 16, "cells": 22, "document_bytes": 24, "labels": 20,
+        "line_bytes": 20, "pairs": 18, "panel_cells": 25, "piped_bytes": 30, "program_bytes": 26,
+        "unpacked_bytes": 28,
+    }  # fmt: skip
+    assert {name: validate.LIMITS[name] for name in powers} == {k: 2**n for k, n in powers.items()}

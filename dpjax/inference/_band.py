@@ -125,9 +125,8 @@ def band(
     held, out = (np.asarray(side, np.float64)[:, None] for side in np.asarray(counts))
     r = radius(len(held), error)
     angle = np.arange(corners + 1) * (math.pi / (2 * corners))
-    with np.errstate(under="ignore"):
-        first = scipy.special.ndtr(-r * np.cos(angle[:-1]))
-        second = scipy.special.ndtr(-r * np.sin(angle[1:]))
+    first = scipy.special.ndtr(-r * np.cos(angle[:-1]))
+    second = scipy.special.ndtr(-r * np.sin(angle[1:]))
     lower, _ = one_sided_bounds(held, trials[0], first)
     _, upper = one_sided_bounds(out, trials[1], second)
     return Band.of(lower, upper, usable)

@@ -273,8 +273,7 @@ def _two_events(first: Floats, second: Floats, e: Floats, delta: Floats) -> tupl
     constant = np.stack([delta, none, none, delta, rest, rest])
 
     def value(laws: Floats) -> Floats:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            logs = np.where(laws > 0, np.log(np.where(laws > 0, laws, 1.0)), -np.inf)
+        logs = np.where(laws > 0, np.log(np.where(laws > 0, laws, 1.0)), -np.inf)
         return (mass * logs).sum(axis=0)
 
     u = z = (1 - delta) / (1 + e) / 2

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from dpjax.cli._hunt import _table
 from dpjax.hunting import Environment, hunt, read_case
 
 COINS = """
@@ -140,3 +141,16 @@ def test_a_bisection_names_its_versions(case, refused):
     assert "at least two versions, but had 1.0" in refused(
         "hunt", "--bisect", "1.0", "--cases", case
     )
+
+
+@pytest.mark.parametrize(("verdict", "lines"), [("violated", 3), ("not refuted", 2)])
+def test_a_refuted_claim_has_its_pair(verdict, lines):
+    row = {"release": "x==1", "case": "coins", "claim": 0.1, "delta": 1e-5, "bound": 0.25,
+           "verdict": verdict, "pair": "pair 0", "seconds": 1.0, "reported": "",
+           "documented": False}  # fmt: skip
+    shown = [
+        "x==1: coins", f"  {verdict.upper()}: epsilon at least 0.250, claimed (0.1, 1e-05), 1 s",
+        "  pair      pair 0",
+    ]  # fmt: skip
+    assert _table([row]).split("\n")[:lines] == shown[:lines]
+    assert ("pair 0" in _table([row])) is (lines == 3)

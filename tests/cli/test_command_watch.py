@@ -145,3 +145,10 @@ def test_a_watch_that_is_ended_goes_on_with_the_same_bits(run, folder, number):
     assert number == signal.SIGKILL or "continues from" in error
     ended = run(*ONCE)
     assert shown(ended.output) == shown(run(*ONCE, "--state", "whole.json").output)
+
+
+def test_a_watch_waits_for_more_files_by_default(run, folder):
+    record(folder, 1, size=16)
+    start = time.monotonic()
+    run("watch", "in", "--claim", 1, "--idle", 0.3, "--every", 0.05)
+    assert time.monotonic() - start >= 0.3

@@ -3,6 +3,7 @@
 import math
 from collections import Counter
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from dpjax import Domain, neighbors
 from dpjax.databases import AddRemove, AnyTwo, ChangeOne, Pairs, Within
 from dpjax.databases.spaces._forms import form_of
 from dpjax.databases.spaces._record_pairs import RecordPairs
+from dpjax.databases.spaces._relations import _edits
 
 pd = pytest.importorskip("pandas")
 
@@ -279,3 +281,28 @@ def test_of_many_records_that_were_seen_150_are_tried(number):
     made = RecordPairs([records], AddRemove(), None, np.random.default_rng(0), closed=True)
     assert made.tried == [*range(min(number, 150))]
     assert made.num_records == 2 * number
+
+
+def test_edits_are_counted_like_longest_common_subsequences():
+    """Against the recursion over both sequences, for common starts and ends of any length."""
+
+    @cache
+    def common(one, other):
+        if not one or not other:
+            return 0
+        if one[0] == other[0]:
+            return 1 + common(one[1:], other[1:])
+        return max(common(one[1:], other), common(one, other[1:]))
+
+    rng = np.random.default_rng(8)
+    for _ in range(300):
+        one, other = (tuple(rng.integers(0, 3, rng.integers(0, 7)).tolist()) for _ in "xy")
+        start, end = (tuple(rng.integers(0, 3, rng.integers(0, 3)).tolist()) for _ in "se")
+        one, other = start + one + end, start + other + end
+        expected = len(one) + len(other) - 2 * common(one, other)
+        assert _edits(one, other) == expected
+
+
+def test_seeds_of_spaces_are_validated():
+    with pytest.raises(ValueError, match="seed must be an integer >= 0, but was -1"):
+        dpjax.neighbors([1.0, 2.0], "change-one", seed=-1)

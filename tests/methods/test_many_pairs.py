@@ -3,6 +3,7 @@
 import tracemalloc
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -241,3 +242,16 @@ def test_fifteen_thousand_pairs_need_20_kilobytes_each():
         tracemalloc.stop()
     assert result.witness.pair == "pair 5000" and 1.4 < result.lower_bound < 1.5
     assert peak < 20_000 * 15_000
+
+
+def test_parts_of_many_pairs_have_partitions_of_their_own_sizes(monkeypatch):
+    """Integers of about 10, 40 and 200 values."""
+
+    def spread(key, database):
+        return jnp.round(database * jax.random.laplace(key)).astype(jnp.int32)
+
+    pairs, method = [(1.0, 1.2), (5.0, 6.0), (30.0, 31.0)], Events(2000, 3000)
+    found = dpjax.audit(spread, pairs, method=method)
+    monkeypatch.setattr(_drawn_counts, "_STREAMED_PAIRS", 1)
+    again = dpjax.audit(spread, pairs, method=method, execution=Execution(layout="streamed"))
+    assert again.pair_scores == found.pair_scores and again.lower_bound == found.lower_bound
