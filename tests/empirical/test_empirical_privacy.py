@@ -390,6 +390,8 @@ def test_autocorrelation_is_compared_with_all_orders():
     assert check.runs_p_value < 1e-3 and check.autocorrelation_p_value < 1e-3
     assert check.p_value < 1e-3 and "look dependent" in str(check)
     assert "one: independence cannot be tested" in str(constant)
+    swapped = check_independence(np.stack([np.ones(60), walk], 1), ("one", "walk"))
+    assert swapped[1] == check and np.isnan(swapped[0].p_value)
     (few,) = check_independence(np.arange(3.0)[:, None])
     assert "too few" in str(few) and (few.runs, few.query) == (2, "query")
 

@@ -5,10 +5,12 @@ import json
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from dpjax.databases import ChangeOne, Domain
 from dpjax.hunting import Environment, environment_of, hunt, read_case
+from dpjax.hunting._draws import _plain
 
 LEAK = '''
 """A sum that forgets to clip."""
@@ -255,3 +257,7 @@ def test_values_of_a_case_are_checked_before_any_draw(tmp_path, line, message):
     path.write_text(f"package, claim, pairs = 'x', 1.0, [(0, 1)]\ndef draw(x): pass\n{line}\n")
     with pytest.raises((ValueError, TypeError), match=message):
         read_case(path)
+
+
+def test_databases_are_recorded_as_json_values():
+    assert _plain({"rows": (np.int64(1), [np.arange(2), "a"])}) == {"rows": [1, [[0, 1], "a"]]}

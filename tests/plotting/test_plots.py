@@ -12,7 +12,8 @@ import dpjax
 from dpjax import mechanisms
 from dpjax.partitions._curve import curve_of
 from dpjax.plotting import plot_levels, plot_wealth, save_figure
-from dpjax.plotting._outcomes import _ribbon, strips_of
+from dpjax.plotting._labels import name_sides
+from dpjax.plotting._outcomes import _ribbon, _with_ends, strips_of
 from dpjax.results._figures import has_band, notions_figure, outputs_figure
 
 N = 20_000
@@ -390,3 +391,24 @@ def test_single_values_have_no_ribbon():
     x, y = ribbon.get_paths()[0].vertices.T
     assert (x.min(), x.max()) == (0, 1)
     assert (y.min(), y.max()) == pytest.approx((0.5 - 0.196, 0.5 + 0.196), abs=1e-3)
+
+
+def test_cells_without_ends_reach_a_twentieth_beyond_the_others():
+    inf = np.inf
+    low, high = _with_ends(np.array([-inf, 0.0, 2.0]), np.array([0.0, 2.0, inf]))
+    assert (low.tolist(), high.tolist()) == ([-0.1, 0.0, 2.0], [0.0, 2.0, 2.1])
+    assert [end.tolist() for end in _with_ends(np.array([-inf]), np.array([inf]))] == [
+        [-1.0],
+        [1.0],
+    ]
+
+
+@pytest.mark.parametrize(("last", "above"), [(100.0, 0), (0.5, 1)])
+def test_sides_are_named_beside_their_curves_where_two_points_are_visible(monkeypatch, last, above):
+    legends = []
+    monkeypatch.setattr("dpjax.plotting._labels.legend_above", legends.append)
+    axes = Figure().add_subplot()
+    axes.set(xlim=(0, last), ylim=(0, 1.2))
+    x = np.arange(101.0)
+    name_sides(axes, x, *(np.exp(-(((x - middle) / 5) ** 2)) for middle in (45, 55)))
+    assert len(legends) == above and len(axes.texts) == 2 * (1 - above)
