@@ -154,3 +154,9 @@ def test_a_refuted_claim_has_its_pair(verdict, lines):
     ]  # fmt: skip
     assert _table([row]).split("\n")[:lines] == shown[:lines]
     assert ("pair 0" in _table([row])) is (lines == 3)
+
+
+def test_a_table_that_cannot_be_written_is_refused_first(tmp_path, refused):
+    table = tmp_path / "none" / "found.md"
+    said = refused("hunt", "--cases", tmp_path / "missing.py", "--table", table)
+    assert "found.md is in a folder that does not exist" in said and "missing.py" not in said

@@ -306,3 +306,10 @@ def test_edits_are_counted_like_longest_common_subsequences():
 def test_seeds_of_spaces_are_validated():
     with pytest.raises(ValueError, match="seed must be an integer >= 0, but was -1"):
         dpjax.neighbors([1.0, 2.0], "change-one", seed=-1)
+
+
+def test_spaces_are_open_unless_told():
+    options = AddRemove(), None, np.random.default_rng(0)
+    tried = RecordPairs([[1.0, 2.0]], *options).tried
+    assert {1.0, 2.0} < {*tried} and len(tried) > 5
+    assert RecordPairs([[1.0, 2.0]], *options, closed=True).tried == [1.0, 2.0]

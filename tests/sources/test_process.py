@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import sys
 import threading
 import time
 from types import SimpleNamespace
@@ -131,3 +132,14 @@ def test_a_program_does_not_outlive_an_interrupt(monkeypatch):
         read[0].kill()
         read[0].stdout.close()
         programs.stop()
+
+
+def test_a_child_that_keeps_the_pipe_open_keeps_no_process_alive():
+    """The interpreter waits at its end for all threads but daemons."""
+    before, programs = {*threading.enumerate()}, Programs()
+    line = "import os, time; os.setsid(); time.sleep(2)"
+    parent = f"import subprocess, sys; subprocess.Popen([sys.executable, '-c', {line!r}])"
+    ended = programs.run([sys.executable, "-c", parent], 1, 0.5)
+    reading = {*threading.enumerate()} - before
+    assert ended.code is None and reading and all(thread.daemon for thread in reading)
+    programs.stop()
