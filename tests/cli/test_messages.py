@@ -1,15 +1,17 @@
 """Messages of the command line for wrong input: one sentence with the cause, word for word."""
 
+import os
 import signal
 import sys
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 import dpjax
 import dpjax.audit
-from dpjax.cli._stop import STOPPED, say, stopping_on_signals
-from dpjax.core.errors import nearest, needs
+from dpjax.cli._stop import STOPPED, _UntilClosed, say, stopping_on_signals
+from dpjax.core.errors import _MOST_NAMED, nearest, needs
 from dpjax.core.wording import printed_row
 
 LAPLACE = ("audit", "laplace")
@@ -252,3 +254,24 @@ def test_lines_are_not_broken_at_hyphens():
     text = " ".join(["non-negative"] * 20)
     row = printed_row("note", text)
     assert row.count("\n") > 1 and {*row.split()} == {"note", "non-negative"}
+
+
+def test_output_goes_nowhere_after_the_pipe_is_closed(tmp_path):
+    """Both where text is written at once and where it is flushed."""
+
+    def fail(*text):
+        raise BrokenPipeError
+
+    for name, arguments in (("write", ("abc",)), ("flush", ())):
+        with (tmp_path / name).open("w") as file:
+            stream = _UntilClosed(SimpleNamespace(fileno=file.fileno, write=fail, flush=fail),
+                                  BrokenPipeError)  # fmt: skip
+            assert getattr(stream, name)(*arguments) == (3 if arguments else None)
+            assert os.fstat(file.fileno()).st_rdev == os.stat(os.devnull).st_rdev
+
+
+@pytest.mark.parametrize("more", [0, 1])
+def test_names_are_listed_up_to_a_number(more):
+    known = [f"x{number:03}" for number in range(_MOST_NAMED + more)]
+    text = nearest("something else", known)
+    assert text.count(", x") == _MOST_NAMED - 1 and ("in all" in text) is bool(more)

@@ -135,7 +135,7 @@ def test_points_claim_epsilon_where_their_delta_is_small_enough():
     [
         (dpjax.Gdp(), [(0, 1)], "claim must be a number for mu of Gaussian"),
         (dpjax.Gdp(), -1.0, "claim must be a number >= 0"),
-        (dpjax.Profile(), 1.0, "claim must be a list of"),
+        (dpjax.Profile(), 1.0, r"a list of \(epsilon, delta\) pairs, a function epsilon -> delta"),
         (dpjax.Profile(), [(0, 2.0)], "deltas in"),
         (dpjax.Profile(), "1.0", "claim must be a list of"),
         (dpjax.Profile(), [(1, 2, 3)], "claim must be a list of"),

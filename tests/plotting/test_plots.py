@@ -13,7 +13,7 @@ from dpjax import mechanisms
 from dpjax.partitions._curve import curve_of
 from dpjax.plotting import plot_levels, plot_wealth, save_figure
 from dpjax.plotting._labels import name_sides
-from dpjax.plotting._outcomes import _ribbon, _with_ends, strips_of
+from dpjax.plotting._outcomes import _ribbon, _with_ends, share_panel, strips_of
 from dpjax.results._figures import has_band, notions_figure, outputs_figure
 
 N = 20_000
@@ -365,6 +365,7 @@ def test_curves_of_a_chain_are_those_of_its_answers(notion, claim):
     at = np.interp(4.0, x, y)
     if notion != dpjax.Renyi(4):
         assert at == pytest.approx(result.bound(dpjax.Renyi(4)).lower_bound, abs=3e-3)
+    assert all(axes.get_legend() is not None for axes in (profile, trade_off, renyi))
     names = [set(curves_of(axes)) for axes in (profile, trade_off, renyi)]
     claimed = [any("claim" in name for name in found) for found in names]
     expected = {
@@ -412,3 +413,17 @@ def test_sides_are_named_beside_their_curves_where_two_points_are_visible(monkey
     x = np.arange(101.0)
     name_sides(axes, x, *(np.exp(-(((x - middle) / 5) ** 2)) for middle in (45, 55)))
     assert len(legends) == above and len(axes.texts) == 2 * (1 - above)
+
+
+def test_densities_are_shares_over_widths():
+    """Two cells of widths 1 and 2, and a tail, which has no density."""
+    strip = SimpleNamespace(
+        low=np.array([0.0, 1.0, 3.0]), high=np.array([1.0, 3.0, 9.0]), few=False, per="unit",
+        tail=np.array([False, False, True]), single=np.zeros(3, bool),
+        shares=np.array([[0.5, 0.4, 0.1], [0.2, 0.2, 0.6]]),
+    )  # fmt: skip
+    axes = Figure().add_subplot()
+    share_panel(axes, strip)
+    first, second = (patch.get_data().values for patch in axes.patches)
+    np.testing.assert_allclose(first, [0.5, 0.2, np.nan])
+    np.testing.assert_allclose(second, [0.2, 0.1, np.nan])

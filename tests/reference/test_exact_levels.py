@@ -10,6 +10,7 @@ from dpjax import mechanisms, reference
 from dpjax.core.types import MixedSpace, VectorSpace
 from dpjax.databases import Pairs, query_patterns, shifts
 from dpjax.mechanisms import CATALOGUE
+from dpjax.reference._levels import _line_level
 
 EPSILONS = (0.2, 0.7, 1.5)
 
@@ -217,3 +218,9 @@ def test_signed_levels_cover_both_directions():
     mechanism = mechanisms.SVT3(0.7, num_queries=3)
     x, y = np.array([1.0, 1, 1]), np.array([2.0, 0, 0])
     assert reference.pair_level(mechanism, x, y) == reference.pair_level(mechanism, y, x)
+
+
+def test_the_level_at_a_single_point_is_the_loss_there():
+    laplace = mechanisms.Laplace(1.0)
+    sides = np.array(0.0), np.array(1.0)
+    assert _line_level(laplace, *sides, lambda t: 3 * np.asarray(t), 0.25, 0.25) == 0.75

@@ -5,6 +5,7 @@ import errno
 import json
 import os
 from concurrent.futures import ThreadPoolExecutor
+from types import SimpleNamespace
 
 import jax
 import jax.numpy as jnp
@@ -20,6 +21,7 @@ from dpjax.mechanisms import SVT3, Laplace, RandomizedResponse, TruncatedLaplace
 from dpjax.methods.histogram import Unplanned, histogram_levels
 from dpjax.methods.local import dpl_runs, mpl_runs
 from dpjax.methods.local._findings import bounds_of
+from dpjax.plotting._canvas import SERIES
 from dpjax.sources.streams import DrawnStreams
 from dpjax.sweeps import (
     Entry,
@@ -35,6 +37,7 @@ from dpjax.sweeps import _store as store_module
 from dpjax.sweeps._blocks import UNREPEATABLE, on_all_devices
 from dpjax.sweeps._runner import _shape
 from dpjax.sweeps._spec import Block
+from dpjax.sweeps._summary import SweepSummary
 
 SMALL = Local(num_samples=500, num_confirm=1000, floor=1e-3)
 FINITE = Entry(RandomizedResponse(1.0), SMALL, num_runs=7, label="responses")
@@ -453,3 +456,15 @@ def test_entries_that_share_a_program_come_one_after_the_other():
     other = Local(num_samples=200, num_confirm=400, floor=0.01)
     shapes = [_shape(Block(Entry(Laplace(0.5), method, pairs), 0, 1)) for method in (*same, other)]
     assert len({*shapes[:3]}) == 1 and shapes[3] != shapes[0]
+
+
+def test_more_entries_than_colors_have_dashed_lines():
+    number = len(SERIES)
+    entries = [
+        SimpleNamespace(bounds=[1.0 + place], label=f"entry {place}", claim=None)
+        for place in range(2 * number)
+    ]
+    figure = SweepSummary._figure(SimpleNamespace(entries=entries, _is_claimed=False))
+    lines = figure.axes[0].lines
+    assert [line.get_linestyle() for line in lines] == ["-"] * number + ["--"] * number
+    assert [lines[place].get_color() for place in (0, number)] == [SERIES[0]] * 2

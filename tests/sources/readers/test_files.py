@@ -324,3 +324,13 @@ def test_a_parquet_file_unpacks_to_its_groups_and_to_eight_bytes_a_row(tmp_path,
     assert metadata.num_row_groups == 3
     groups = sum(metadata.row_group(number).total_byte_size for number in range(3))
     assert asked == [(groups, 77), (8000, 77)]
+
+
+def test_ids_that_occur_twice_among_the_first_rows_are_no_row_numbers(tmp_path):
+    ids = [row * row for row in range(80)] + [0]
+    path = tmp_path / "x.csv"
+    path.write_text("id,value\n" + "".join(f"{number},{number % 7}\n" for number in ids))
+    assert np.shape(read_samples(path)) == (81, 2)
+    path.write_text("id,value\n" + "".join(f"{number},{number % 7}\n" for number in ids[:80]))
+    with pytest.raises(ValueError, match="'id' seems to contain row numbers"):
+        read_samples(path)
