@@ -12,7 +12,7 @@ import dpjax
 from dpjax import HostMechanism, OneRun, Recorded, Recording
 from dpjax.methods._families import _Together
 from dpjax.methods.local._lattices import _of_each
-from dpjax.partitions import Encoder, Partition
+from dpjax.partitions import PILOT, Encoder, Partition, pilot_size
 from dpjax.partitions.missing import MASKED, Raised, missing
 from dpjax.sources import _drawn_counts, _host, _side_values
 from dpjax.sources._calls import draw_batch
@@ -28,7 +28,7 @@ from dpjax.sources._side_values import hashes_of
 from dpjax.sources.libraries._opendp import _name_of
 from dpjax.sources.readers import read_samples
 from dpjax.sources.readers._numpy import npz_array
-from dpjax.sources.streams import SEARCH_AGAIN
+from dpjax.sources.streams import SEARCH, SEARCH_AGAIN
 
 
 class Pool:
@@ -374,3 +374,20 @@ def test_each_run_searches_its_own_pairs_again(monkeypatch):
     assert counts[1, 0, 0, 0].tolist() == [610, 610, 610, 0]
     assert counts[1, 1, 1, 1].tolist() == [621] * 4
     assert opened.tally.searched == 7 + 4 * 2 * 50
+
+
+@pytest.mark.parametrize("region", [None, (0.0, 1.0)])
+def test_pilots_of_vectors_are_larger_without_a_region(region):
+    """Scores of many features are fitted to more outputs; a region allows no scores."""
+    asked = []
+    opened = SimpleNamespace(
+        _laid={}, _region=region, _width=40, pairs=["one"], _keeps_last=True,
+        _rounds=SimpleNamespace(num_samples=10**9),
+        _draw=lambda run, pair, side, stage, count: asked.append((pair, side, stage, count)),
+        _lay_by=lambda pair, raw: "laid",
+    )  # fmt: skip
+    most = pilot_size(40)
+    assert most > PILOT
+    assert _drawn_counts.OpenedDrawn._lay(opened, 0) == "laid"
+    number = PILOT if region else most
+    assert asked == [(0, 0, SEARCH, number), (0, 1, SEARCH, number)]

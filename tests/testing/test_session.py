@@ -1,5 +1,7 @@
 """Shares of time among the audits of a run; expected shares were computed by hand."""
 
+import threading
+
 import pytest
 
 from dpjax.testing._session import Session
@@ -107,3 +109,23 @@ def test_what_an_audit_needs_is_kept_for_it():
     session.begin("slow")
     assert spend(session) == pytest.approx(11.0)
     assert session.spent == pytest.approx(20.0)
+
+
+def test_audits_that_end_with_their_thread_are_counted_once():
+    """A thread of pytest's own is watched by the hook that was there before."""
+    session, heard = Session(10.0, {}), []
+    before = threading.excepthook
+    threading.excepthook = heard.append
+
+    def fails():
+        session._hear_end("a")
+        raise RuntimeError("no result")
+
+    try:
+        for _ in range(3):
+            thread = threading.Thread(target=fails)
+            thread.start()
+            thread.join()
+    finally:
+        threading.excepthook = before
+    assert session.lost == {"a": 3} and len(heard) == 3
