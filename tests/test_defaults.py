@@ -142,9 +142,12 @@ def test_arguments_that_are_left_out(name):
 
 
 def test_limits_of_inputs():
-    powers = {
-        "categories": 16, "cells": 22, "document_bytes": 24, "labels": 20,
+    powers_of_two = {
+        "categories": 16, "cells": 22, "document_bytes": 24, "label_length": 8, "labels": 20,
         "line_bytes": 20, "pairs": 18, "panel_cells": 25, "piped_bytes": 30, "program_bytes": 26,
         "unpacked_bytes": 28,
     }  # fmt: skip
-    assert {name: validate.LIMITS[name] for name in powers} == {k: 2**n for k, n in powers.items()}
+    powers_of_ten = {"blocks": 6, "columns": 4, "entries": 4, "levels": 4, "runs": 9, "sizes": 4}
+    assert validate.LIMITS == {name: 2**power for name, power in powers_of_two.items()} | {
+        name: 10**power for name, power in powers_of_ten.items()
+    }

@@ -178,3 +178,9 @@ def test_bad_queries():
     draws = (HostQuery(lambda rng, v: rng.random(), num_draws=n) for n in (2, 3))
     with pytest.raises(ValueError, match=r"num_draws must be the same .* but was \[1, 2, 3\]"):
         sample_query(("count", *draws), panel)
+
+
+@pytest.mark.parametrize("level", [-0.1, 1.1, np.nan])
+def test_levels_of_quantiles_are_from_0_to_1(level):
+    with pytest.raises(ValueError, match="level must be a"):
+        Quantile(level)

@@ -11,6 +11,7 @@ import pytest
 from dpjax.databases import ChangeOne, Domain
 from dpjax.hunting import Environment, environment_of, hunt, read_case
 from dpjax.hunting._draws import _plain
+from dpjax.hunting._hunt import _pace
 
 LEAK = '''
 """A sum that forgets to clip."""
@@ -261,3 +262,15 @@ def test_values_of_a_case_are_checked_before_any_draw(tmp_path, line, message):
 
 def test_databases_are_recorded_as_json_values():
     assert _plain({"rows": (np.int64(1), [np.arange(2), "a"])}) == {"rows": [1, [[0, 1], "a"]]}
+
+
+@pytest.mark.parametrize(("seconds", "calls"), [(0.0, 1), (5.0, 3)])
+def test_the_pace_of_a_case_is_the_mean_time_of_its_calls(monkeypatch, seconds, calls):
+    clock, asked = [0.0], []
+    monkeypatch.setattr("dpjax.hunting._hunt.time.perf_counter", lambda: clock[0])
+
+    def server(database):
+        asked.append(database)
+        clock[0] += 2.0
+
+    assert _pace(server, "a database", seconds) == 2.0 and asked == ["a database"] * calls

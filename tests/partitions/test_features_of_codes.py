@@ -1,5 +1,7 @@
 """Features and cells of scores where outputs have codes, labels, or many rows."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -185,3 +187,15 @@ def test_other_scores_than_linear_ones_are_fitted_to_the_first_outputs(monkeypat
                           for column in zip(*pilot, strict=True)))  # fmt: skip
         held = found[0].score.values(first, np.concatenate([f[:600] for f in folds])).astype(float)
         assert set(found[0].edges[0]) <= set(held)
+
+
+@pytest.mark.parametrize("num_alone", [0, 60])
+def test_ranges_of_scores_are_cut_at_quantiles_of_outputs_with_scores(num_alone):
+    """Labels that are alone have no score; their values are stored as 0."""
+    values = np.append(np.linspace(1, 2, 140), np.zeros(num_alone))
+    alone = values == 0
+    given = Outputs(np.where(alone, 1, 0), values[:, None], alone)
+    score = SimpleNamespace(values=lambda outputs, fold=None: outputs.values[:, 0])
+    cells = _cut(score, given, np.arange(len(values)) % 5, ["a number", "'none'"])
+    assert cells.edges[0].min() >= 1 and cells.codes.tolist() == [1] * (num_alone > 0)
+    assert np.bincount(cells.index(given)[~alone]).max() <= 10
