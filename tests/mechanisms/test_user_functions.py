@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
+import dpjax
 from dpjax.core import random
 from dpjax.core.types import FiniteSpace, IntegerSpace, RealSpace, VectorSpace
 from dpjax.mechanisms import from_function
@@ -183,3 +184,16 @@ def test_a_function_may_call_the_host():
 def test_outcomes_must_be_integers():
     with pytest.raises(TypeError, match=r"num_outcomes .* returned float32\[\]"):
         from_function(lambda key, x: x + jax.random.normal(key), 0.0, num_outcomes=4)
+
+
+def test_functions_with_parts_are_audited_by_compiled_programs():
+    """The names of the parts are no arguments of a program. The level is 2."""
+
+    def release(key, database):
+        first, second = jax.random.split(key)
+        return {"count": database + jax.random.laplace(first), "half": jax.random.laplace(second)}
+
+    method = dpjax.Events(num_samples=1000, num_confirm=4000)
+    result = dpjax.audit(release, [(0.0, 2.0)], method=method, claim=4.0, confidence=1 - 1e-6)
+    assert result.verdict == "not refuted" and 1.0 < result.lower_bound <= 2.0
+    assert any("'count'" in note for note in result.notes)
