@@ -129,6 +129,10 @@ def test_figures_show_the_numbers(values):
     result = empirical_privacy(values, "mean", epsilon=[1.0, 0.0, 0.5])
     left, right = plot_empirical_curves(result).axes
     np.testing.assert_array_equal(left.lines[0].get_xdata(), [0.0, 0.5, 1.0])
+    for reached in (True, False):
+        ends = replace(result, epsilon_at_zero=0.9 if reached else 1.1)
+        names = [line.get_label() for line in plot_empirical_curves(ends).axes[0].lines]
+        assert ("delta vanishes at 0.9" in names) is reached and len(names) == 1 + reached
     np.testing.assert_array_equal(left.lines[0].get_ydata(), result.delta[[1, 2, 0]])
     np.testing.assert_array_equal(right.lines[0].get_ydata(), result.total_risk[[1, 2, 0]])
     for density in (Density(), Density("gaussian", "variable")):

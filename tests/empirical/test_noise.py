@@ -17,6 +17,7 @@ from dpjax.empirical import (
     hausdorff_distance,
     wasserstein_infinity,
 )
+from dpjax.empirical._calibrate import _smallest_scale
 from dpjax.empirical._laplace import laplace_log_ratio
 from dpjax.empirical._noise import released_log_ratio
 
@@ -334,3 +335,11 @@ def test_noise_is_strict_json_where_a_ratio_is_infinite():
                 minima, "min", epsilon=0.1, rule="hausdorff", noise=noise,
                 density=Density(bandwidth=1.0),
             )  # fmt: skip
+
+
+def test_without_a_difference_the_scale_is_a_millionth_of_what_is_enough():
+    first = np.array([1.0, 2.0, 4.0])
+    assert _smallest_scale(first, first[None], 0.1, 2.0) == 2e-6
+    # One result that is 1 away needs a scale of about 1 / 0.1 at most.
+    scale = _smallest_scale(np.zeros(1), np.ones((1, 1)), 0.1, 10.0)
+    assert scale == pytest.approx(10.0, rel=1e-8)

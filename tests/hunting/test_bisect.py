@@ -2,6 +2,7 @@
 
 import itertools
 import math
+from types import SimpleNamespace
 
 import pytest
 
@@ -60,3 +61,13 @@ def test_words():
 def test_nothing_but_names_is_looked_up(name):
     with pytest.raises(ValueError, match="packages must be PACKAGE==VERSION"):
         versions_of(name)
+
+
+def test_versions_are_listed_from_old_to_new(monkeypatch):
+    listed = "a 1.10 (1.10)\nAvailable versions: 1.10, 1.9, 1.0\n  INSTALLED: 1.0\n"
+    done = SimpleNamespace(stdout=listed, stderr="")
+    monkeypatch.setattr("dpjax.hunting._bisect.subprocess.run", lambda *words, **options: done)
+    assert versions_of("a") == ["1.0", "1.9", "1.10"]
+    done.stdout, done.stderr = "", "WARNING: old pip\nERROR: no such package\n"
+    with pytest.raises(ValueError, match=r"versions of a are unknown \(ERROR: no such package\)"):
+        versions_of("a")

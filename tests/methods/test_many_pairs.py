@@ -186,6 +186,9 @@ def test_calls_for_fewer_pairs_share_a_program():
     some = draws_of_pairs(laplace, words, np.array([0.0, 5.0]), size=128, at_once=4)
     one = draws_of_pairs(laplace, words[1:], np.array([5.0]), size=128, at_once=4)
     assert some.shape == (2, 384) and np.array_equal(some[1:], one)
+    vectors = dpjax.mechanisms.from_function(lambda key, x: x + jax.random.laplace(key, (3,)), 0.0)
+    drawn = draws_of_pairs(vectors, words, np.array([0.0, 5.0]), size=128, at_once=4)
+    assert drawn.shape == (2, 384, 3) and abs(drawn[1].mean() - drawn[0].mean() - 5) < 0.5
 
 
 def test_what_is_kept_of_first_draws():

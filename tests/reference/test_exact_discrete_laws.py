@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from dpjax import mechanisms, reference
+from dpjax.core import random
 
 
 def table(mechanism, database):
@@ -179,3 +180,16 @@ def test_half_the_noise_is_twice_the_level():
     mechanism = mechanisms.HalfNoiseMax(0.7)
     level = reference.pair_level(mechanism, far, far + np.array([-1.0, 1, 1, 1, 1, 1]))
     assert 0.999 * 1.4 < level <= 1.4 == mechanism.level
+
+
+@pytest.mark.parametrize("epsilon", [0.2, 3.0])
+def test_snapped_laplace_noise_has_the_law_of_its_draws(epsilon):
+    """Of 60 cells, one is 6 standard errors off with a probability of 60 * 2e-9."""
+    snapped, database = mechanisms.SnappedLaplace(epsilon, bound=8.0), 0.75
+    drawn = np.asarray(snapped.sample(random.as_key(5), database, 200_000))
+    places = np.arange(drawn.min() - 1, drawn.max() + 2)
+    law = reference.density(snapped, database, places)
+    assert law.sum() == pytest.approx(1, abs=1e-4) and len(places) < 60
+    counts = np.array([(drawn == place).sum() for place in places])
+    errors = np.sqrt(len(drawn) * law * (1 - law))
+    assert np.all(np.abs(counts - len(drawn) * law) <= 6 * errors + 1)

@@ -1,6 +1,7 @@
 """Files that were made to cost much, or to be misread: a sentence, and no memory before it."""
 
 import csv
+import gzip
 import os
 import struct
 import zipfile
@@ -11,6 +12,7 @@ import pytest
 
 import dpjax
 from dpjax import Recorded, Recording
+from dpjax.core.files import _Unpacked
 from dpjax.sources.readers import read_samples
 from dpjax.sources.readers._entries import as_outputs
 from dpjax.sources.readers._recording import _naming
@@ -421,3 +423,11 @@ def test_errors_of_readers_name_the_file(error, said):
 def test_a_library_that_is_missing_is_no_damaged_file():
     with pytest.raises(ImportError, match="install pyarrow"), _naming(Path("a.parquet")):
         raise ImportError("install pyarrow")
+
+
+def test_unpacked_files_are_closed(tmp_path):
+    path = tmp_path / "x.csv.gz"
+    path.write_bytes(gzip.compress(b"1,2\n"))
+    with _Unpacked(path) as unpacked:
+        assert unpacked.read() == b"1,2\n" and not unpacked._file.closed
+    assert unpacked._file.closed
