@@ -125,3 +125,11 @@ def test_it_is_nearly_as_large_as_the_bound_for_fixed_numbers():
         guessed = Guessed(*case)
         exact = epsilon_of_guesses(guessed, 1e-5, 0.05)
         assert exact - 0.03 < epsilon_of_chosen(guessed, 1e-5, 0.05) <= exact
+
+
+@pytest.mark.parametrize("error", [0.6, 0.9])
+def test_one_right_guess_has_a_bound_at_large_errors(error):
+    """A guess is right with probability e / (1 + e) at most, for e the exponential of epsilon."""
+    bound = epsilon_of_chosen(Guessed(5, 1, 1), 0.0, error)
+    assert bound == pytest.approx(math.log(error / (1 - error)), rel=1e-9)
+    assert epsilon_of_chosen(Guessed(5, 1, 0), 0.0, error) == 0

@@ -1,5 +1,7 @@
 """Equal programs, operation by operation, without running them."""
 
+from functools import partial
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -24,6 +26,10 @@ def halved(x):
 
 def called_back(x):
     return jax.pure_callback(lambda y: y, x, x)
+
+
+def noisy(key, x):
+    return x + jax.random.uniform(key)
 
 
 OTHERS = [
@@ -58,3 +64,9 @@ def test_programs_that_differ_within_a_branch_or_in_shape():
 
 def test_equality_with_a_callback_is_never_decided():
     assert not same_program(traced(called_back), traced(called_back))
+
+
+def test_keys_that_a_function_holds_are_compared():
+    first, second = (jax.random.key(seed) for seed in (1, 2))
+    assert same_program(traced(partial(noisy, first)), traced(partial(noisy, first)))
+    assert not same_program(traced(partial(noisy, first)), traced(partial(noisy, second)))
