@@ -355,3 +355,16 @@ def test_a_variable_that_no_supervisor_set_is_ignored(tmp_path, handed):
         text=True,
     )
     assert done.returncode == 2 and done.stderr.startswith("error: ") and "nowhere" in done.stderr
+
+
+@pytest.mark.skipif(os.name != "posix", reason="handles of Windows are no descriptors")
+def test_children_of_audited_code_inherit_no_end_of_the_pipe():
+    ends = os.pipe()
+    try:
+        for end in ends:
+            os.set_inheritable(end, True)
+        assert _supervise._opened(",".join(map(str, ends))) == ends
+        assert not any(map(os.get_inheritable, ends))
+    finally:
+        for end in ends:
+            os.close(end)

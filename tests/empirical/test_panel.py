@@ -72,7 +72,7 @@ def test_individuals_in_no_database_are_noted():
     assert "'c'" in panel_from_table(typed, **KEYS).notes[0]
 
 
-def test_missing_values_and_repeated_keys():
+def test_missing_values_and_repeated_keys(tmp_path):
     holed = TABLE.assign(sales=[1.0, np.nan, 3.0, 4.0, 5.0])
     with pytest.raises(ValueError, match=r"1 of 5 records have one \(first: row 1"):
         panel_from_table(holed, **KEYS)
@@ -80,6 +80,9 @@ def test_missing_values_and_repeated_keys():
     assert "1 of 5 records" in kept.notes[0]
     with pytest.raises(ValueError, match=r"1 records repeat .* \(first: year=2001, firm=b\)"):
         panel_from_table(TABLE, **KEYS, records="one")
+    TABLE.to_csv(tmp_path / "t.csv", index=False)
+    with pytest.raises(ValueError, match=r"t.csv: .*1 records repeat"):
+        panel_from_table(tmp_path / "t.csv", **KEYS, records="one")
     copied = pd.concat([TABLE, TABLE[:1]])
     assert "1 of 6 records are exact copies" in panel_from_table(copied, **KEYS).notes[0]
 

@@ -144,3 +144,9 @@ def test_an_outline_keeps_what_is_seen_most():
     left_out = np.setdiff1d(np.arange(101, 2599), cells)
     assert most[cells].min() >= most[left_out].max()
     np.testing.assert_allclose(numbers[1:-1], np.array(cells) + 0.5)
+
+
+@pytest.mark.parametrize("outcomes", [[0, 4], [-1, 2], [9]])
+def test_outcomes_outside_of_a_finite_space_are_refused(outcomes):
+    with pytest.raises(ValueError, match=r"region must hold only outcomes 0\.\.3, but was"):
+        as_region(outcomes, FiniteSpace(4))
