@@ -92,3 +92,12 @@ def test_a_result_shows_the_difference(tmp_path):
         )
     # The whole database is kept.
     assert result.witness.neighbor == neighbor.tolist()
+
+
+@pytest.mark.parametrize("number", [20, 21])
+def test_databases_of_up_to_60_characters_need_no_description(number):
+    """The text of 20 digits in a list has 60 characters."""
+    database = [0] * number
+    assert len(str(database)) == 3 * number
+    said = None if number == 20 else "entry 0: 0 and 1"
+    assert difference(database, [1, *database[1:]]) == said

@@ -131,3 +131,13 @@ def test_variations_drop_records_that_both_sides_share():
     varied = [space.varied(pair, (number,)) for number in range(200)]
     sizes = {len(found.database) for found in varied if found is not None}
     assert min(sizes) < 8 < max(sizes)
+
+
+def test_variations_of_numbers_are_new_numbers():
+    """They lie near those that were proposed."""
+    space = neighbors([float(number) for number in range(8)], "change-one")
+    pair = space.proposed()[0]
+    varied = [space.varied(pair, (number,)) for number in range(100)]
+    seen = {value for pair in space.proposed() for value in (*pair.database, *pair.neighbor)}
+    found = {value for pair in varied if pair for value in (*pair.database, *pair.neighbor)}
+    assert len(found - seen) > 5
