@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from dpjax.databases import Pairs, all_pairs, query_patterns, shifts
+from dpjax.databases.trees import rows
 
 SIX = {
     # Table I of Askin, Kutta, Dette (2022), copied by hand, and the last three patterns.
@@ -181,3 +182,11 @@ def test_a_database_may_be_empty_but_not_nothing():
     for nothing in (None, {}, {"x": None}):
         with pytest.raises(ValueError, match="write a database without records as"):
             Pairs.of([(nothing, 1.0)])
+
+
+def test_rows_of_a_stack_are_its_databases():
+    array = np.arange(6.0).reshape(3, 2)
+    assert rows(array) is array
+    first, second = rows({"x": array[:2], "y": np.array([7, 8])})
+    assert first["x"].tolist() == [0, 1] and second["x"].tolist() == [2, 3]
+    assert (first["y"], second["y"]) == (7, 8)

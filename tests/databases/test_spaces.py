@@ -268,6 +268,7 @@ def test_refusals(make, error, message):
         (Within(1.0, "linf"), [0.0, 0.0], [1.0, -1.0], True),
         (Within(1.0, "linf"), [0.0, 0.0], [1.0, -1.5], False),
         (Within(1.0), math.inf, math.inf, False),
+        (Within(1.0, "l1"), [0.0, 0.0], [0.0], False),
     ],
 )
 def test_relations(relation, database, neighbor, expected):

@@ -246,3 +246,11 @@ def test_a_block_of_other_runs_is_not_stored(copy):
     with pytest.raises(ValueError, match=f"the block {second.name} cannot be stored: its first is"):
         store.write(second, content)
     assert sorted((folder / "blocks").iterdir()) == blocks
+
+
+def test_a_notebook_shows_blocks_that_are_broken(copy):
+    folder, blocks = copy
+    assert "broken" not in Store.create(folder, SPEC)._repr_html_()
+    blocks[0].write_bytes(blocks[0].read_bytes()[:-9])
+    shown = Store.create(folder, SPEC)._repr_html_()
+    assert "broken blocks" in shown and "6 of 8" in shown
