@@ -98,6 +98,7 @@ DEFAULTS = {
     "densities.lattice_counts": dict(fine=16),
     "densities.robust_spread": dict(num_widths=1.0),
     "densities.smooth_both": dict(fine=16),
+    "mechanisms.FiniteSpace": dict(ordered=False),
     "empirical.Adversary": dict(num_buckets=2),
     "empirical.Density": dict(kernel="laplace", bandwidth="likelihood"),
     "empirical.LaplaceNoise": dict(bandwidth=0.0),

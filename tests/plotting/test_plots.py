@@ -13,7 +13,7 @@ from dpjax import mechanisms
 from dpjax.partitions._curve import curve_of
 from dpjax.plotting import plot_levels, plot_wealth, save_figure
 from dpjax.plotting._labels import name_sides
-from dpjax.plotting._outcomes import _ribbon, _with_ends, share_panel, strips_of
+from dpjax.plotting._outcomes import _numbers, _ribbon, _with_ends, share_panel, strips_of
 from dpjax.results._figures import has_band, notions_figure, outputs_figure
 
 N = 20_000
@@ -427,3 +427,14 @@ def test_densities_are_shares_over_widths():
     first, second = (patch.get_data().values for patch in axes.patches)
     np.testing.assert_allclose(first, [0.5, 0.2, np.nan])
     np.testing.assert_allclose(second, [0.2, 0.1, np.nan])
+
+
+def test_cells_are_sorted_by_their_lower_ends():
+    """An interval that ends at an atom comes before it."""
+    bounds = np.array([[1.5, 1.5], [0.25, 1.5], [1.5, 2.75]])
+    shares = np.array([[0.5, 0.3, 0.2], [0.1, 0.2, 0.7]])
+    columns = {"shares": shares, "loss": np.arange(3.0), "event": np.zeros(3, bool),
+               "tail": np.zeros(3, bool)}  # fmt: skip
+    strip = _numbers(bounds, columns)
+    assert strip.low.tolist() == [0.25, 1.5, 1.5] and strip.high.tolist() == [1.5, 1.5, 2.75]
+    assert strip.shares[0].tolist() == [0.3, 0.5, 0.2] and strip.loss.tolist() == [1, 0, 2]
