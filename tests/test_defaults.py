@@ -99,6 +99,12 @@ DEFAULTS = {
     "densities.robust_spread": dict(num_widths=1.0),
     "densities.smooth_both": dict(fine=16),
     "mechanisms.FiniteSpace": dict(ordered=False),
+    "Events": dict(also=False),
+    "Histogram": dict(bound="all-intervals"),
+    "Local": dict(
+        num_samples=20000, num_confirm=50000, bandwidth="scott", kernel="gaussian", density="auto",
+        num_nodes=512, objective="lower-bound"
+    ),
     "empirical.Adversary": dict(num_buckets=2),
     "empirical.Density": dict(kernel="laplace", bandwidth="likelihood"),
     "empirical.LaplaceNoise": dict(bandwidth=0.0),

@@ -134,3 +134,9 @@ def test_a_half_missing_record_is_refused():
     dense[1, 2, 0] = np.nan
     with pytest.raises(ValueError, match="individual 2 in database 1"):
         as_panel(dense)
+
+
+def test_missing_values_are_not_counted_as_text():
+    texts = TABLE.assign(sales=[1.0, None, "many", "few", 5.0])
+    with pytest.raises(TypeError, match=r"'many' in row 2 \(2 of 5 are not numbers\)"):
+        panel_from_table(texts, **KEYS)
