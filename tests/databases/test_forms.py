@@ -141,3 +141,9 @@ def test_variations_of_numbers_are_new_numbers():
     seen = {value for pair in space.proposed() for value in (*pair.database, *pair.neighbor)}
     found = {value for pair in varied if pair for value in (*pair.database, *pair.neighbor)}
     assert len(found - seen) > 5
+
+
+def test_bounds_and_the_values_beside_them_are_tried():
+    space = neighbors([0.5, 0.25], "change-one", Domain(bounds=(0.0, 1.0)))
+    seen = {value for pair in space.proposed() for value in (*pair.database, *pair.neighbor)}
+    assert {0.0, np.nextafter(0.0, 1.0), np.nextafter(1.0, 0.0), 1.0} <= seen
