@@ -144,6 +144,6 @@ def test_variations_of_numbers_are_new_numbers():
 
 
 def test_bounds_and_the_values_beside_them_are_tried():
-    space = neighbors([0.5, 0.25], "change-one", Domain(bounds=(0.0, 1.0)))
+    space = neighbors([2.5, 2.25], "change-one", Domain(bounds=(2.0, 3.0)))
     seen = {value for pair in space.proposed() for value in (*pair.database, *pair.neighbor)}
-    assert {0.0, np.nextafter(0.0, 1.0), np.nextafter(1.0, 0.0), 1.0} <= seen
+    assert {2.0, np.nextafter(2.0, 3.0), np.nextafter(3.0, 2.0), 3.0} <= seen
