@@ -26,6 +26,8 @@ EXTREMES = ("min max", "minimum maximum", "fmin fmax", "argmin argmax", "nanmin 
             "floor ceil", "any all", "cumsum cumprod")  # fmt: skip
 SIDES = ("database neighbor", "lower upper", "low high", "left right", "first second",
          "smaller larger", "x y", "p q")  # fmt: skip
+_ABOVE = 3
+"""Most lines above a change that tell it apart from equal changes elsewhere in its file."""
 _SMALL = 10
 """Largest integer that is moved by one."""
 GUARDS = ("strict", "stacklevel")
@@ -72,6 +74,17 @@ class Change:
         old = content[begin:stop].decode()
         new = (content[begin : self.start] + self.new.encode() + content[self.end : stop]).decode()
         return old.strip(), new.strip()
+
+    def forms(self, text: str) -> Iterator[tuple[str, str, str]]:
+        """The file and the lines before and after, alone and then with more lines above them.
+
+        A line that occurs more than once in its file is told apart by the lines above it.
+        """
+        above = stripped(text.encode()[: self.start].decode()).split("\n")[:-1]
+        old, new = map(stripped, self.lines(text))
+        for number in range(_ABOVE + 1):
+            head = "".join(f"{line}\n" for line in above[max(len(above) - number, 0) :])
+            yield self.file, head + old, head + new
 
 
 class _File:
@@ -349,10 +362,15 @@ def draw(count: int, seed: int, rooms: list[str]) -> list[Change]:
     return drawn
 
 
+def stripped(text: str) -> str:
+    """A text whose lines are stripped."""
+    return "\n".join(line.strip() for line in text.split("\n"))
+
+
 def equivalents() -> dict[tuple[str, str, str], str]:
-    """Reasons why changes of a file's line to another are none."""
+    """Reasons why changes of a file's lines to others are none; see `Change.forms`."""
     entries = tomllib.loads(EQUIVALENTS.read_text(encoding="utf-8"))["equivalent"]
-    return {(file, old, new): reason for file, old, new, reason in entries}
+    return {(file, stripped(old), stripped(new)): reason for file, old, new, reason in entries}
 
 
 def tests_of(file: str) -> list[list[str]]:

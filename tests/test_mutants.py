@@ -2,6 +2,7 @@
 
 import ast
 import json
+import re
 import subprocess
 import sys
 import tomllib
@@ -69,10 +70,28 @@ def test_a_change_of_a_docstring_does_nothing():
 
 
 def test_equivalent_changes_are_of_the_package():
-    """Their old lines are in their files; an entry whose line went is to be taken out."""
+    """Their old lines are in their files once; an entry whose line went is to be taken out.
+
+    If a line occurs twice, the lines above it must tell which is meant: the other may matter.
+    """
     texts = random_mutants.sources([])
     for (file, old, new), reason in random_mutants.equivalents().items():
-        assert old in texts[file] and old != new and reason
+        whole = re.compile(rf"^{re.escape(old)}$", re.MULTILINE)
+        assert len(whole.findall(random_mutants.stripped(texts[file]))) == 1, (file, old)
+        assert old != new and reason
+
+
+def test_lines_above_tell_equal_lines_apart():
+    text = "if first:\n    go()\nif second:\n    go()\n"
+    one, other = (
+        random_mutants.Change("f.py", "", 0, start, start + 4, "pass")
+        for start in (text.index("go"), text.rindex("go"))
+    )
+    assert list(one.forms(text))[:2] == [
+        ("f.py", "go()", "pass"), ("f.py", "if first:\ngo()", "if first:\npass"),
+    ]  # fmt: skip
+    assert ("f.py", "if second:\ngo()", "if second:\npass") in other.forms(text)
+    assert ("f.py", "if first:\ngo()", "if first:\npass") not in other.forms(text)
 
 
 FILE = "dpjax/inference/_range.py"
