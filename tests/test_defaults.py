@@ -12,13 +12,19 @@ DEFAULTS = {
     "Box": dict(num_points=0),
     "CommandMechanism": dict(workers=1, batch_size=50000, timeout=600.0, special="outcomes"),
     "Domain": dict(nan=False, infinite=False),
+    "Events": dict(also=False),
     "Execution": dict(layout="auto"),
+    "Histogram": dict(bound="all-intervals"),
     "HostMechanism": dict(
         batched=True, workers=0, batch_size=10000, special="outcomes", restart=False
     ),
     "HostQuery": dict(name="host query"),
     "JaxQuery": dict(name="jax query", batch_size=256),
     "LibraryMechanism": dict(bits="auto", workers=0, time_limit=60.0, special="outcomes"),
+    "Local": dict(
+        num_samples=20000, num_confirm=50000, bandwidth="scott", kernel="gaussian", density="auto",
+        num_nodes=512, objective="lower-bound"
+    ),
     "OneRun": dict(fair_coins=False, name="one run"),
     "Recorded": dict(search_fraction=0.3, independent=False, name="recorded outputs"),
     "audit": dict(confidence=0.999, num_claims=1, distance=1, key=0),
@@ -41,6 +47,7 @@ DEFAULTS = {
     "mechanisms.DiscreteGaussian": dict(sigma=1.0, largest_noise=128),
     "mechanisms.Exponential": dict(epsilon=1.0),
     "mechanisms.FiniteExponential": dict(epsilon=1.0, num_queries=6),
+    "mechanisms.FiniteSpace": dict(ordered=False),
     "mechanisms.Gaussian": dict(sigma=1.0),
     "mechanisms.HalfNoiseMax": dict(epsilon=1.0, num_queries=6),
     "mechanisms.Laplace": dict(epsilon=1.0),
@@ -98,13 +105,6 @@ DEFAULTS = {
     "densities.lattice_counts": dict(fine=16),
     "densities.robust_spread": dict(num_widths=1.0),
     "densities.smooth_both": dict(fine=16),
-    "mechanisms.FiniteSpace": dict(ordered=False),
-    "Events": dict(also=False),
-    "Histogram": dict(bound="all-intervals"),
-    "Local": dict(
-        num_samples=20000, num_confirm=50000, bandwidth="scott", kernel="gaussian", density="auto",
-        num_nodes=512, objective="lower-bound"
-    ),
     "empirical.Adversary": dict(num_buckets=2),
     "empirical.Density": dict(kernel="laplace", bandwidth="likelihood"),
     "empirical.LaplaceNoise": dict(bandwidth=0.0),

@@ -18,11 +18,11 @@ _TOGETHER = 16
 """Minimum number of runs in a batch. Cells are left out if no run of a batch has draws in them."""
 
 _LEAST_JUDGED = 0.5
-"""Smallest size of the chosen set, as a fraction of the number of draws in the judged set.
+"""Minimum number of draws in the chosen set, as a fraction of the number in the judged set.
 
-Without this rule, a tenth of all searches with 1,500 draws per side would have chosen a rare cell
-with probability 0.01 for a mechanism with six outcomes, instead of an outcome with probability
-0.46 and a slightly smaller ratio.
+Consider a search with 3,091 draws per side for a mechanism with six outcomes. Without this rule, a
+tenth of all such searches would choose an outcome with probability 0.01, although the judged set is
+an outcome with probability 0.46. The rare outcome has a larger ratio, but too few draws for a bound.
 """
 
 
@@ -185,9 +185,9 @@ def cells_of(
 ) -> NDArray[np.bool_]:
     """Construct each run's chosen set from all draws, and return its cells, bool [runs, cells].
 
-    The cells may have another order than in the halves. If a rare cell comes before the cells that
-    were judged, a set of the chosen size may contain only the rare cell. Therefore, a set also has
-    at least the fraction _LEAST_JUDGED of the draws that the judged set had.
+    The order of the cells may differ between all draws and the halves. If a rare cell comes first
+    in all draws only, the set of the chosen size may contain only this cell. Therefore, cells are
+    added until the set has at least the fraction `_LEAST_JUDGED` of the judged set's draws.
 
     Args:
         counts: [runs, 2, cells], counts of all draws.

@@ -145,11 +145,11 @@ class OpenedInOrder:
                 f"{names[1 - more]}; these outputs are not counted, unless the audit continues "
                 "with a longer recording of the other side."
             )
-        # Encode later outputs with a copy: cells must not depend on labels that were not counted.
+        # Encode with a copy, since the cells must not depend on outputs that were not counted yet.
         encoder = copy.deepcopy(self._encoder)
         beginnings = [encoder.encode(side.beginning()) for side in self._sides]
         total = sum(value.total for value in values)
-        refuse_labels_alone(beginnings, encoder, " and ".join(names), total)
+        refuse_labels_alone(beginnings, encoder, encoder.source, total)
         for side, beginning in zip(self._sides, beginnings, strict=True):
             # Test the order of many outputs now, since the audit may later count only a few
             # outputs.
@@ -166,7 +166,7 @@ class OpenedInOrder:
 
     def _lay(self, raw: list[np.ndarray]) -> Search:
         """Determine cells from the first outputs of both sides, and count these outputs."""
-        # A new encoder knows only these outputs, in whatever blocks they were counted before.
+        # Labels have cells if they occur here, so the encoder must not know any other outputs.
         names = " and ".join(side.name for side in self._sides)
         encoder = self._encoder = Encoder(names, bits=self._source.bits)
         pilots = [encoder.encode(outputs) for outputs in raw]

@@ -6,12 +6,12 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from sides import request
 
 import dpjax
 from dpjax import Events, Execution, HostMechanism, Pairs, Recorded
-from dpjax.core import random
 from dpjax.mechanisms import Laplace
-from dpjax.sources import Marked, Request, Rounds, Trust, _drawn_counts, as_source
+from dpjax.sources import Marked, Trust, _drawn_counts, as_source
 from dpjax.sources._drawn import Drawn
 
 PAIR = [(0.0, 1.0)]
@@ -121,11 +121,7 @@ def test_no_block_is_drawn_twice(monkeypatch, method, num_pairs):
 
 def test_cells_of_one_run_leave_those_of_other_runs_as_they_are():
     kept = {}
-    request = Request(
-        lambda number: Rounds(100, 0, 0, 900), None, lambda *_: 0.0, random.as_key(1),
-        Execution(), kept=kept,
-    )  # fmt: skip
-    with as_source(Laplace()).opened(PAIR, request) as opened:
+    with as_source(Laplace()).opened(PAIR, request(100, 900, kept=kept)) as opened:
         (first,) = opened.search()
         again = opened.lay_again(0, 500)
         assert again.partition.key != first.partition.key

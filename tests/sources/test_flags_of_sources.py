@@ -2,11 +2,10 @@
 
 import numpy as np
 import pytest
+from sides import request
 
 from dpjax import Recorded
-from dpjax.core import random
-from dpjax.core.execution import Execution
-from dpjax.sources import SOURCES, Request, Rounds, Source, Trust
+from dpjax.sources import SOURCES, Source, Trust
 from dpjax.sources._arriving import Arriving
 from dpjax.sources._recorded_in_order import OpenedInOrder
 from dpjax.sources._schedule import Span, seed_of_batch, seeds_of_calls
@@ -49,11 +48,9 @@ def test_outputs_that_arrive():
     )  # fmt: skip
     assert arriving.refuses("sequential") is None and arriving.to_plain() is None
     assert "method must be dpjax.Sequential()" in arriving.refuses("events")
-    request = Request(lambda number: Rounds(16, 0, 0, 9), None, lambda *_: 0.0, random.as_key(1),
-                      Execution())  # fmt: skip
-    with arriving.opened(None, request) as opened:
+    with arriving.opened(None, request()) as opened:
         assert isinstance(opened, OpenedInOrder) and opened._gone == 4
-    with pytest.raises(ValueError, match="pairs must be left out"), arriving.opened([1], request):
+    with pytest.raises(ValueError, match="pairs must be left out"), arriving.opened([1], request()):
         pass
 
 
@@ -74,9 +71,6 @@ def test_progress_of_recordings_that_are_split():
     told = []
     rng = np.random.default_rng(1)
     x, y = rng.integers(0, 9, 70), rng.integers(0, 9, 50)
-    execution = Execution(progress=lambda *both: told.append(both))
-    request = Request(lambda number: Rounds(9, 0, 0, 9), None, lambda *_: 0.0, random.as_key(1),
-                      execution)  # fmt: skip
-    with Recorded(x, y).opened(None, request) as opened:
+    with Recorded(x, y).opened(None, request(9, told=told)) as opened:
         opened.search()
     assert told == [(0, 0), (70, 0), (120, 0), (120, 240), (190, 240), (240, 240)]

@@ -2,14 +2,14 @@
 
 import numpy as np
 import pytest
+from sides import request
 
 from dpjax import Recorded
 from dpjax.core import random
-from dpjax.core.execution import Execution
 from dpjax.core.wording import Doubt, Unvaried
 from dpjax.inference import LAYING
 from dpjax.partitions.missing import MASKED
-from dpjax.sources import Marked, Request, Rounds, _held, _outcomes, _split
+from dpjax.sources import Marked, _held, _outcomes, _split
 from dpjax.sources._counting import Tally
 from dpjax.sources._held import Held, as_outputs, held
 from dpjax.sources._outcomes import most_often, number_outcomes
@@ -132,16 +132,8 @@ def test_kinds_of_both_sides_are_named_by_an_example():
     assert str(refused.value).endswith("b holds labels, such as 'u'.")
 
 
-def request(search=16, told=None, **options):
-    progress = None if told is None else lambda *both: told.append(both)
-    return Request(
-        lambda number: Rounds(search, 0, 0, 100), None, lambda *_: 0.0, random.as_key(1),
-        Execution(progress=progress), **options,
-    )  # fmt: skip
-
-
 def in_order(x, y, gone=0, **options):
-    return OpenedInOrder(Recorded(x, y, **options), request(), gone)
+    return OpenedInOrder(Recorded(x, y, **options), request(confirm=100), gone)
 
 
 def test_an_audit_in_order_by_hand():
@@ -198,7 +190,9 @@ def test_progress_of_reading_twice():
     told = []
     x, y = np.arange(60) % 7, np.arange(50) % 5
     rng = np.random.default_rng(1)
-    opened = OpenedInOrder(Recorded(rng.permutation(x), rng.permutation(y)), request(told=told))
+    opened = OpenedInOrder(
+        Recorded(rng.permutation(x), rng.permutation(y)), request(confirm=100, told=told)
+    )
     opened.search()
     assert told == [(0, 0), (60, 0), (110, 0)]
 
@@ -217,7 +211,7 @@ def test_the_order_of_a_confirmation_is_doubted_once_it_is_counted(dependent, is
     """Whether or not the event tells the rare outcome, which has the larger of two cells."""
     rng = np.random.default_rng(5)
     sides = {name: rng.permutation(clustered()) for name in "xy"} | {dependent: clustered()}
-    with Recorded(**sides).opened(None, request()) as opened:
+    with Recorded(**sides).opened(None, request(confirm=100)) as opened:
         (search,) = opened.search()
         assert not any(isinstance(note, Doubt) for note in opened.notes)
         for side, number in zip("xy", search.halves.sum(axis=(0, 1, 3)), strict=True):
@@ -244,7 +238,7 @@ def test_the_order_of_a_confirmation_is_doubted_once_it_is_counted(dependent, is
     assert len(doubts) == 1 and said.format(dependent) in doubts[0]
     assert counts.sum() == 8000 - search.halves.sum()
     known = Recorded(**sides, independent=True)
-    with known.opened(None, request()) as opened:
+    with known.opened(None, request(confirm=100)) as opened:
         opened.search()
         opened.count(Marked(np.zeros(1, int), marks, 2))
     assert not any(isinstance(note, Doubt) for note in opened.notes)

@@ -2,7 +2,6 @@
 
 import os
 import subprocess
-import sys
 import threading
 import time
 from types import SimpleNamespace
@@ -137,9 +136,15 @@ def test_a_program_does_not_outlive_an_interrupt(monkeypatch):
 def test_a_child_that_keeps_the_pipe_open_keeps_no_process_alive():
     """The interpreter waits at its end for all threads but daemons."""
     before, programs = {*threading.enumerate()}, Programs()
-    line = "import os, time; os.setsid(); time.sleep(2)"
-    parent = f"import subprocess, sys; subprocess.Popen([sys.executable, '-c', {line!r}])"
-    ended = programs.run([sys.executable, "-c", parent], 1, 0.5)
+    ended = programs.run(["sh", "-c", "setsid sleep 3 &"], 1, 1.0)
     reading = {*threading.enumerate()} - before
     assert ended.code is None and reading and all(thread.daemon for thread in reading)
     programs.stop()
+
+
+def test_programs_are_killed_without_a_guard():
+    """There is none on Windows."""
+    process, programs = subprocess.Popen(["sleep", "60"], start_new_session=True), Programs()
+    programs._running.add(process)
+    programs.stop()
+    assert programs._guard is None and process.wait(10) == -9

@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from sides import request
 
 import dpjax
 from dpjax import Recorded
@@ -110,11 +111,8 @@ def test_doubts_are_lifted_where_outputs_are_known_to_be_independent():
 
 def test_the_shorter_confirmation_set_limits_the_draws_of_an_event():
     rng = np.random.default_rng(2)
-    request = Request(
-        lambda number: Rounds(10, 0, 0, 10), None, lambda *_: 0.0, random.as_key(1), Execution()
-    )
     sides = Recorded(rng.normal(size=3000), rng.normal(size=2500), search_fraction=0.2)
-    with sides.opened(None, request) as opened:
+    with sides.opened(None, request(10, 10)) as opened:
         (search,) = opened.search()
         searched = search.halves.sum(axis=(0, 1, 3))
         assert opened.num_confirm == min(np.array([3000, 2500]) - searched)

@@ -4,23 +4,16 @@ import itertools
 
 import numpy as np
 import pytest
+from sides import request
 
 import dpjax
 from dpjax import Recorded
-from dpjax.core import random
-from dpjax.core.execution import Execution
-from dpjax.sources import Request, Rounds, _recorded_in_order
+from dpjax.sources import _recorded_in_order
 from dpjax.sources._counting import Tally
 from dpjax.sources._held import held
 from dpjax.sources._recorded_in_order import OpenedInOrder, _Side
 
 WORDS = np.array(["".join(letters) for letters in itertools.product("abcdefghij", repeat=4)])
-
-
-def request():
-    return Request(
-        lambda number: Rounds(16, 0, 0, 9), None, lambda *_: 0.0, random.as_key(1), Execution()
-    )
 
 
 def clustered(shift):

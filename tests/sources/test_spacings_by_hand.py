@@ -3,11 +3,10 @@
 import numpy as np
 import pytest
 import scipy.stats
+from sides import request
 
-from dpjax.core import random
-from dpjax.core.execution import Execution
 from dpjax.partitions import Outputs, Partition
-from dpjax.sources import HostMechanism, Request, Rounds, _learned, _on_host, _spacings
+from dpjax.sources import HostMechanism, _learned, _on_host, _spacings
 from dpjax.sources._learned import lay_best
 from dpjax.sources._shared_draws import _same_ranks, refuse_same_origin
 from dpjax.sources._spacings import Spacings, _close, _Column, _tail
@@ -181,12 +180,8 @@ def test_which_outputs_are_kept(monkeypatch, each, batched):
     kept = _on_host.Kept
     monkeypatch.setattr(_on_host, "Kept", lambda *parts: made.append(parts[1]) or kept(*parts))
     function = (lambda d, n: np.zeros(n)) if batched else (lambda d: 0.0)
-    request = Request(
-        lambda number: Rounds(10, 0, 0, 10), None, lambda *_: 0.0, random.as_key(1), Execution(),
-        each=each,
-    )  # fmt: skip
     source = HostMechanism(function, batched=batched)
-    with source.opened([(0, 1)], request) as opened:
+    with source.opened([(0, 1)], request(10, 10, each=each)) as opened:
         assert made == [2**31 - 1 if each and not batched else _on_host.LAYING]
         assert opened.shares and opened.num_confirm == 10
 
