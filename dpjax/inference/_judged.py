@@ -22,7 +22,7 @@ _LEAST_JUDGED = 0.5
 
 Consider a search with 3,091 draws per side for a mechanism with six outcomes. Without this rule, a
 tenth of all such searches would choose an outcome with probability 0.01, although the judged set is
-an outcome with probability 0.46. The rare outcome has a larger ratio, but too few draws for a bound.
+an outcome with probability 0.46. The rare outcome has a larger ratio, but is too rare for a bound.
 """
 
 

@@ -145,7 +145,7 @@ class OpenedInOrder:
                 f"{names[1 - more]}; these outputs are not counted, unless the audit continues "
                 "with a longer recording of the other side."
             )
-        # Encode with a copy, since the cells must not depend on outputs that were not counted yet.
+        # Outputs that are counted later must be encoded without knowledge of the outputs after them.
         encoder = copy.deepcopy(self._encoder)
         beginnings = [encoder.encode(side.beginning()) for side in self._sides]
         total = sum(value.total for value in values)
@@ -166,7 +166,8 @@ class OpenedInOrder:
 
     def _lay(self, raw: list[np.ndarray]) -> Search:
         """Determine cells from the first outputs of both sides, and count these outputs."""
-        # Labels have cells if they occur here, so the encoder must not know any other outputs.
+        # Every label that the encoder knows gets a cell. If it knew labels that only later outputs
+        # have, the cells would depend on these outputs, and bounds would be invalid.
         names = " and ".join(side.name for side in self._sides)
         encoder = self._encoder = Encoder(names, bits=self._source.bits)
         pilots = [encoder.encode(outputs) for outputs in raw]

@@ -158,6 +158,8 @@ def test_cells_depend_on_the_outputs_before_them_alone():
         x, y = (np.append(*parts) for parts in zip(first, later, strict=True))
         opened = OpenedInOrder(Recorded(x, y), request())
         opened.search()
+        known = {repr(str(label)) for side in first for label in side[:16]}
+        assert {*opened._encoder.names} == {"a number"} | known
         found.append(opened.lay_again(0, 284))
     assert found[0].partition.key == found[1].partition.key
     np.testing.assert_array_equal(found[0].halves, found[1].halves)
@@ -197,3 +199,16 @@ def test_later_outputs_change_no_earlier_block(kind):
         for number in (400, 900)
     ]
     assert len(paths[0]) > 5 and paths[0] == paths[1][: len(paths[0])]
+
+
+@pytest.mark.parametrize("kind", ["labels", "records"])
+def test_an_audit_goes_on_with_a_longer_recording(kind):
+    """Labels have the same cells whether their outputs were read in several blocks or in one."""
+    rng = np.random.default_rng(4)
+    sides = [KINDS[kind](rng, 1200) for _ in "xy"]
+    first = dpjax.audit(
+        Recorded(*(side[:500] for side in sides)), method=dpjax.Sequential(), claim=5.0
+    )
+    path = first.evidence.counted.path
+    longer = dpjax.resume(first, Recorded(*sides)).evidence.counted.path
+    assert longer[: len(path)] == path and longer[-1][0] == 1200
