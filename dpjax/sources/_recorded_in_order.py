@@ -145,7 +145,7 @@ class OpenedInOrder:
                 f"{names[1 - more]}; these outputs are not counted, unless the audit continues "
                 "with a longer recording of the other side."
             )
-        # Outputs that are counted later must be encoded without knowledge of the outputs after them.
+        # Use a copy, because counted outputs must be encoded without knowledge of later outputs.
         encoder = copy.deepcopy(self._encoder)
         beginnings = [encoder.encode(side.beginning()) for side in self._sides]
         total = sum(value.total for value in values)
