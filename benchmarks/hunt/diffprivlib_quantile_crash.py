@@ -3,15 +3,16 @@
 package, releases = "diffprivlib", ["0.6.6"]
 requires = ["scikit-learn<1.7"]
 claim = 1.0
-# Numbers of copies of one record.
-pairs = [(2981, 2982)]
-draws = 2_000
+like = [20000.0, 65000.0, 70000.0]
+relation, domain = "add-remove", {"bounds": (0, 100000)}
 reported = "IBM/differential-privacy-library issue 107"
 
 
-def draw(copies):
+def draw(records):
     import numpy as np
     from diffprivlib import BudgetAccountant, tools
 
-    records, ledger = np.full(copies, 65000.0), BudgetAccountant()
-    return float(tools.median(records, epsilon=1.0, bounds=(0, 100000), accountant=ledger))
+    ledger = BudgetAccountant()
+    return float(
+        tools.median(np.array(records), epsilon=1.0, bounds=(0, 100000), accountant=ledger)
+    )

@@ -12,7 +12,8 @@ from dpjax.core.errors import text_of
 from dpjax.core.wording import BadType, BadValue
 from dpjax.databases.spaces import Proposed, Space, as_space
 from dpjax.methods._pairs import TIME_SHARE
-from dpjax.methods._pairs_counted import Ladder, search_counted
+from dpjax.methods._pairs_counted import search_counted
+from dpjax.methods._rungs import Ladder
 from dpjax.notions import Epsilon, Notion, Terms
 from dpjax.partitions import Encoder
 from dpjax.sources import AnyPairs, Family, Member, OnHost, Source, family_of
@@ -77,10 +78,11 @@ def settled(
     space = _Members(family, pairs, asked)
     members = space.source()
     ladder = Ladder(None, space.seconds, _KEPT, 4)
-    best, _, rungs = search_counted(members, space, ladder, terms, None, root, space.asked_of)
+    found = search_counted(members, space, ladder, terms, None, root, space.asked_of)
+    best, rungs = found.pairs, found.rungs
     number = best[0].database.member
     kept = [pair for pair in best if pair.database.member == number]
-    found = AnyPairs(
+    chosen = AnyPairs(
         ([p.database.database for p in kept], [p.neighbor.database for p in kept]),
         tuple(space.label_of(p) for p in kept),
     )
@@ -96,7 +98,7 @@ def settled(
             f"{source.name} refused {space.failed} combinations of parameters; the last error was "
             f"{space.last}."
         )
-    return Settled(space.made[number], found, notes)
+    return Settled(space.made[number], chosen, notes)
 
 
 @dataclass(frozen=True)

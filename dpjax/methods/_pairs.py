@@ -22,7 +22,8 @@ from dpjax.core.wording import COLUMNS, BadValue
 from dpjax.databases import Pairs
 from dpjax.databases.spaces import Space, as_space
 from dpjax.databases.trees import nth
-from dpjax.methods._pairs_counted import CountedPairs, Ladder, search_counted
+from dpjax.methods._pairs_counted import CountedPairs, search_counted
+from dpjax.methods._rungs import Ladder
 from dpjax.methods.local import Local, dpl_runs
 from dpjax.notions import Epsilon, Terms
 from dpjax.partitions import RegionLike, as_region
@@ -50,16 +51,19 @@ class FoundPairs:
         estimates: One number per pair. If the source is a JAX mechanism, the number is the privacy
             loss estimated in the last rung; for other sources, it is the expected bound.
         rungs: For each rung, the number of pairs and the number of draws per side of each pair.
+        probes: Total number of draws made before the first rung, to find sizes of a database at
+            which the outputs jump.
     """
 
     pairs: Pairs | AnyPairs
     estimates: tuple[float, ...]
     rungs: tuple[tuple[int, int], ...]
+    probes: int = 0
 
     @property
     def num_draws(self) -> int:
-        """Total number of draws in all rungs, over both sides of all pairs."""
-        return sum(2 * num_pairs * num_samples for num_pairs, num_samples in self.rungs)
+        """Total number of draws, over both sides of all pairs."""
+        return self.probes + sum(2 * pairs * samples for pairs, samples in self.rungs)
 
     def rows(self) -> list[tuple[str, str]]:
         """Return the estimated loss and the databases of each pair, sorted from best to worst."""
@@ -236,7 +240,9 @@ def _found(counted: CountedPairs) -> FoundPairs:
     best = counted.pairs
     sides = [pair.database for pair in best], [pair.neighbor for pair in best]
     labels = tuple(pair.label for pair in best)
-    return FoundPairs(AnyPairs(sides, labels), tuple(counted.estimates), tuple(counted.rungs))
+    return FoundPairs(
+        AnyPairs(sides, labels), tuple(counted.estimates), tuple(counted.rungs), counted.probes
+    )
 
 
 def _rung_sizes(num_pairs: int, keep: int, factor: int) -> list[int]:

@@ -10,16 +10,9 @@ from dpjax import Epsilon
 from dpjax.core import random
 from dpjax.core.execution import Execution
 from dpjax.databases.spaces import Proposed, Space
-from dpjax.methods import _pairs_counted
-from dpjax.methods._pairs_counted import (
-    CountedPairs,
-    Ladder,
-    _left,
-    _next,
-    _Ranked,
-    _Rung,
-    search_counted,
-)
+from dpjax.methods import _rungs
+from dpjax.methods._pairs_counted import CountedPairs, _left, _next, search_counted
+from dpjax.methods._rungs import Ladder, Ranked, Rung
 from dpjax.notions import Terms
 
 PAIRS = [(0.0, float(number)) for number in range(9)]
@@ -34,7 +27,7 @@ def ranked(monkeypatch):
         rungs.append((rung, seconds))
         scores = np.array([score(pair) for pair in rung.alive])
         paces = np.array([pace(pair) for pair in rung.alive])
-        return _Ranked(scores, paces, 2 * rung.draws * len(rung.alive) - 2)
+        return Ranked(scores, paces, 2 * rung.draws * len(rung.alive) - 2)
 
     def score(pair):
         return found.scores.get(pair.label, pair.neighbor)
@@ -43,7 +36,7 @@ def ranked(monkeypatch):
         return found.paces.get(pair.label, 0.0)
 
     found = SimpleNamespace(rungs=rungs, scores={}, paces={})
-    monkeypatch.setattr(_Rung, "ranked", answered)
+    monkeypatch.setattr(Rung, "ranked", answered)
     return found
 
 
@@ -83,7 +76,7 @@ def test_each_rung_keeps_a_part_and_draws_anew(ranked):
     ]
     assert told == [(done, done + more) for done, more in zip(spent, left, strict=True)]
     for rung, seconds in ranked.rungs:
-        assert seconds == (None,) and rung.source == "a source" and rung.region == "a region"
+        assert seconds == (None, None) and rung.source == "a source" and rung.region == "a region"
         assert rung.asked(rung.alive[0]) == (Epsilon(), 0.0)
 
 
@@ -166,25 +159,25 @@ def test_the_next_rung_has_the_best_the_small_and_variations():
     alive = space.proposed()
     scores = np.arange(9.0)
     ladder = Ladder(None, None, 2, 3)
-    found = _next(alive, _Ranked(scores, scores, 0), ladder, space, (4, 7))
+    found = _next(alive, Ranked(scores, scores, 0), ladder, space, (4, 7))
     assert labels(found) == ["pair 8", "pair 7", "pair 6", "pair 0", "pair 8 varied",
                              "pair 7 varied", "pair 6 varied"]  # fmt: skip
     assert space.asked == [("pair 8", (4, 0)), ("pair 7", (4, 1)), ("pair 6", (4, 2))]
     space.refused = ("pair 7",)
-    again = _next(alive, _Ranked(scores, scores, 0), ladder, space, (4, 7))
+    again = _next(alive, Ranked(scores, scores, 0), ladder, space, (4, 7))
     assert labels(again)[-2:] == ["pair 8 varied", "pair 6 varied"] and len(again) == 6
     # More variations than pairs begin with the best again; a small rung has no room for them.
-    many = _next(alive, _Ranked(scores, scores, 0), ladder, space, (0, 8))
+    many = _next(alive, Ranked(scores, scores, 0), ladder, space, (0, 8))
     assert space.asked[-1] == ("pair 8", (0, 3)) and many[-1].label == "pair 8 varied"
-    few = _next(alive, _Ranked(scores, scores, 0), ladder, space, (0, 3))
+    few = _next(alive, Ranked(scores, scores, 0), ladder, space, (0, 3))
     assert labels(few) == ["pair 8", "pair 7", "pair 6"]
     # A small pair among the best is there once.
-    turned = _next(alive, _Ranked(-scores, scores, 0), ladder, space, (0, 4))
+    turned = _next(alive, Ranked(-scores, scores, 0), ladder, space, (0, 4))
     assert labels(turned) == ["pair 0", "pair 1", "pair 2", "pair 0 varied"]
     # A list of pairs is not varied; at least so many are kept as are asked for.
-    alone = _next(alive, _Ranked(scores, scores, 0), ladder, None, (0, 7))
+    alone = _next(alive, Ranked(scores, scores, 0), ladder, None, (0, 7))
     assert labels(alone) == ["pair 8", "pair 7", "pair 6"]
-    kept = _next(alive, _Ranked(scores, scores, 0), Ladder(None, None, 5, 3), None, (0, 7))
+    kept = _next(alive, Ranked(scores, scores, 0), Ladder(None, None, 5, 3), None, (0, 7))
     assert labels(kept) == [f"pair {number}" for number in (8, 7, 6, 5, 4)]
 
 
@@ -219,17 +212,17 @@ class Opened:
 
 
 def timed(monkeypatch, source, draws=600):
-    monkeypatch.setattr(_pairs_counted, "time", SimpleNamespace(perf_counter=lambda: source.now))
-    monkeypatch.setattr(_Rung, "_searches", lambda rung, *asked: source.searches(*asked))
+    monkeypatch.setattr(_rungs, "time", SimpleNamespace(perf_counter=lambda: source.now))
+    monkeypatch.setattr(Rung, "_searches", lambda rung, *asked: source.searches(*asked))
     planned = []
 
     def promised(rung, part, searches, number):
         planned.append(number)
         return np.array([10.0 * place + 1 for place in part])
 
-    monkeypatch.setattr(_Rung, "_promised", promised)
+    monkeypatch.setattr(Rung, "_promised", promised)
     alive = [Proposed(0.0, float(n), str(n)) for n in range(len(source.draws))]
-    rung = _Rung(source, alive, draws, terms(), None, random.as_key(0), None, 0.0)
+    rung = Rung(source, alive, draws, terms(), None, random.as_key(0), None, 0.0)
     return rung, planned
 
 
@@ -291,7 +284,7 @@ def test_expected_bounds_are_above_the_level_that_is_asked_for():
 
     alive = [Proposed(0.0, float(n), str(n)) for n in range(4)]
     asked = lambda pair: (Promising(), pair.neighbor)  # noqa: E731
-    rung = _Rung(None, alive, 10, terms(), None, random.as_key(0), asked, 0.0)
+    rung = Rung(None, alive, 10, terms(), None, random.as_key(0), asked, 0.0)
     searches = [SimpleNamespace(at=lambda run: run)] * 2
     assert rung._promised(range(1, 3), searches, 77).tolist() == [2.0, 1.0]
     assert {(b.num_confirm, b.confidence, b.num_rivals) for b in budgets} == {(77, 0.95, 4)}

@@ -13,8 +13,8 @@ from dpjax import Domain, Epsilon, HostMechanism, neighbors
 from dpjax.core import random
 from dpjax.databases import Within
 from dpjax.databases.spaces import Proposed
-from dpjax.methods import _pairs_counted
-from dpjax.methods._pairs_counted import _Rung
+from dpjax.methods import _rungs
+from dpjax.methods._rungs import Rung
 from dpjax.notions import Terms
 
 CONFIDENCE = 1 - 1e-6
@@ -127,7 +127,7 @@ def test_the_audit_alone_measures_the_pace():
     space = neighbors([0.5, 0.25], domain=Domain(bounds=(0.0, 1.0)), num_pairs=8)
     method = dpjax.Events(num_draws=4_000)
     result = dpjax.audit(HostMechanism(sums, time_limit=20.0), space, method=method)
-    (kept,) = re.findall(r"used the best (\d+) of 8 proposed pairs", " ".join(result.notes))
+    (kept,) = re.findall(r"used the best (\d+) of \d+ proposed pairs", " ".join(result.notes))
     assert 0 < sum(size == 2 for size in sizes) <= 2 * int(kept) + 1
 
 
@@ -159,7 +159,7 @@ def test_the_pace_of_a_pair_is_that_of_as_many_draws_of_both_sides():
     alive = [Proposed(0.0, 1.0, "fast"), Proposed(1.0, 2.0, "uneven"), Proposed(3.0, 2.0, "slow")]
     source = HostMechanism(uneven, batched=False)
     asked, began = (lambda pair: (Epsilon(), 0.0)), time.perf_counter()
-    rung = _Rung(source, alive, 600, terms, None, random.as_key(0), asked, began)
+    rung = Rung(source, alive, 600, terms, None, random.as_key(0), asked, began)
     paces = rung.ranked(0.6, 1.2).paces
     assert paces[0] < paces[1] and 0.01 <= paces[1] and 0.02 <= paces[2]
 
@@ -168,7 +168,7 @@ def test_pairs_for_which_a_rung_has_no_time_are_not_drawn(monkeypatch):
     """The clock stands a second further after each pair, of which 2.5 seconds allow three."""
     drawn = []
 
-    class Slow(_Rung):
+    class Slow(Rung):
         def _searches(self, part, each):
             now[0] += 1.0
             drawn.append((part, each))
@@ -180,7 +180,7 @@ def test_pairs_for_which_a_rung_has_no_time_are_not_drawn(monkeypatch):
     asked = (lambda pair: (Epsilon(), 0.0)), 0.0
     rung = Slow(HostMechanism(laplace), alive, 600, terms, None, random.as_key(0), *asked)
     with monkeypatch.context() as patch:
-        patch.setattr(_pairs_counted, "time", SimpleNamespace(perf_counter=lambda: now[0]))
+        patch.setattr(_rungs, "time", SimpleNamespace(perf_counter=lambda: now[0]))
         ranked = rung.ranked(2.5, 1e6)
     # The rest of the time is divided among the rest of the pairs, and both sides of each.
     expected = [(range(0, 1), 2.5 / 10), (range(1, 2), 1.5 / 8), (range(2, 3), 0.5 / 6)]

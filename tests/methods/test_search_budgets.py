@@ -24,7 +24,8 @@ from dpjax.methods._guesses import (
     _shares,
 )
 from dpjax.methods._pairs import _rung_sizes
-from dpjax.methods._pairs_counted import Ladder, _places, _Ranked
+from dpjax.methods._pairs_counted import _places
+from dpjax.methods._rungs import Ladder, Ranked
 from dpjax.methods.histogram import Histogram, HistogramEstimate
 from dpjax.notions import Terms
 from dpjax.sources import as_source
@@ -62,9 +63,9 @@ def test_a_budget_that_is_too_small_says_which_is_enough():
 
 def test_the_best_places_have_finite_scores():
     scores = np.array([1.0, -np.inf, 3.0, 3.0, 2.0])
-    assert _Ranked(scores, scores, 0).best(3) == [2, 3, 4]
-    assert _Ranked(scores, scores, 0).best(9) == [2, 3, 4, 0]
-    assert _Ranked(np.full(3, -np.inf), scores, 0).best(2) == [0]
+    assert Ranked(scores, scores, 0).best(3) == [2, 3, 4]
+    assert Ranked(scores, scores, 0).best(9) == [2, 3, 4, 0]
+    assert Ranked(np.full(3, -np.inf), scores, 0).best(2) == [0]
     pairs = [[1], [1], [2]]
     assert _places([pairs[1]], pairs) == [1] and _places([[1]], pairs) == []
 
@@ -155,7 +156,8 @@ def test_pairs_at_which_time_allows_too_few_draws_are_dropped(monkeypatch, secon
     source = HostMechanism(slow, batched=False)
     terms = Terms(Epsilon(), None, 0.95, 1, 0, None)
     ladder = Ladder(100, seconds, 1, 2)
-    best, _, _ = _pairs_counted.search_counted(source, LAPLACE[:2], ladder, terms, None, terms.root)
+    found = _pairs_counted.search_counted(source, LAPLACE[:2], ladder, terms, None, terms.root)
+    best = found.pairs
     assert len(best) == 1 and set(budgets) == ({planned} if planned else set())
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import dpjax
 from dpjax import Events, HostMechanism
-from dpjax.methods import _pairs_counted
+from dpjax.methods import _pairs_counted, _rungs
 from dpjax.notions import Terms
 from dpjax.sources import _on_host, _watched
 from dpjax.sources._deadline import Deadline, TookTooLong
@@ -147,7 +147,7 @@ def test_a_search_of_pairs_has_one_end(monkeypatch):
     """Each pair of a search has what is left of the limit, and not the whole of it."""
     limits, clock = [], SimpleNamespace(seconds=0.0)
     fake = SimpleNamespace(perf_counter=lambda: clock.seconds)
-    for module in (_pairs_counted, _on_host, _watched):
+    for module in (_pairs_counted, _rungs, _on_host, _watched):
         monkeypatch.setattr(module, "time", fake)
 
     class Seen(HostMechanism):
@@ -162,7 +162,7 @@ def test_a_search_of_pairs_has_one_end(monkeypatch):
     space = dpjax.neighbors(0.0, dpjax.databases.Within(1.0), num_pairs=4)
     source = Seen(slow, batched=False, time_limit=60.0)
     terms = Terms(dpjax.Epsilon(), 1.0, 0.999, 1, 0)
-    ladder = _pairs_counted.Ladder(None, 21.0, 4, 4)
+    ladder = _rungs.Ladder(None, 21.0, 4, 4)
     _pairs_counted.search_counted(source, space, ladder, terms, None, terms.root)
     # Two databases a pair, with equal parts of 21 seconds.
     assert len(limits) == 4 and limits == sorted(limits, reverse=True)

@@ -11,5 +11,6 @@ from dpjax.databases.spaces._relations import AnyTwo as AnyTwo
 from dpjax.databases.spaces._relations import ChangeOne as ChangeOne
 from dpjax.databases.spaces._relations import Relation as Relation
 from dpjax.databases.spaces._relations import Within as Within
+from dpjax.databases.spaces._space import Path as Path
 from dpjax.databases.spaces._space import Proposed as Proposed
 from dpjax.databases.spaces._space import Space as Space

@@ -13,7 +13,7 @@ from dpjax.databases.spaces._drawn import drawn, is_strategy
 from dpjax.databases.spaces._record_pairs import RecordPairs
 from dpjax.databases.spaces._records import short
 from dpjax.databases.spaces._relations import Relation, relation_of
-from dpjax.databases.spaces._space import Maker, Proposed, Space
+from dpjax.databases.spaces._space import Maker, Path, Proposed, Space
 from dpjax.databases.spaces._value_pairs import ValuePairs
 
 _MOST_HELD = 4_000_000
@@ -110,6 +110,10 @@ class Neighbors(Space):
         """Return whether two databases are neighbors and lie in the domain."""
         return self._maker_of(database).allows(database, neighbor)
 
+    def paths(self) -> list[Path]:
+        """See `Space`."""
+        return [path for maker in self._makers for path in maker.paths()]
+
     def smallest(self, pairs: Sequence[Proposed]) -> list[Proposed]:
         """See `Space`."""
         if not self.relation.of_records:
@@ -160,7 +164,8 @@ def neighbors(
     doubled or reordered. The record in which two databases differ may hold a value at or next to a
     bound, a huge or tiny value, -0.0, a new category, an empty string or, if the domain allows it,
     NaN or infinity. A search draws a few outputs for each pair to rank the pairs, and varies the
-    best pairs.
+    best pairs. If records may be added, it also looks for sizes of a database, up to 8,192 records,
+    at which the outputs jump.
 
     Args:
         like: A database that the algorithm accepts: a list of records, an array [records] or

@@ -1,8 +1,8 @@
 """Pairs of databases that consist of records."""
 
 from collections.abc import Hashable, Mapping, Sequence
-from functools import cached_property
-from itertools import chain
+from functools import cached_property, partial
+from itertools import chain, cycle, islice
 
 import numpy as np
 
@@ -17,10 +17,14 @@ from dpjax.databases.spaces._records import (
     fields_of,
     key_of,
     key_of_fields,
+    short,
     with_fields,
 )
 from dpjax.databases.spaces._relations import AddRemove, Relation
-from dpjax.databases.spaces._space import Database, Made, Proposed
+from dpjax.databases.spaces._space import Database, Made, Path, Proposed
+
+_LONGEST = 2**13
+"""Number of records in the largest database of a path."""
 
 
 class RecordPairs:
@@ -152,6 +156,27 @@ class RecordPairs:
         elif common:
             common = common[: int(rng.integers(len(common)))]
         return common + ends[0], common + ends[1]
+
+    def paths(self) -> list[Path]:
+        """Return databases that hold copies of one record, and copies of the largest example."""
+        rows = max(self._examples, key=len) or self.tried[:1]
+        if not isinstance(self._relation, AddRemove) or self._closed or not rows:
+            return []
+        step, found = self._relation.distance, {f"copies of {short(rows[0])}": rows[:1]}
+        if len(set(self._key(rows))) > 1:
+            found["the example, repeated"] = rows
+        return [Path(label, _LONGEST, step, partial(self._grown, r)) for label, r in found.items()]
+
+    def _grown(self, rows: Sequence[Record], size: int) -> Database | None:
+        """Return a database of `size` records, or None if it does not lie in the domain."""
+        form = self._form
+        try:
+            database = form.database(form.settled(list(islice(cycle(rows), size))))
+            records = form.records(database)
+        except (TypeError, ValueError, OverflowError):
+            return None  # A value does not fit the type of the array or the frame.
+        inside = self._has_size(size) and self._inside(records) and self._whole.holds(database)
+        return database if inside else None
 
     def _near(self, record: Record, rng: np.random.Generator) -> Record:
         """Return a record in which one number may have been redrawn or scaled by a power of two."""

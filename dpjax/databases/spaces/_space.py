@@ -1,6 +1,6 @@
 """Interfaces for spaces of pairs, and for the makers that create a space's pairs."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
@@ -24,6 +24,32 @@ class Proposed(NamedTuple):
     database: Database
     neighbor: Database
     label: str
+
+
+class Path(NamedTuple):
+    """Databases of 1, 2, ..., `longest` records, each a prefix of the next.
+
+    Attributes:
+        label: Description of the databases.
+        longest: Number of records in the last database.
+        step: Maximum difference between the sizes of two neighbors.
+        at: Function that returns the database of a given size, or None if it is not allowed.
+    """
+
+    label: str
+    longest: int
+    step: int
+    at: Callable[[int], Database | None]
+
+    def pair(self, size: int, larger: int) -> Proposed | None:
+        """Return the databases with `size` and `larger` records, which need not be neighbors.
+
+        The result is None if one of the databases is not allowed.
+        """
+        sides = self.at(size), self.at(larger)
+        if sides[0] is None or sides[1] is None:
+            return None
+        return Proposed(*sides, f"{self.label}: {size:,} records against {larger:,}")
 
 
 class Made(NamedTuple):
@@ -89,6 +115,10 @@ class Maker(Protocol):
         """Vary a pair; return two lists of records or two values, which need not be neighbors."""
         ...
 
+    def paths(self) -> Sequence[Path]:
+        """Return sequences of growing databases; values without records have none."""
+        ...
+
 
 @dataclass(frozen=True, kw_only=True)
 class Space:
@@ -133,6 +163,10 @@ class Space:
     def smallest(self, pairs: Sequence[Proposed]) -> list[Proposed]:
         """Return a few pairs with the fewest records; return [] if databases have no records."""
         raise NotImplementedError
+
+    def paths(self) -> Sequence[Path]:
+        """Return sequences of growing databases on which a search looks for jumps."""
+        return []
 
     def __iter__(self) -> Iterator[tuple[object, object]]:
         return iter([(pair.database, pair.neighbor) for pair in self.proposed()])

@@ -13,7 +13,7 @@ from dpjax.databases.spaces._fields import ANY_COLUMN, Field, domain_like, is_nu
 from dpjax.databases.spaces._forms import column_of
 from dpjax.databases.spaces._records import key_of, short
 from dpjax.databases.spaces._relations import Relation, Within
-from dpjax.databases.spaces._space import Database, Made, Proposed
+from dpjax.databases.spaces._space import Database, Made, Path, Proposed
 
 _FEWEST_BITS = 255
 """If the domain has no bounds, at least the bits of this integer are flipped, one at a time."""
@@ -108,6 +108,10 @@ class ValuePairs:
     def size(self, pair: Proposed) -> int:
         """Return 0, because values have no records."""
         return 0
+
+    def paths(self) -> list[Path]:
+        """Return [], because values do not grow."""
+        return []
 
     def varied(self, pair: Proposed, rng: np.random.Generator) -> tuple[Database, Database]:
         """Return a varied copy of a pair's database, and a candidate for a neighbor of the copy."""

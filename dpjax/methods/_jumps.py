@@ -1,0 +1,142 @@
+"""Search for sizes of a database at which the distribution of the outputs jumps.
+
+An algorithm may handle a database of 3,000 records differently from a database of 2,999 records,
+for instance because its weights underflow. No short list of pairs contains these two sizes. The
+search compares databases of 1, 2, 4, 8, ... records, each with the next. It then bisects the pair
+of sizes whose outputs differ most, until the two databases are neighbors.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from jax import Array
+from numpy.typing import NDArray
+
+from dpjax.core import random
+from dpjax.databases.spaces import Path, Proposed, Space
+from dpjax.methods._rungs import JUMP_SHARE, Ladder, Rung
+
+_STAGE = "sizes at which the outputs jump"
+
+_DRAWS = 12
+"""Number of draws from each database of a comparison."""
+
+_SECONDS = 10.0
+"""Time limit of the search in seconds, if the source has none."""
+
+_GROWING = 0.5
+"""Share of the time limit after which no larger databases are compared."""
+
+Scores = Callable[[list[Proposed]], NDArray[np.float64]]
+"""Type of functions that compare the outputs of the two databases of each pair.
+
+They return one number per pair, float64 [pairs], which is > 0 if the outputs differ.
+"""
+
+
+class _Stretch(NamedTuple):
+    """A part of a path, from the database with `size` records to the one with `larger` records."""
+
+    path: Path
+    size: int
+    larger: int
+
+    @property
+    def is_step(self) -> bool:
+        """Whether the two ends are neighbors."""
+        return self.larger - self.size <= self.path.step
+
+    def halves(self) -> "tuple[_Stretch, _Stretch]":
+        middle = (self.size + self.larger) // 2
+        return self._replace(larger=middle), self._replace(size=middle)
+
+    def pair(self) -> Proposed | None:
+        """Return the two ends, or None if one of them is not allowed."""
+        return self.path.pair(self.size, self.larger)
+
+
+def find_jumps(
+    paths: Sequence[Path], scores: Scores, grows: Callable[[], bool] = lambda: True
+) -> list[Proposed]:
+    """Find two neighbors on each path between which the outputs differ as much as possible.
+
+    Args:
+        paths: Paths to search, all at the same time.
+        scores: Function that compares the two databases of each pair.
+        grows: Function that returns whether larger databases may be compared, too.
+
+    Returns:
+        At most one pair of neighbors per path. A path has none if no two sizes that were compared
+        have different outputs.
+    """
+    options: dict[Path, dict[_Stretch, float]] = {path: {} for path in paths}
+    size = 1
+    while grows() and any(2 * size <= path.longest for path in paths):
+        doubled = [_Stretch(p, size, 2 * size) for p in paths if 2 * size <= p.longest]
+        for stretch, score in _scored(doubled, scores).items():
+            options[stretch.path][stretch] = score
+        size *= 2
+    found: list[Proposed] = []
+    while options := {path: some for path, some in options.items() if some}:
+        best = [max(some, key=some.__getitem__) for some in options.values()]
+        found += [pair for s in best if s.is_step and (pair := s.pair()) is not None]
+        halves = [half for s in best if not s.is_step for half in s.halves()]
+        options = {path: {} for path in options}
+        for stretch, score in _scored(halves, scores).items():
+            options[stretch.path][stretch] = score
+    return found
+
+
+def _scored(stretches: Sequence[_Stretch], scores: Scores) -> dict[_Stretch, float]:
+    """Return the scores of the stretches whose ends are allowed and differ."""
+    pairs = {stretch: pair for stretch in stretches if (pair := stretch.pair()) is not None}
+    if not pairs:
+        return {}
+    values = scores(list(pairs.values())).tolist()
+    return {stretch: score for stretch, score in zip(pairs, values, strict=True) if score > 0}
+
+
+def search_jumps(
+    space: Space, num_pairs: int, ladder: Ladder, rung_of: Callable[..., Rung], root: Array
+) -> tuple[list[Proposed], int]:
+    """Search a space's paths for jumps.
+
+    Args:
+        space: Space of the pairs.
+        num_pairs: Number of pairs that the space proposes.
+        ladder: Plan of the search.
+        rung_of: Function that returns a rung for `alive`, `draws` and `key`.
+        root: Typed JAX key of the search.
+
+    Returns:
+        The pairs, and the total number of draws.
+    """
+    paths = space.paths()
+    # Every path has at most one comparison per doubling, and two per step of the bisection.
+    doublings = max((path.longest.bit_length() for path in paths), default=0)
+    most = 2 * _DRAWS * len(paths) * 3 * doublings
+    if not paths or most > ladder.spare(num_pairs + len(paths)):
+        return [], 0
+    limit = _SECONDS if ladder.seconds is None else JUMP_SHARE * ladder.seconds
+    key, made, start = random.fold_in(root, random.stable_hash(_STAGE)), [], time.perf_counter()
+
+    def scores(pairs: list[Proposed]) -> NDArray[np.float64]:
+        nonlocal start
+        number, left = len(made), limit - (time.perf_counter() - start)
+        if left <= 0:
+            return np.full(len(pairs), -np.inf)
+        rung = rung_of(alive=pairs, draws=_DRAWS, key=random.fold_in(key, number))
+        each = None if ladder.seconds is None else left / max(2 * doublings - number, 1)
+        found, drawn = rung.compared(each)
+        if not made:
+            start = time.perf_counter()  # The first call may import a library.
+        made.append(drawn)
+        return found
+
+    def grows() -> bool:
+        return time.perf_counter() - start < _GROWING * limit
+
+    found = [pair for pair in find_jumps(paths, scores, grows) if space.allows(*pair[:2])]
+    return found, sum(made)

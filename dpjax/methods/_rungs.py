@@ -1,0 +1,232 @@
+"""The rungs of a search: how many pairs and draws each rung has, and how it scores its pairs."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+from jax import Array
+from numpy.typing import NDArray
+
+from dpjax.core import random
+from dpjax.core.wording import BadValue
+from dpjax.databases.spaces import Proposed
+from dpjax.methods._candidates import promised
+from dpjax.notions import Notion, Terms
+from dpjax.partitions import Budget, RegionLike, Search
+from dpjax.sources import AnyPairs, Request, Rounds, Source
+
+_FEWEST = 24
+"""Minimum number of draws per side of each pair in the first rung."""
+
+_RUNG_DRAWS = 12_000
+"""Default total number of draws in a rung, on both sides of all pairs."""
+
+_VARIED = 0.5
+"""Number of variations that a later rung adds for each kept pair."""
+
+_PLANNED, _LEAST_PLANNED = 20_000, 50
+"""Limits on the number of confirmation draws per side from which expected bounds are computed.
+
+_PLANNED is the upper limit. If the time limit allows fewer than _LEAST_PLANNED draws for a pair,
+the pair is dropped.
+"""
+
+_AUDIT_SHARE = 1.5
+"""Assumed duration of the audit, divided by the duration of the search."""
+
+_PARTS = 4
+"""Number of parts into which a rung is divided if a source has workers and a time limit."""
+
+JUMP_SHARE = 0.25
+"""Largest share of the budget and of the time limit that the search for jumps may use."""
+
+
+@dataclass(frozen=True)
+class Ladder:
+    """Plan of a search: its limits, and the numbers of pairs that its rungs keep.
+
+    Attributes:
+        budget: Total number of draws in all rungs, over both sides of all pairs, or None for the
+            default.
+        seconds: Time limit for all rungs in seconds, or None for no limit.
+        keep: Number of pairs that the search returns.
+        factor: Number of pairs in a rung, divided by the number of pairs that are kept for the next
+            rung.
+    """
+
+    budget: int | None
+    seconds: float | None
+    keep: int
+    factor: int
+
+    def rungs(self, num_pairs: int) -> list[tuple[int, int]]:
+        """Return, for each rung, the number of pairs and the number of draws per side of each pair.
+
+        Raises:
+            ValueError: If the budget is too small.
+        """
+        sizes = self._sizes(num_pairs)
+        each = _RUNG_DRAWS if self.budget is None else self.budget // len(sizes)
+        rungs = [(size, each // (2 * size)) for size in sizes]
+        if self.budget is None:
+            return [(size, max(draws, _FEWEST)) for size, draws in rungs]
+        if rungs[0][1] < _FEWEST:
+            raise BadValue(
+                f"budget must be at least {_least(sizes)} draws for {num_pairs} pairs in "
+                f"{len(sizes)} rounds, but was {self.budget}."
+            )
+        return rungs
+
+    def spare(self, num_pairs: int) -> float:
+        """Return the maximum number of draws that a search for jumps may make before the rungs."""
+        if self.budget is None:
+            return np.inf
+        return min(JUMP_SHARE * self.budget, self.budget - _least(self._sizes(num_pairs)))
+
+    def without(self, draws: int) -> "Ladder":
+        """Return a plan without draws that were already made."""
+        return self if self.budget is None else replace(self, budget=self.budget - draws)
+
+    def _sizes(self, num_pairs: int) -> list[int]:
+        """Return the number of pairs in each rung."""
+        sizes = [num_pairs]
+        while sizes[-1] > self.keep * self.factor:
+            kept = max(self.keep, -(-sizes[-1] // self.factor))
+            # With variations, a factor of 2 would not reduce a few pairs any further.
+            sizes.append(min(kept + round(_VARIED * kept), sizes[-1] - 1))
+        return sizes
+
+
+def _least(sizes: list[int]) -> int:
+    """Return the smallest budget for rungs with the given numbers of pairs."""
+    return 2 * _FEWEST * len(sizes) * sizes[0]
+
+
+class Ranked(NamedTuple):
+    """Scores of the pairs in a rung.
+
+    Attributes:
+        scores: float64 [pairs], expected bounds. The score of a pair is -infinity if the pair is
+            too slow, or if the rung had no time for the pair.
+        paces: float64 [pairs], measured time per output in seconds, or 0 without a time limit.
+        drawn: Total number of outputs on both sides of all pairs.
+    """
+
+    scores: NDArray[np.float64]
+    paces: NDArray[np.float64]
+    drawn: int
+
+    def best(self, count: int) -> list[int]:
+        """Return the indices of the pairs with the largest finite scores, by decreasing score."""
+        order = np.argsort(-self.scores, kind="stable")[:count].tolist()
+        # If every pair is too slow, return the first pair. The audit then reports the problem.
+        return [place for place in order if self.scores[place] > -np.inf] or [0]
+
+
+Asked = Callable[[Proposed], tuple[Notion, float]]
+"""Type of functions that return a pair's notion and the claim that the bound should exceed."""
+
+
+@dataclass(frozen=True)
+class Rung:
+    """One rung of a search, which makes draws for every remaining pair.
+
+    Attributes:
+        source: Source of the outputs.
+        alive: Remaining pairs.
+        draws: Number of draws per side of each pair.
+        terms: Claim, confidence and notion of the audit that will use the pairs.
+        region: Region of the outputs that events may contain, or None for all outputs.
+        key: Typed JAX key for the draws in the rung.
+        asked: Function that returns each pair's notion and level.
+        began: Value of `time.perf_counter()` at the start of the search.
+    """
+
+    source: Source
+    alive: list[Proposed]
+    draws: int
+    terms: Terms
+    region: RegionLike | None
+    key: Array
+    asked: Asked
+    began: float
+
+    def ranked(self, seconds: float | None, whole: float | None = None) -> Ranked:
+        """Return the expected bounds of the pairs.
+
+        Args:
+            seconds: Time limit of the rung in seconds, or None for no limit. If there is a limit,
+                outputs are drawn for one pair after another, and the remaining time is divided
+                equally among the remaining pairs. The score of a pair is -infinity if the pair is
+                too slow to be audited, or if the rung has no time for the pair.
+            whole: Time limit for all rungs in seconds, or None for no limit.
+        """
+        count = len(self.alive)
+        if seconds is None or whole is None:
+            scores, drawn = self.compared(None)
+            return Ranked(scores, np.zeros(count), drawn)
+        scores, paces, total = np.full(count, -np.inf), np.zeros(count), 0
+        # Use few parts because workers restart for every part.
+        size = -(-count // _PARTS) if getattr(self.source, "workers", 0) else 1
+        start = time.perf_counter()
+        for first in range(0, count, size):
+            part = range(first, min(first + size, count))
+            began = time.perf_counter()
+            left = seconds - (began - start)
+            if left <= 0:
+                break
+            searches = self._searches(part, left / (2 * (count - first)))
+            total += _drawn(searches)
+            # With a time limit, the slower side has fewer draws. Include only as many draws from
+            # the faster side because the audit needs equal numbers.
+            even = 2 * sum(int(search.halves.sum(axis=(0, 1, 3)).min()) for search in searches)
+            pace = (time.perf_counter() - began) / max(even, 1)
+            paces[part.start : part.stop] = pace
+            # Compute the number of draws per side that a confirmation would have time for.
+            planned = min(int(_AUDIT_SHARE * whole / (4 * pace)), _PLANNED)
+            if planned >= _LEAST_PLANNED:
+                scores[part.start : part.stop] = self._promised(part, searches, planned)
+        return Ranked(scores, paces, total)
+
+    def compared(self, seconds: float | None) -> tuple[NDArray[np.float64], int]:
+        """Return the expected bounds of all pairs, float64 [pairs], and the number of outputs.
+
+        Args:
+            seconds: Time limit of the draws in seconds, or None for no limit. Every database has an
+                equal part of the time.
+        """
+        part = range(len(self.alive))
+        searches = self._searches(part, None if seconds is None else seconds / (2 * len(part)))
+        return self._promised(part, searches, _PLANNED), _drawn(searches)
+
+    def _promised(self, part: range, searches: list[Search], planned: int) -> NDArray[np.float64]:
+        budget = Budget(planned, self.terms.own_confidence, len(self.alive))
+        scores = []
+        for place, search in zip(part, searches, strict=True):
+            notion, level = self.asked(self.alive[place])
+            scores.append(float(notion.promise(search.at(0), budget)) - level)
+        return np.array(scores)
+
+    def _searches(self, part: range, each: float | None) -> list[Search]:
+        """Return search sets of some pairs; drawing takes at most about `each` seconds per side."""
+        pairs = [self.alive[place] for place in part]
+        sides = [pair.database for pair in pairs], [pair.neighbor for pair in pairs]
+        request = Request(
+            lambda num_pairs: Rounds(self.draws, 0, 0, _PLANNED),
+            self.region,
+            partial(promised, self.terms),
+            random.fold_in(self.key, part.start),
+            replace(self.terms.layout, progress=None),
+            seconds=each,
+        )
+        # The search and the audit have a common time limit.
+        source = self.source.with_time_used(time.perf_counter() - self.began)
+        with source.opened(AnyPairs(sides, tuple(p.label for p in pairs)), request) as opened:
+            return opened.search()
+
+
+def _drawn(searches: list[Search]) -> int:
+    return sum(int(search.halves.sum()) for search in searches)
