@@ -3,10 +3,12 @@
 import importlib
 import inspect
 
+import numpy as np
 import pytest
 
 import dpjax
 from dpjax.core import validate
+from dpjax.mechanisms import CATALOGUE
 
 DEFAULTS = {
     "Box": dict(num_points=0),
@@ -158,3 +160,25 @@ def test_limits_of_inputs():
     assert validate.LIMITS == {name: 2**power for name, power in powers_of_two.items()} | {
         name: 10**power for name, power in powers_of_ten.items()
     }
+
+
+REGIONS = {
+    "continuous-noisy-max": (-1, 1), "discrete-gaussian": (-3, 4), "exponential": (0, 2),
+    "gaussian": (-3, 4), "laplace": (-1, 1), "noisy-histogram-1": (-1, 4),
+    "noisy-histogram-2": (-1, 4), "numerical-svt": (-3, 5), "parallel-laplace": (-1, 2),
+    "prefix-sum": (-2, [3, 4, 5]), "report-noisy-max-3": (-1, 3), "report-noisy-max-4": (0, 4),
+    "shuffled-batches": (0, 3.8), "snapped-laplace": (-5, 5), "summed-histogram-encoding": (-2, 3),
+    "svt3": (-3, 5), "svt3-svt4": (-3, 5), "truncated-gaussian": (0, 1),
+    "truncated-laplace": (0, 1), "two-sided-geometric": (-5, 6),
+}  # fmt: skip
+"""Regions in which the local method compares outputs, for each entry of an output."""
+
+
+def test_regions_of_mechanisms():
+    found = {name: kind().standard_region for name, kind in CATALOGUE.items()}
+    assert {name for name in found if found[name] is not None} == REGIONS.keys()
+    for name, expected in REGIONS.items():
+        region = found[name]
+        ends = (region.low, region.high) if hasattr(region, "low") else region
+        for end, value in zip(ends, expected, strict=True):
+            np.testing.assert_allclose(end, value, err_msg=name)

@@ -105,8 +105,10 @@ def test_an_interrupt_tells_how_many_outputs_searched(layout):
 
 def test_who_looks_on_compiles_nothing_anew():
     first, second = (Execution(progress=look) for look in (print, repr))
-    assert first == second == Execution() and hash(first) == hash(Execution())
-    assert "progress" not in repr(first)
+    elsewhere = Execution(devices=tuple(jax.devices()))
+    assert first == second == elsewhere == Execution()
+    assert hash(first) == hash(elsewhere) == hash(Execution()) != hash(Execution(runs_at_once=2))
+    assert "progress" not in repr(first) and "devices" not in repr(elsewhere)
 
 
 def test_a_search_of_pairs_tells_its_draws():

@@ -213,7 +213,7 @@ def plan_safety(
     validate.open_unit(probability=probability)
     w = assumption.width / plan.num_intervals
     if beta is None:
-        validate.positive(excess=excess)
+        validate.finite(excess=excess)
         if excess <= 1:
             raise ValueError(f"excess must be a number > 1, but was {excess!r}.")
         # With this beta, the limit is excess * C w^2.

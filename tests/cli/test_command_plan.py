@@ -22,7 +22,7 @@ def test_json_has_the_numbers_of_the_plan(run):
 
 
 def test_every_option_reaches_the_planner(run):
-    options = "--order 2 --input-lipschitz 0.44 --input-width 1 --bound published --json"
+    options = "--order 2 --input-lipschitz 0.44 --input-width 0.5 --bound published --json"
     answer = run(
         *RATE, "--lipschitz", "0.22", "--precision", "1", "--confidence", "0.9", *options.split()
     )
@@ -32,7 +32,7 @@ def test_every_option_reaches_the_planner(run):
         precision=1,
         confidence=0.9,
         order=2,
-        inputs=InputInterval(width=1, lipschitz=0.44),
+        inputs=InputInterval(width=0.5, lipschitz=0.44),
         bound="published",
     )
     assert row["num_samples"] == expected.num_samples

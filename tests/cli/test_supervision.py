@@ -368,3 +368,17 @@ def test_children_of_audited_code_inherit_no_end_of_the_pipe():
     finally:
         for end in ends:
             os.close(end)
+
+
+def test_replaced_attributes_of_classes_are_seen():
+    """Properties and class variables have no code of their own that could be compared."""
+    from dpjax.cli._seal import untouched
+    from dpjax.results import AuditResult
+
+    own = vars(AuditResult)["bound"]
+    with pytest.raises(ValueError, match=r"replaced dpjax\.results\S*AuditResult\.bound"):
+        with untouched():
+            AuditResult.bound = property(lambda self: 0.0)
+    AuditResult.bound = own
+    with untouched():
+        assert vars(AuditResult)["bound"] is own

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 import dpjax
 from dpjax.databases import AddRemove, Domain, Within, neighbors
+from dpjax.databases.spaces._records import key_of_fields
 
 Point = namedtuple("Point", "x y")
 
@@ -147,3 +148,24 @@ def test_bounds_and_the_values_beside_them_are_tried():
     space = neighbors([2.5, 2.25], "change-one", Domain(bounds=(2.0, 3.0)))
     seen = {value for pair in space.proposed() for value in (*pair.database, *pair.neighbor)}
     assert {2.0, np.nextafter(2.0, 3.0), np.nextafter(3.0, 2.0), 3.0} <= seen
+
+
+def test_a_field_with_the_name_key_is_no_key():
+    """Rows of a frame keep their key; a record of the user may have a field of that name."""
+    named = namedtuple("Named", "key value")
+    like = [named("a", 1), named("a", 2)]
+    space = neighbors(like, "change-one")
+    assert space.allows(like, [named("a", 1), named("a", 3)])
+    assert not space.allows(like, [named("a", 5), named("a", 3)])
+    assert key_of_fields(like[0]) != key_of_fields(like[1])
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+def test_columns_of_arrays_and_lists_hold_what_they_can(swapped):
+    """A column of float32 cannot hold 0.1, whatever the other column holds."""
+    columns = {"x": np.array([0.05, 0.0625], np.float32), "y": [0.05, 0.0625]}
+    like = dict(sorted(columns.items(), reverse=swapped))
+    for pair in neighbors(like, "change-one", Domain(bounds=(0.0, 0.1))).proposed():
+        rows = [list(zip(*map(list, side.values()), strict=True)) for side in pair[:2]]
+        assert all(0 <= float(v) <= 0.1 for side in rows for row in side for v in row)
+        assert sorted(map(repr, rows[0])) != sorted(map(repr, rows[1])) or rows[0] != rows[1]

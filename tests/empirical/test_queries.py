@@ -184,3 +184,15 @@ def test_bad_queries():
 def test_levels_of_quantiles_are_from_0_to_1(level):
     with pytest.raises(ValueError, match="level must be a"):
         Quantile(level)
+
+
+def test_one_name_of_a_regression_is_no_sequence_of_letters():
+    table = ragged_table().rename(columns={"x": "height"})
+    alone, listed = (RegressionCoefficient("y", on) for on in ("height", ["height"]))
+    assert alone == listed and alone.on == ("height",) and hash(alone) == hash(listed)
+    with pytest.raises(ValueError, match="coefficient 'h' is not known; known: height"):
+        RegressionCoefficient("y", "height", "h")
+    found = sample_query(alone, panel_from_table(table, value=("height", "y")))
+    rows = [rows for _, rows in table.groupby("database")]
+    expected = [np.polyfit(some["height"], some["y"], 1)[0] for some in rows]
+    np.testing.assert_allclose(found.full[:, 0], expected, rtol=1e-9)

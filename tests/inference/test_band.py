@@ -304,3 +304,13 @@ def test_radii_of_tiny_errors(num_sets, error):
     r = radius(num_sets, error)
     log_tail = np.logaddexp(stats.norm.logsf(r), -(r**2) / 2 - np.log(4))
     assert log_tail == pytest.approx(np.log(error / num_sets), abs=1e-6)
+
+
+@pytest.mark.parametrize("num_sets", [1, 7, 400])
+@pytest.mark.parametrize("error", [0.3, 0.05, 1e-3])
+def test_a_radius_is_not_too_small_by_a_rounding(num_sets, error):
+    """A bisection ends with an interval; only its upper end has at most the error."""
+    r = radius(num_sets, error)
+    one = -math.expm1(math.log1p(-error) / num_sets)
+    assert stats.norm.sf(r) + math.exp(-(r**2) / 2) / 4 <= one
+    assert stats.norm.sf(r - 2e-9) + math.exp(-((r - 2e-9) ** 2) / 2) / 4 > one

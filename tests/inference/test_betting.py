@@ -210,3 +210,17 @@ def test_a_tangent_bets_nearly_as_well_as_the_best_line():
         bets = weights(p[None], q[None], np.array([draws]), np.array([r]), np.array([d]))
         best = max(best, growth(bets.first[0], bets.second[0], p, q, draws))
     assert 0.98 * best <= found <= best * (1 + 1e-6)
+
+
+def test_bets_with_and_without_delta_do_not_change_each_other():
+    """Levels of one call may differ; each bet is the one that it would be alone."""
+    cases = [(0.3, 0.0), (0.3, 0.05), (0.0, 0.2), (1.0, 0.0)]
+    for _, p, q in problems(3, range(3)):
+        p, q = normed(p, q)
+        epsilons, deltas = np.array(cases).T
+        rows = [np.tile(side, (len(cases), 1)) for side in (p, q)]
+        together = weights(*rows, np.full((len(cases), 2), 1.0), np.exp(epsilons), deltas)
+        for row, case in enumerate(cases):
+            alone = bet(p, q, (1.0, 1.0), *case)
+            np.testing.assert_allclose(together.first[row], alone[0], rtol=1e-12)
+            np.testing.assert_allclose(together.second[row], alone[1], rtol=1e-12)

@@ -166,3 +166,19 @@ def test_probabilities_that_are_none_are_refused(probability):
         safety_check(planned, probability=probability)
     with pytest.raises(ValueError, match="probability must lie strictly between 0 and 1"):
         plan_safety(planned, probability=probability)
+
+
+def test_as_many_samples_as_are_enough_are_allowed():
+    planned = plan(lipschitz=0.8, precision=1.0, confidence=0.8)
+    raised, _ = plan_safety(planned)
+    assert raised.num_samples > planned.num_samples
+    assert plan_safety(planned, max_samples=raised.num_samples)[0] == raised
+    with pytest.raises(ValueError, match=f"requires {raised.num_samples} draws per input"):
+        plan_safety(planned, max_samples=raised.num_samples - 1)
+
+
+@pytest.mark.parametrize("excess", [math.nan, "2", None, -1.0])
+def test_an_excess_that_is_no_number_above_1(excess):
+    planned = plan(lipschitz=0.8, precision=1.0, confidence=0.8)
+    with pytest.raises((TypeError, ValueError), match="excess must be a"):
+        plan_safety(planned, excess=excess)

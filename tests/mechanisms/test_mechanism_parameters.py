@@ -18,6 +18,7 @@ def test_stated_levels():
     assert mechanisms.SVT4(0.4, max_positives=1).level == pytest.approx(0.7)
     assert mechanisms.SVT4.at_level(0.7, max_positives=3).level == pytest.approx(0.7)
     assert mechanisms.SVT6(1.0).level == 5
+    assert mechanisms.TruncatedLaplace(0.25).level == 4
     assert mechanisms.TwoPoint(20.0, 5.0).level == 5
     # Where 1 is not rare, the answer 0 leaks as well.
     assert mechanisms.TwoPoint(0.1, 0.2).level == pytest.approx(

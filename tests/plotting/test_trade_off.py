@@ -287,3 +287,27 @@ def test_losses_that_nobody_can_know_are_not_drawn():
     result = dpjax.audit(mechanisms.Laplace(50.0), PAIRS)
     (strip,) = strips_of(result.curve, result.num_samples)
     assert np.isfinite(known_losses(strip.steps)).sum() <= 1
+
+
+def test_the_curve_of_a_gaussian_claim():
+    """Balle and Wang (2018), by an integral over the Gaussian at the first database."""
+    claim, epsilons = Claimed("gdp", 1.3), np.array([0.0, 0.5, 2.0])
+    x = np.linspace(-12, 14, 400_001)
+    p, q = stats.norm.pdf(x, 1.3), stats.norm.pdf(x)
+    expected = [np.maximum(p - np.exp(e) * q, 0).sum() * (x[1] - x[0]) for e in epsilons]
+    np.testing.assert_allclose(claim.deltas(epsilons), expected, rtol=1e-4)
+    assert Claimed("gdp", 0.0).deltas(epsilons) is None
+    assert Claimed("epsilon", 1.0).deltas(epsilons) is None
+
+
+def test_names_of_guide_lines_stand_beside_their_lines():
+    """To the upper right of the place at which a guide line crosses the diagonal."""
+    pytest.importorskip("matplotlib")
+    axes = dpjax.audit(mechanisms.Gaussian(1.0), PAIRS, notion=dpjax.Profile()).plot().axes[0]
+    names = [text for text in axes.texts if text.get_text().startswith("ε")]
+    assert names
+    for name in names:
+        x, y = name.get_position()
+        at = 1 / (1 + np.exp(float(name.get_text().removeprefix("ε = "))))
+        assert abs(y - at) < 0.05 and 0 < abs(x - at) < 0.05
+        assert (x > at) == (name.get_ha() == "left")

@@ -164,6 +164,8 @@ def test_entries_of_a_sweep_are_sorted_by_their_margin():
     assert max(map(len, lines)) <= 100 and len({len(line) for line in lines[1:]}) == 1
     page, _ = summary._document(Path("sweep.md"))
     assert list(page.sections[0].table.rows) == summary.table
+    shown, margins = page.sections[0].paragraphs
+    assert "quantiles of the bounds" in shown and "sorted by their margin" in margins
     assert SweepSummary("bare", entries[1:2]).head == ("entry", "runs", "5%", "median", "95%")
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sides import request
 
-from dpjax import Recorded
+from dpjax import HostMechanism, LibraryMechanism, Recorded
 from dpjax.sources import SOURCES, Source, Trust
 from dpjax.sources._arriving import Arriving
 from dpjax.sources._recorded_in_order import OpenedInOrder
@@ -28,6 +28,11 @@ def test_what_sources_can_do(kind):
     assert tuple(flag for flag in FLAGS if getattr(source, flag)) == EXPECTED.get(kind, ON_HOST)
     usual = "guesses" if kind in ("one_run", "canary_runs") else "events"
     assert source.usual_method == usual
+
+
+def test_which_sources_are_called_for_many_outputs_at_once():
+    assert not LibraryMechanism.batched and HostMechanism(print).batched
+    assert not request().in_order
 
 
 def test_a_source_of_no_kind():

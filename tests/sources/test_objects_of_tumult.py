@@ -227,3 +227,12 @@ def test_labels_of_rows_are_part_of_an_output():
     )
     result = dpjax.audit(call, [(0, 1)], notion=Epsilon(), claim=1.0, method=FEW)
     assert result.verdict in ("violated", "not random")
+
+
+@pytest.mark.parametrize("measure", ["PureDP", "RhoZCDP"])
+def test_an_infinite_claim_is_refused_with_its_measure_and_distance(measure):
+    """Both say that nothing is private at this distance."""
+    nothing = SimpleNamespace(to_float=lambda round_up: float("inf"))
+    found = stating(measure=named(measure), privacy=lambda d: nothing)
+    with pytest.raises(ValueError, match=f"a finite {measure} at d_in = 1"):
+        _ = as_source(found).stated

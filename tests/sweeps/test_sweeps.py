@@ -468,3 +468,14 @@ def test_more_entries_than_colors_have_dashed_lines():
     lines = figure.axes[0].lines
     assert [line.get_linestyle() for line in lines] == ["-"] * number + ["--"] * number
     assert [lines[place].get_color() for place in (0, number)] == [SERIES[0]] * 2
+
+
+def test_a_block_whose_file_cannot_be_opened(tmp_path, monkeypatch):
+    def full(path, mode):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    store = Store.create(tmp_path / "s", SPEC)
+    monkeypatch.setattr(store_module, "open", full, raising=False)
+    with pytest.raises(OSError, match=r"a block cannot be stored .*run the same command"):
+        run_sweep(store)
+    assert not list((tmp_path / "s" / "blocks").iterdir())

@@ -431,3 +431,10 @@ def test_unpacked_files_are_closed(tmp_path):
     with _Unpacked(path) as unpacked:
         assert unpacked.read() == b"1,2\n" and not unpacked._file.closed
     assert unpacked._file.closed
+
+
+def test_huge_integers_are_quoted_in_part(tmp_path):
+    number = "12345" * 40
+    (tmp_path / "x.txt").write_text(f"1\n{number}\n")
+    with pytest.raises(ValueError, match=f"has the integer {number[:60]} in row 2"):
+        read_samples(tmp_path / "x.txt")
