@@ -64,8 +64,6 @@ class OpenedRecorded:
             notes_of_new_draws([part.name for part in parts], [part.values for part in parts])
         )
         names = " and ".join(part.name for part in parts)
-        if pilots[0].alone.all() != pilots[1].alone.all() and (encoder.dimension or 1) > 1:
-            raise TypeError(f"{names} must hold one kind of outputs, but held labels and vectors.")
         refuse_labels_alone(pilots, encoder, names, sum(part.values.total for part in parts))
         num_confirm = min(int(part.values.total * (1 - part.fraction)) for part in parts)
         cells = lay_best(

@@ -102,6 +102,18 @@ def test_sides_of_two_kinds_are_refused():
     refuse_two_kinds("xy", (numbers, np.array(["a", 1], object)))
 
 
+@pytest.mark.parametrize("nothing", [None, (np.nan, np.nan)], ids=repr)
+@pytest.mark.parametrize("swapped", [False, True])
+def test_vectors_at_one_database_and_no_answer_at_the_other(nothing, swapped):
+    """The most blatant violation of all: an event has all outputs of one side, and none else."""
+    vectors = [tuple(row) for row in np.random.default_rng(3).normal(size=(1000, 2))]
+    sides = [vectors, [nothing] * 1000]
+    result = dpjax.audit(Recorded(*(sides[::-1] if swapped else sides)), claim=1.0)
+    none, all_of_them = sorted(result.witness.event_counts)
+    assert result.verdict == "violated" and none == 0 and all_of_them in result.evidence.trials
+    assert 4.0 < result.lower_bound < np.log(all_of_them)
+
+
 def test_doubts_are_lifted_where_outputs_are_known_to_be_independent():
     notes = ["plain", Doubt("doubt")]
     assert weighed(notes, SimpleNamespace(independent=False)) is notes
