@@ -137,12 +137,13 @@ def fill_outputs(panels: np.ndarray, shown: Outputs, strips: Sequence[Strip]) ->
         if strip is not None:
             ends = visible_range(strip) or ends
         above.set_xlabel("")
-        above.set_xticks(below.get_xticks(), [])
         levels = [] if shown.marks is None else _mark(below, shown.marks, strips)
         for panel in (above, below):  # done last because fixed limits disable autoscaling
             panel.set_xlim(min(ends), max(ends))
             panel.set_ylim(0, _TOP * panel.get_ylim()[1])
             unboxed(panel)
+        ticks = below.get_xticks()
+        above.set_xticks(ticks[(ticks >= min(ends)) & (ticks <= max(ends))], [])
         if below is panels[-1][-1]:
             name_levels(below, levels)
         if strip is None:

@@ -158,14 +158,3 @@ def test_a_field_with_the_name_key_is_no_key():
     assert space.allows(like, [named("a", 1), named("a", 3)])
     assert not space.allows(like, [named("a", 5), named("a", 3)])
     assert key_of_fields(like[0]) != key_of_fields(like[1])
-
-
-@pytest.mark.parametrize("swapped", [False, True])
-def test_columns_of_arrays_and_lists_hold_what_they_can(swapped):
-    """A column of float32 cannot hold 0.1, whatever the other column holds."""
-    columns = {"x": np.array([0.05, 0.0625], np.float32), "y": [0.05, 0.0625]}
-    like = dict(sorted(columns.items(), reverse=swapped))
-    for pair in neighbors(like, "change-one", Domain(bounds=(0.0, 0.1))).proposed():
-        rows = [list(zip(*map(list, side.values()), strict=True)) for side in pair[:2]]
-        assert all(0 <= float(v) <= 0.1 for side in rows for row in side for v in row)
-        assert sorted(map(repr, rows[0])) != sorted(map(repr, rows[1])) or rows[0] != rows[1]

@@ -438,3 +438,15 @@ def test_cells_are_sorted_by_their_lower_ends():
     strip = _numbers(bounds, columns)
     assert strip.low.tolist() == [0.25, 1.5, 1.5] and strip.high.tolist() == [1.5, 1.5, 2.75]
     assert strip.shares[0].tolist() == [0.3, 0.5, 0.2] and strip.loss.tolist() == [1, 0, 2]
+
+
+def test_only_the_lower_panel_has_numbers_on_its_axis():
+    """The panels share their axis, so the ticks of the upper one stand above those of the other."""
+    pytest.importorskip("matplotlib")
+    draws = np.random.default_rng(3).laplace([[0.0], [1.0]], size=(2, 3_000))
+    above, below = outputs_figure(dpjax.audit(dpjax.Recorded(*draws))).axes[:2]
+    assert above.get_xlim() == below.get_xlim()
+    low, high = below.get_xlim()
+    shown = [at for at in below.get_xticks() if low <= at <= high]
+    assert len(shown) >= 3 and above.get_xticks().tolist() == shown
+    assert not any(label.get_text() for label in above.get_xticklabels())
