@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def showing(spec: "SweepSpec", *, quiet: bool = False) -> Iterator[Callable[["Progress"], None]]:
+def showing(spec: "SweepSpec", *, quiet: bool) -> Iterator[Callable[["Progress"], None]]:
     """Show the progress of a sweep, with the label of the current entry."""
     labels = {entry.id: number for number, entry in enumerate(spec.entries, start=1)}
     with progress_bar("runs", quiet=quiet) as show:

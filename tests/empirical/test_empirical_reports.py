@@ -135,6 +135,9 @@ def test_figures_show_the_numbers(values):
         assert ("delta vanishes at 0.9" in names) is reached and len(names) == 1 + reached
     np.testing.assert_array_equal(left.lines[0].get_ydata(), result.delta[[1, 2, 0]])
     np.testing.assert_array_equal(right.lines[0].get_ydata(), result.total_risk[[1, 2, 0]])
+    doubtful = empirical_privacy(values, "mean", epsilon=[1.0, 0.0, 0.5], uncertainty=True)
+    bands = [len(axes.collections) for axes in plot_empirical_curves(doubtful).axes]
+    assert bands == [1, 0]  # only delta has a standard error
     for density in (Density(), Density("gaussian", "variable")):
         smooth = empirical_privacy(values, "mean", epsilon=0.5, density=density)
         axes = plot_empirical_densities(smooth).axes[0]

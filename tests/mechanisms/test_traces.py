@@ -60,6 +60,9 @@ def test_programs_that_differ_in_one_part(other):
 def test_programs_that_differ_within_a_branch_or_in_shape():
     assert not same_program(traced(squared), traced(halved))
     assert not same_program(traced(jnp.sin), traced(jnp.sin, (4,)))
+    forward, back = (partial(jax.lax.cumsum, reverse=reverse) for reverse in (False, True))
+    assert same_program(traced(back), traced(back))
+    assert not same_program(traced(forward), traced(back))
 
 
 def test_equality_with_a_callback_is_never_decided():

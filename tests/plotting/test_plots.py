@@ -431,13 +431,13 @@ def test_densities_are_shares_over_widths():
 
 def test_cells_are_sorted_by_their_lower_ends():
     """An interval that ends at an atom comes before it."""
-    bounds = np.array([[1.5, 1.5], [0.25, 1.5], [1.5, 2.75]])
-    shares = np.array([[0.5, 0.3, 0.2], [0.1, 0.2, 0.7]])
+    bounds = np.array([[1.5, 2.75], [0.25, 1.5], [1.5, 1.5]])
+    shares = np.array([[0.2, 0.3, 0.5], [0.7, 0.2, 0.1]])
     columns = {"shares": shares, "loss": np.arange(3.0), "event": np.zeros(3, bool),
                "tail": np.zeros(3, bool)}  # fmt: skip
     strip = _numbers(bounds, columns)
     assert strip.low.tolist() == [0.25, 1.5, 1.5] and strip.high.tolist() == [1.5, 1.5, 2.75]
-    assert strip.shares[0].tolist() == [0.3, 0.5, 0.2] and strip.loss.tolist() == [1, 0, 2]
+    assert strip.shares[0].tolist() == [0.3, 0.5, 0.2] and strip.loss.tolist() == [1, 2, 0]
 
 
 def test_only_the_lower_panel_has_numbers_on_its_axis():
@@ -450,3 +450,5 @@ def test_only_the_lower_panel_has_numbers_on_its_axis():
     shown = [at for at in below.get_xticks() if low <= at <= high]
     assert len(shown) >= 3 and above.get_xticks().tolist() == shown
     assert not any(label.get_text() for label in above.get_xticklabels())
+    heights = [patch.get_data().values for patch in above.patches if hasattr(patch, "get_data")]
+    assert 0.25 < np.nanmax(np.stack(heights)) < above.get_ylim()[1]  # no curve is cut off

@@ -51,6 +51,7 @@ def spec_of(**more):
         ({"confidence": "high"}, "confidence"),
         ({"notion": {"delta": []}}, "delta"),
         ({"mechanism": ""}, "mechanism '' is not known"),
+        ({"source": "dice"}, "source 'dice' is not known"),
         ({"mechanism": ":"}, "would import code"),
     ],
 )

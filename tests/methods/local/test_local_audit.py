@@ -193,6 +193,15 @@ def test_a_lattice_with_less_than_a_node_per_bandwidth_is_refined():
     assert settings.num_nodes == nodes[0] / 0.5 * options.num_nodes
 
 
+def test_only_runs_with_too_coarse_a_lattice_have_a_finer_one():
+    def run(settings):
+        return settings.num_nodes * np.array([1.0, 1 / 3_000, 2.0])
+
+    nodes, settings = refined(run, dpjax.Local(), lambda nodes: nodes, lambda *_: None)
+    assert [each.num_nodes == 512 for each in settings] == [True, False, True]
+    assert nodes.tolist() == [512, settings[1].num_nodes / 3_000, 1024]
+
+
 def test_the_lattice_is_refined_until_it_is_fine_enough():
     tried = []
 
