@@ -179,7 +179,7 @@ def test_a_bug_is_not_a_verdict(run, monkeypatch):
 
     monkeypatch.setattr(sys.modules["dpjax.audit"], "audit", broken)
     done = run("audit", "laplace")
-    assert done.exit_code == 3 and "a bug" in done.error
+    assert done.exit_code == 3 and "a bug" in done.error and "Traceback" in done.error
 
 
 def test_a_result_is_not_lost_to_a_file_that_cannot_be_written(run, tmp_path, monkeypatch):

@@ -97,6 +97,14 @@ def test_databases_of_several_forms():
         assert abs(len(one) - len(other)) <= 1
 
 
+def test_values_of_several_forms():
+    space = neighbors(st.sampled_from([1, 2, (1, 2), (3, 4)]), "any")
+    assert space.allows(1, 2) and space.allows((1, 2), (3, 4))
+    pairs = every_pair(space)
+    assert {type(one) for one, _, _ in pairs} == {int, tuple}
+    assert all(type(one) is type(other) for one, other, _ in pairs)
+
+
 def test_frames():
     pd = pytest.importorskip("pandas")
     rows = st.lists(st.tuples(st.integers(0, 9), st.sampled_from(["x", "y"])), max_size=4)
@@ -112,6 +120,8 @@ def test_pairs_that_are_no_neighbors_are_dropped():
     pairs = st.tuples(SEEN, SEEN)
     kept = every_pair(drawn_pairs(pairs, "add-remove", num_pairs=500))
     assert kept and all(distance(one, other) <= 1 and one != other for one, other, _ in kept)
+    ordered = drawn_pairs(st.tuples(st.integers(0, 3), st.integers(7, 9))).proposed()
+    assert all(one < 5 < other for one, other, _ in ordered)
     inside = drawn_pairs(pairs, "add-remove", Domain(bounds=(2, 9)), num_pairs=500).proposed()
     assert inside and all(min(*one, *other) >= 2 for one, other, _ in inside)
 

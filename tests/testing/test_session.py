@@ -1,5 +1,6 @@
 """Shares of time among the audits of a run; expected shares were computed by hand."""
 
+import os
 import threading
 
 import pytest
@@ -129,3 +130,14 @@ def test_audits_that_end_with_their_thread_are_counted_once():
     finally:
         threading.excepthook = before
     assert session.lost == {"a": 3} and len(heard) == 3
+
+
+def test_an_audit_that_ends_leaves_the_process_as_it_was():
+    session, leave = Session(100.0, {}), os._exit
+    session.begin("a")
+    with session.counted():
+        assert os._exit is not leave and session.unended["a"] == 1
+    assert os._exit is leave and session.unended["a"] == 0
+    with pytest.raises(ZeroDivisionError), session.counted():
+        raise ZeroDivisionError
+    assert os._exit is leave and session.unended["a"] == 0

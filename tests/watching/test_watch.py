@@ -1,6 +1,7 @@
 """Outputs that arrive in chunks: one sequential audit, each output counted once."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from refusals import refusal
 import dpjax
 from dpjax.sources import Arriving, Chunk, Passages
 from dpjax.watching._folder import Folder
-from dpjax.watching._state import _seal
+from dpjax.watching._state import State, _seal
 
 SIZES = [(500, 900), (700, 300), (3_000, 2_500), (2_000, 4_000), (5_000, 4_000)]
 
@@ -393,3 +394,14 @@ def test_a_file_is_read_again_only_if_it_has_changed(tmp_path):
     assert [(name, x.tolist()) for name, x, _ in folder.chunks()] == [
         ("a.csv", [1, 3, 5]), ("b.csv", [7]),
     ]  # fmt: skip
+
+
+def test_a_state_that_cannot_be_read_is_not_called_damaged(tmp_path, monkeypatch):
+    (tmp_path / "state.json").write_text("{}")
+
+    def denied(path, encoding):
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "read_text", denied)
+    with pytest.raises(PermissionError):
+        State.read(tmp_path / "state.json")
