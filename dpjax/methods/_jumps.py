@@ -120,23 +120,30 @@ def search_jumps(
     if not paths or most > ladder.spare(num_pairs + len(paths)):
         return [], 0
     limit = _SECONDS if ladder.seconds is None else JUMP_SHARE * ladder.seconds
-    key, made, start = random.fold_in(root, random.stable_hash(_STAGE)), [], time.perf_counter()
+    key, made = random.fold_in(root, random.stable_hash(_STAGE)), []
+    start, can_grow = time.perf_counter(), True
 
     def scores(pairs: list[Proposed]) -> NDArray[np.float64]:
-        nonlocal start
+        nonlocal start, can_grow
         number, left = len(made), limit - (time.perf_counter() - start)
         if left <= 0:
             return np.full(len(pairs), -np.inf)
         rung = rung_of(alive=pairs, draws=_DRAWS, key=random.fold_in(key, number))
         each = None if ladder.seconds is None else left / max(2 * doublings - number, 1)
-        found, drawn = rung.compared(each)
+        try:
+            found, drawn = rung.compared(each)
+        except (TypeError, ValueError, OSError):
+            # Errors of the mechanism are outcomes. This is one of the source, which cannot draw for
+            # a large database, for instance because its text does not fit into a command line.
+            can_grow = False
+            return np.full(len(pairs), -np.inf)
         if not made:
             start = time.perf_counter()  # The first call may import a library.
         made.append(drawn)
         return found
 
     def grows() -> bool:
-        return time.perf_counter() - start < _GROWING * limit
+        return can_grow and time.perf_counter() - start < _GROWING * limit
 
     found = [pair for pair in find_jumps(paths, scores, grows) if space.allows(*pair[:2])]
     return found, sum(made)

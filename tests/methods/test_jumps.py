@@ -204,3 +204,20 @@ def test_databases_of_a_path_lie_in_the_domain():
         assert each.at(5) is None and each.pair(4, 5) is None and each.pair(5, 4) is None
     outside = neighbors([1.0, 20.0], domain=Domain(bounds=(0.0, 10.0))).paths()
     assert [p.at(2) for p in outside] == [[1.0, 1.0], None]
+
+
+def test_a_source_that_cannot_draw_for_large_databases():
+    """A command line holds up to 128 KiB a word on Linux; the audit goes on without larger ones."""
+    sizes = []
+
+    class Small(dpjax.HostMechanism):
+        def opened(self, pairs, request):
+            sizes.append(max(len(side) for side in (*pairs.sides[0], *pairs.sides[1])))
+            if sizes[-1] > 100:
+                raise ValueError("the command cannot be run: Argument list too long")
+            return super().opened(pairs, request)
+
+    space = neighbors([1.0], domain=Domain(bounds=(0.0, 1.0)), num_pairs=4)
+    found = dpjax.search_pairs(Small(partial(raising, 50), batched=False), space, keep=2)
+    assert sizes[:7] == [2, 4, 8, 16, 32, 64, 128] and max(sizes[7:]) <= 64
+    assert {(len(p.database), len(p.neighbor)) for p in pairs_of(found)} >= {(49, 50)}
