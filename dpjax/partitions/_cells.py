@@ -5,6 +5,7 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 
 @dataclass(frozen=True)
@@ -92,3 +93,9 @@ def entry_name(column: int, parts: tuple[str, ...]) -> str:
         return str(column)
     path = parts[column]
     return path[1:-1] if path.count("[") == path.count("]") == 1 else path
+
+
+def after(values: ArrayLike, *, whole: bool) -> np.ndarray:
+    """Return each atom's upper edge, which is the next larger number of its dtype."""
+    with np.errstate(over="ignore"):  # Infinity follows the largest float.
+        return np.add(values, 1) if whole else np.asarray(np.nextafter(values, np.inf))

@@ -12,7 +12,8 @@ from functools import lru_cache
 import numpy as np
 
 from dpjax.core.wording import BadValue
-from dpjax.partitions._partition import Partition, after
+from dpjax.partitions._cells import after
+from dpjax.partitions._partition import Partition
 from dpjax.partitions._region import Box, Region
 from dpjax.partitions.outputs import Outputs
 
@@ -122,7 +123,7 @@ def _thinned(cells: Partition) -> Partition:
     """Repeatedly drop every second edge, except edges of atoms, until few enough cells remain."""
     while cells.size > _MAX_CELLS:
         kept = tuple(
-            np.union1d(e[::2], np.concatenate([a, after(a, cells.whole)]))
+            np.union1d(e[::2], np.concatenate([a, after(a, whole=cells.whole)]))
             for e, a in zip(cells.edges, cells.atoms, strict=True)
         )
         if sum(map(len, kept)) == sum(map(len, cells.edges)):
@@ -165,7 +166,7 @@ def _edges(
     sides = [np.sort(side) for side in numbers if len(side)]
     # Quantiles are observed values, so that no edge lies between two adjacent floats.
     quantiles = [side[_places(len(side), tuple(levels))] for side in sides]
-    return np.unique(np.concatenate([*quantiles, atoms, after(atoms, whole)]))
+    return np.unique(np.concatenate([*quantiles, atoms, after(atoms, whole=whole)]))
 
 
 @lru_cache(maxsize=64)
@@ -179,9 +180,7 @@ def _ends(region: Region | None, column: int) -> np.ndarray:
     if region is None:
         return np.empty(0)
     if isinstance(region, Box):
-        return np.array(
-            [float(region.low[column]), np.nextafter(float(region.high[column]), np.inf)]
-        )
+        return np.array([region.low[column], after(float(region.high[column]), whole=False)])
     # The edges are the first outcome of each run of allowed outcomes, and the outcome after the
     # run.
     change = np.diff(np.concatenate([[0], np.asarray(region.allowed, int), [0]]))

@@ -13,7 +13,7 @@ import numpy as np
 
 from dpjax.core.types import Plain
 from dpjax.partitions._bins import bins_of
-from dpjax.partitions._cells import Cells
+from dpjax.partitions._cells import Cells, after
 from dpjax.partitions._region import Box, Region
 from dpjax.partitions._words import describe, is_simpler
 from dpjax.partitions.outputs import Outputs
@@ -169,7 +169,7 @@ class Partition(Cells):
             low, high = self.ends(column)
             # The region's lower ends, and the next floats above its upper ends, are edges.
             if isinstance(region, Box):
-                upper = np.nextafter(float(region.high[column]), np.inf)
+                upper = after(float(region.high[column]), whole=False)
                 fits = (low >= float(region.low[column])) & (high <= upper)
             else:
                 # A bin contains the integers from `low` up to, but not including, `high`; an atom
@@ -250,11 +250,6 @@ class Partition(Cells):
         """Return a coarser partition that distinguishes labels but ignores numbers."""
         nothing = (np.empty(0),)
         return Partition(self.names, nothing, nothing, np.empty(0, int))
-
-
-def after(values: np.ndarray, whole: bool) -> np.ndarray:
-    """Return each atom's upper edge, which is the next larger number of its dtype."""
-    return values + 1 if whole else np.nextafter(values, np.inf)
 
 
 def _filled(chosen: np.ndarray, seen: np.ndarray) -> np.ndarray:

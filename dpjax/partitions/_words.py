@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dpjax.partitions._cells import Cells
+from dpjax.partitions._cells import Cells, after
 
 _SHOWN, _BOXES_SHOWN = 4, 2
 """Maximum number of intervals (_SHOWN) or boxes (_BOXES_SHOWN) that a short description lists."""
@@ -119,9 +119,10 @@ class _Words:
             if first is None or last is None:
                 return f"of at most {last}" if first is None else f"of at least {first}"
             return f"equal to {first}" if first == last else f"from {first} to {last}"
-        after = dict(zip(np.nextafter(atoms, np.inf).tolist(), atoms.tolist(), strict=True))
+        following = after(atoms, whole=False).tolist()
+        ended = dict(zip(following, atoms.tolist(), strict=True))
         # A short description names the atom instead of the next float above it.
-        past, upto = (None if self.whole or end is None else after.get(end) for end in (low, high))
+        past, upto = (None if self.whole or end is None else ended.get(end) for end in (low, high))
         first, last = (
             None if end is None else self.number(end if atom is None else atom, edges)
             for end, atom in ((low, past), (high, upto))

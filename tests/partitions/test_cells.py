@@ -5,9 +5,9 @@ import pytest
 
 from dpjax.core.types import MixedSpace, RealSpace
 from dpjax.partitions import Encoder, Outputs
-from dpjax.partitions._cells import Cells, entry_name
+from dpjax.partitions._cells import Cells, after, entry_name
 from dpjax.partitions._lookup import encode_drawn
-from dpjax.partitions._partition import Partition, _beside, _filled, after
+from dpjax.partitions._partition import Partition, _beside, _filled
 from dpjax.partitions._scored import OneEntry
 from dpjax.partitions._words import _Words
 
@@ -128,8 +128,8 @@ def test_intervals_are_of_single_numbers_alone():
 
 
 def test_the_number_after_an_atom():
-    np.testing.assert_array_equal(after(np.array([3.0]), True), [4.0])
-    np.testing.assert_array_equal(after(np.array([3.0]), False), [np.nextafter(3.0, np.inf)])
+    np.testing.assert_array_equal(after(np.array([3.0]), whole=True), [4.0])
+    np.testing.assert_array_equal(after(np.array([3.0]), whole=False), [np.nextafter(3.0, np.inf)])
 
 
 def test_what_is_beside_bins_without_outputs():

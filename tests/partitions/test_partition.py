@@ -481,3 +481,21 @@ def test_of_many_parts_the_first_are_named_and_the_others_counted(joint, shown):
             left = sum(part.cells for part in parts[shown:])
             assert f"{number - shown} more such sets ({left} cells)" in text
             assert [part.text in text for part in parts] == [p < shown for p in range(number)]
+
+
+@pytest.mark.parametrize("dimension", [1, 2])
+def test_the_largest_float_is_an_atom_like_others(dimension):
+    """Infinity follows it, and NumPy warns of that."""
+    most = np.finfo(np.float64).max
+    rng = np.random.default_rng(0)
+    outputs = rng.normal(size=(4000, dimension))
+    outputs[:1000, 0] = most
+    encoder = Encoder("x")
+    pilots = [encoder.encode(side[:, 0] if dimension == 1 else side)
+              for side in (outputs, outputs[::-1])]  # fmt: skip
+    with np.errstate(all="raise"):
+        cells = lay(pilots, encoder.names)
+        index = cells.index(pilots[0])
+        texts = {cells.describe(np.arange(cells.size) == at) for at in set(index[:1000].tolist())}
+    assert most in cells.atoms[0] and not set(index[:1000]) & set(index[1000:])
+    assert all("1.7976" in text and "e+308" in text for text in texts)
