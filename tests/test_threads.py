@@ -1,5 +1,6 @@
 """Calls side by side: the same results in the same order, and the settings of the caller."""
 
+import os
 import threading
 
 import jax
@@ -95,3 +96,14 @@ def test_rows_keep_the_error_handling_of_numpy(seen):
     with np.errstate(over="raise"), pytest.raises(FloatingPointError):
         threads.over_rows(call, num_rows)
     assert threading.get_ident() not in seen
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="needs affinities of Linux")
+def test_only_cores_that_this_process_may_use_count():
+    allowed = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(allowed)})
+    try:
+        assert threads.cores() == 1
+    finally:
+        os.sched_setaffinity(0, allowed)
+    assert threads.cores() == len(allowed)

@@ -314,3 +314,9 @@ def test_spaces_are_open_unless_told():
     tried = RecordPairs([[1.0, 2.0]], *options).tried
     assert {1.0, 2.0} < {*tried} and len(tried) > 5
     assert RecordPairs([[1.0, 2.0]], *options, closed=True).tried == [1.0, 2.0]
+
+
+@pytest.mark.parametrize("wrong", [Domain(columns={"a": BOUNDED}), {"a": BOUNDED}], ids=str)
+def test_values_have_no_columns(wrong):
+    with pytest.raises(ValueError, match="domain must not name columns if relation is Within"):
+        neighbors(0.5, Within(1.0), wrong)

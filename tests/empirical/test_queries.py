@@ -196,3 +196,10 @@ def test_one_name_of_a_regression_is_no_sequence_of_letters():
     rows = [rows for _, rows in table.groupby("database")]
     expected = [np.polyfit(some["height"], some["y"], 1)[0] for some in rows]
     np.testing.assert_allclose(found.full[:, 0], expected, rtol=1e-9)
+
+
+def test_the_database_without_a_finite_result_is_named():
+    values = np.arange(12.0).reshape(4, 3)
+    query = HostQuery(lambda records: np.nan if 20 < np.sum(records) < 30 else 1.0)
+    with pytest.raises(ValueError, match=r"was \[nan\] in database 2 \(1 such results\)"):
+        sample_query(query, as_panel(values))

@@ -211,3 +211,18 @@ def test_a_space_for_what_jax_draws():
     space = neighbors(0.0, Within(1.0), Domain(bounds=(-2, 2)))
     result = dpjax.audit(dpjax.mechanisms.Laplace(1.0), space, confidence=CONFIDENCE)
     assert 0.8 < result.lower_bound <= 1.0
+
+
+def test_the_audit_has_what_the_search_left_of_the_time_limit():
+    used = []
+
+    class Timed(HostMechanism):
+        def with_time_used(self, seconds):
+            used.append(seconds)
+            return super().with_time_used(seconds)
+
+    space = neighbors(1.0, Within(1.0), Domain(bounds=(0, 5)), num_pairs=4)
+    start = time.perf_counter()
+    dpjax.audit(Timed(lambda x: x + np.random.default_rng().laplace(), batched=False,
+                      time_limit=1.0), space)  # fmt: skip
+    assert used == sorted(used) and 0 <= used[0] and 0.2 < used[-1] < time.perf_counter() - start

@@ -166,6 +166,12 @@ def test_entries_of_a_sweep_are_sorted_by_their_margin():
     assert list(page.sections[0].table.rows) == summary.table
     shown, margins = page.sections[0].paragraphs
     assert "quantiles of the bounds" in shown and "sorted by their margin" in margins
+    told = dict(summary.rows())
+    assert told["honest"].endswith("(5%, 50%, 95%): 0.4100, 0.5000, 0.5900")
+    assert told["empty"].endswith("0 of 2 runs; quantiles of the bounds (5%, 50%, 95%): -, -, -")
+    pytest.importorskip("matplotlib")
+    for some, name in ((entries, "lower bound (dotted: the claim)"), (entries[1:2], "lower bound")):
+        assert SweepSummary("x", some)._figure().axes[0].get_xlabel() == name
     assert SweepSummary("bare", entries[1:2]).head == ("entry", "runs", "5%", "median", "95%")
 
 
