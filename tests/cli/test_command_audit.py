@@ -2,7 +2,7 @@
 
 import json
 import re
-import sys
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -38,7 +38,7 @@ def test_options_of_the_local_approach_arrive(run, monkeypatch):
         asked.update(given)
         raise ValueError("enough")
 
-    monkeypatch.setattr(sys.modules["dpjax.audit"], "audit", audit)
+    monkeypatch.setattr(import_module("dpjax.audit"), "audit", audit)
     options = (
         "--region", -1, 2, "--bandwidth", 0.25, "--floor", 0.001, "--kernel", "biweight",
         "--density", "direct", "--objective", "loss", "--undersmoothing", 0.1, "--num-nodes", 256,
@@ -177,7 +177,7 @@ def test_a_bug_is_not_a_verdict(run, monkeypatch):
     def broken(*_, **__):
         raise RuntimeError("a bug")
 
-    monkeypatch.setattr(sys.modules["dpjax.audit"], "audit", broken)
+    monkeypatch.setattr(import_module("dpjax.audit"), "audit", broken)
     done = run("audit", "laplace")
     assert done.exit_code == 3 and "a bug" in done.error and "Traceback" in done.error
 
@@ -285,3 +285,15 @@ def test_a_terminal_shows_the_verdict_in_color_and_a_pipe_none(run, monkeypatch)
     colored = run(*command)
     assert "\n  \x1b[1;31mVIOLATED:\x1b[0m With" in colored.output
     assert re.sub(r"\x1b\[[\d;]*m", "", colored.output) == piped.output
+
+
+@pytest.mark.parametrize("error", [GeneratorExit, BrokenPipeError])
+def test_errors_that_would_end_the_process_have_a_sentence(run, monkeypatch, error):
+    """Typer would exit with 1 on a broken pipe, and Python on any error that is no Exception."""
+
+    def broken(*_, **__):
+        raise error
+
+    monkeypatch.setattr(import_module("dpjax.audit"), "audit", broken)
+    done = run("audit", "laplace")
+    assert done.exit_code == 2 and f"audited code raised {error.__name__}." in done.error

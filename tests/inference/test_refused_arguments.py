@@ -67,3 +67,8 @@ def test_a_recount_keeps_all_but_the_cells():
     assert again.draws.tolist() == STATE.draws.tolist()
     assert again.first.tolist() == [[2, 4, 4]] and again.second.tolist() == [[3, 0, 7]]
     np.testing.assert_array_equal(again.log_mean, STATE.log_mean)
+
+
+def test_truth_values_are_no_numbers():
+    with pytest.raises(TypeError, match="lipschitz must be a number > 0, but was True"):
+        plan(lipschitz=True, precision=1.0, confidence=0.8)
