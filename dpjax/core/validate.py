@@ -87,9 +87,7 @@ def is_traced(value: object) -> bool:
 
 
 def _scalar(name: str, value: object, accepted: str) -> float:
-    if isinstance(value, bool) or not (
-        isinstance(value, Real) or (hasattr(value, "shape") and hasattr(value, "dtype"))
-    ):
+    if not (isinstance(value, Real) or (hasattr(value, "shape") and hasattr(value, "dtype"))):
         raise BadType(f"{name} must be {accepted}, but was {value!r} ({type(value).__name__}).")
     array = np.asarray(value)
     if array.dtype.kind not in "iuf":
