@@ -16,12 +16,15 @@ from numpy.typing import NDArray
 
 from dpjax.core import random
 from dpjax.databases.spaces import Path, Proposed, Space
-from dpjax.methods._rungs import JUMP_SHARE, Ladder, Rung
+from dpjax.methods._rungs import FEWEST, JUMP_SHARE, Ladder, Ranked, Rung
 
 _STAGE = "sizes at which the outputs jump"
 
 _DRAWS = 12
 """Number of draws from each database of a comparison."""
+
+_LEAST_DRAWS = 4
+"""Minimum number of draws from each database for which a time limit must leave time."""
 
 _SECONDS = 10.0
 """Time limit of the search in seconds, if the source has none."""
@@ -98,38 +101,80 @@ def _scored(stretches: Sequence[_Stretch], scores: Scores) -> dict[_Stretch, flo
     return {stretch: score for stretch, score in zip(pairs, values, strict=True) if score > 0}
 
 
+class Found(NamedTuple):
+    """Pairs between which the outputs jump.
+
+    Attributes:
+        pairs: The pairs.
+        ranked: Scores of the pairs.
+        drawn: Total number of draws, without those for the scores.
+    """
+
+    pairs: list[Proposed]
+    ranked: Ranked
+    drawn: int
+
+
+NOTHING = Found([], Ranked(np.zeros(0), np.zeros(0), 0), 0)
+
+
+def most_draws(paths: Sequence[Path], ladder: Ladder, num_pairs: int) -> float:
+    """Return the maximum number of draws of a search for jumps, or 0 if the budget is too small.
+
+    Args:
+        paths: Paths of the space.
+        ladder: Plan of the search.
+        num_pairs: Number of pairs that the space proposes.
+    """
+    least = 2 * len(paths) * (3 * _doublings(paths) * _DRAWS + FEWEST)
+    spare = ladder.spare(num_pairs)
+    return spare if 0 < least <= spare else 0.0
+
+
+def _doublings(paths: Sequence[Path]) -> int:
+    """Return the maximum number of doublings of a path, and of steps of a bisection."""
+    return max((path.longest.bit_length() for path in paths), default=0)
+
+
 def search_jumps(
-    space: Space, num_pairs: int, ladder: Ladder, rung_of: Callable[..., Rung], root: Array
-) -> tuple[list[Proposed], int]:
-    """Search a space's paths for jumps.
+    space: Space,
+    seconds: float | None,
+    most: float,
+    rung_of: Callable[..., Rung],
+    draws: int,
+    pace: float,
+    root: Array,
+) -> Found:
+    """Search a space's paths for jumps, after the first rung of a search.
 
     Args:
         space: Space of the pairs.
-        num_pairs: Number of pairs that the space proposes.
-        ladder: Plan of the search.
-        rung_of: Function that returns a rung for `alive`, `draws` and `key`.
+        seconds: Time limit of the whole search in seconds, or None for no limit.
+        most: Maximum number of draws, from `most_draws`.
+        rung_of: Function that returns a rung for `alive`, `draws`, `key` and, optionally, `asked`.
+        draws: Number of draws per side of each pair in the first rung.
+        pace: Time per output in the first rung, in seconds, or 0 if there is no time limit.
         root: Typed JAX key of the search.
 
     Returns:
-        The pairs, and the total number of draws.
+        The pairs, and their scores from at most as many draws as in the first rung.
     """
     paths = space.paths()
-    # Every path has at most one comparison per doubling, and two per step of the bisection.
-    doublings = max((path.longest.bit_length() for path in paths), default=0)
-    most = 2 * _DRAWS * len(paths) * 3 * doublings
-    if not paths or most > ladder.spare(num_pairs + len(paths)):
-        return [], 0
-    limit = _SECONDS if ladder.seconds is None else JUMP_SHARE * ladder.seconds
+    limit = _SECONDS if seconds is None else JUMP_SHARE * seconds
+    comparisons = 2 * _doublings(paths)
+    if 2 * len(paths) * comparisons * _LEAST_DRAWS * pace > limit:
+        return NOTHING
     key, made = random.fold_in(root, random.stable_hash(_STAGE)), []
     start, can_grow = time.perf_counter(), True
 
     def scores(pairs: list[Proposed]) -> NDArray[np.float64]:
-        nonlocal start, can_grow
+        nonlocal can_grow
         number, left = len(made), limit - (time.perf_counter() - start)
         if left <= 0:
             return np.full(len(pairs), -np.inf)
-        rung = rung_of(alive=pairs, draws=_DRAWS, key=random.fold_in(key, number))
-        each = None if ladder.seconds is None else left / max(2 * doublings - number, 1)
+        # These databases need not be neighbors, so the claim of a pair does not apply to them.
+        rung = rung_of(alive=pairs, draws=_DRAWS, key=random.fold_in(key, number), asked=None)
+        each = None if seconds is None else left / max(comparisons - number, 1)
         try:
             found, drawn = rung.compared(each)
         except (TypeError, ValueError, OSError):
@@ -137,8 +182,6 @@ def search_jumps(
             # a large database, for instance because its text does not fit into a command line.
             can_grow = False
             return np.full(len(pairs), -np.inf)
-        if not made:
-            start = time.perf_counter()  # The first call may import a library.
         made.append(drawn)
         return found
 
@@ -146,4 +189,10 @@ def search_jumps(
         return can_grow and time.perf_counter() - start < _GROWING * limit
 
     found = [pair for pair in find_jumps(paths, scores, grows) if space.allows(*pair[:2])]
-    return found, sum(made)
+    if not found:
+        return NOTHING._replace(drawn=sum(made))
+    if most < np.inf:
+        draws = min(draws, int(most - sum(made)) // (2 * len(found)))
+    rung = rung_of(alive=found, draws=draws, key=random.fold_in(key, len(made)))
+    ranked = rung.ranked(None if seconds is None else limit / 4, seconds)
+    return Found(found, ranked, sum(made))

@@ -15,7 +15,7 @@ from jax import Array
 
 from dpjax.core import random
 from dpjax.databases.spaces import Proposed, Space
-from dpjax.methods._jumps import search_jumps
+from dpjax.methods._jumps import most_draws, search_jumps
 from dpjax.methods._rungs import Asked, Ladder, Ranked, Rung
 from dpjax.notions import Terms
 from dpjax.partitions import RegionLike
@@ -81,31 +81,26 @@ def search_counted(
     space = pairs if isinstance(pairs, Space) else None
     alive = _proposed(pairs)
     began = time.perf_counter()
-    rung_of = partial(
-        Rung, source=source, terms=terms, region=region, began=began,
-        asked=lambda pair: (terms.notion, 0.0),
-    )  # fmt: skip
+    rung_of = partial(Rung, source=source, terms=terms, region=region, began=began, asked=asked)
     ladder.rungs(len(alive))  # This validates the budget.
-    probes = 0
-    if space is not None:
-        # The sizes that are compared are no neighbors, so a pair's own claim does not apply.
-        jumps, probes = search_jumps(space, len(alive), ladder, rung_of, root)
-        # With a time limit, a rung may have no time for its last pairs.
-        alive = jumps + alive
-    if asked is not None:
-        rung_of = partial(rung_of, asked=asked)
-    rungs = ladder.without(probes).rungs(len(alive))
-    used = time.perf_counter() - began if probes else 0.0
-    each = None if ladder.seconds is None else (ladder.seconds - used) / len(rungs)
+    most = 0.0 if space is None else most_draws(space.paths(), ladder, len(alive))
+    plan = ladder.without_jumps(most) if most else ladder
+    rungs = plan.rungs(len(alive))
+    each = None if plan.seconds is None else plan.seconds / len(rungs)
     tell, done, ranked = terms.layout.progress, [], Ranked(np.zeros(0), np.zeros(0), 0)
-    spent = probes
+    spent = probes = 0
     for number, (size, draws) in enumerate(rungs):
         if number:
             alive = _next(alive, ranked, ladder, space, (number, size))
         rung = rung_of(alive=alive, draws=draws, key=random.fold_in(root, number))
         ranked = rung.ranked(each, ladder.seconds)
+        if space is not None and most and not number:
+            pace = ranked.pace
+            jumps = search_jumps(space, ladder.seconds, most, rung_of, draws, pace, root)
+            alive, probes = alive + jumps.pairs, jumps.drawn
+            ranked = ranked.joined(jumps.ranked)
         done.append((len(alive), ranked.drawn // (2 * len(alive))))
-        spent += ranked.drawn
+        spent += ranked.drawn + (0 if number else probes)
         if tell is not None:
             left = _left(len(alive), rungs[number + 1 :], ladder, varied=space is not None)
             tell(spent, spent + left)

@@ -18,7 +18,7 @@ from dpjax.notions import Notion, Terms
 from dpjax.partitions import Budget, RegionLike, Search
 from dpjax.sources import AnyPairs, Request, Rounds, Source
 
-_FEWEST = 24
+FEWEST = 24
 """Minimum number of draws per side of each pair in the first rung."""
 
 _RUNG_DRAWS = 12_000
@@ -72,8 +72,8 @@ class Ladder:
         each = _RUNG_DRAWS if self.budget is None else self.budget // len(sizes)
         rungs = [(size, each // (2 * size)) for size in sizes]
         if self.budget is None:
-            return [(size, max(draws, _FEWEST)) for size, draws in rungs]
-        if rungs[0][1] < _FEWEST:
+            return [(size, max(draws, FEWEST)) for size, draws in rungs]
+        if rungs[0][1] < FEWEST:
             raise BadValue(
                 f"budget must be at least {_least(sizes)} draws for {num_pairs} pairs in "
                 f"{len(sizes)} rounds, but was {self.budget}."
@@ -81,14 +81,16 @@ class Ladder:
         return rungs
 
     def spare(self, num_pairs: int) -> float:
-        """Return the maximum number of draws that a search for jumps may make before the rungs."""
+        """Return the maximum number of draws that a search for jumps may make."""
         if self.budget is None:
             return np.inf
         return min(JUMP_SHARE * self.budget, self.budget - _least(self._sizes(num_pairs)))
 
-    def without(self, draws: int) -> "Ladder":
-        """Return a plan without draws that were already made."""
-        return self if self.budget is None else replace(self, budget=self.budget - draws)
+    def without_jumps(self, draws: float) -> "Ladder":
+        """Return the plan of the rungs, if a search for jumps may make a number of draws."""
+        seconds = None if self.seconds is None else (1 - JUMP_SHARE) * self.seconds
+        budget = None if self.budget is None else self.budget - int(draws)
+        return replace(self, budget=budget, seconds=seconds)
 
     def _sizes(self, num_pairs: int) -> list[int]:
         """Return the number of pairs in each rung."""
@@ -102,7 +104,7 @@ class Ladder:
 
 def _least(sizes: list[int]) -> int:
     """Return the smallest budget for rungs with the given numbers of pairs."""
-    return 2 * _FEWEST * len(sizes) * sizes[0]
+    return 2 * FEWEST * len(sizes) * sizes[0]
 
 
 class Ranked(NamedTuple):
@@ -118,6 +120,20 @@ class Ranked(NamedTuple):
     scores: NDArray[np.float64]
     paces: NDArray[np.float64]
     drawn: int
+
+    @property
+    def pace(self) -> float:
+        """Median time per output of the pairs whose time was measured, or 0 if there is none."""
+        measured = self.paces[self.paces > 0]
+        return float(np.median(measured)) if len(measured) else 0.0
+
+    def joined(self, other: "Ranked") -> "Ranked":
+        """Return the scores of the pairs of two rungs."""
+        return Ranked(
+            np.concatenate([self.scores, other.scores]),
+            np.concatenate([self.paces, other.paces]),
+            self.drawn + other.drawn,
+        )
 
     def best(self, count: int) -> list[int]:
         """Return the indices of the pairs with the largest finite scores, by decreasing score."""
@@ -141,7 +157,8 @@ class Rung:
         terms: Claim, confidence and notion of the audit that will use the pairs.
         region: Region of the outputs that events may contain, or None for all outputs.
         key: Typed JAX key for the draws in the rung.
-        asked: Function that returns each pair's notion and level.
+        asked: Function that returns each pair's notion and the level that its bound should exceed,
+            or None for the notion of `terms` and the level 0.
         began: Value of `time.perf_counter()` at the start of the search.
     """
 
@@ -151,7 +168,7 @@ class Rung:
     terms: Terms
     region: RegionLike | None
     key: Array
-    asked: Asked
+    asked: Asked | None
     began: float
 
     def ranked(self, seconds: float | None, whole: float | None = None) -> Ranked:
@@ -206,7 +223,9 @@ class Rung:
         budget = Budget(planned, self.terms.own_confidence, len(self.alive))
         scores = []
         for place, search in zip(part, searches, strict=True):
-            notion, level = self.asked(self.alive[place])
+            notion, level = self.terms.notion, 0.0
+            if self.asked is not None:
+                notion, level = self.asked(self.alive[place])
             scores.append(float(notion.promise(search.at(0), budget)) - level)
         return np.array(scores)
 

@@ -7,10 +7,11 @@ import pytest
 
 import dpjax
 from dpjax import Domain, neighbors
+from dpjax.core import random
 from dpjax.databases import AddRemove
 from dpjax.databases.spaces import Path
 from dpjax.methods import _jumps
-from dpjax.methods._jumps import find_jumps
+from dpjax.methods._jumps import NOTHING, find_jumps, search_jumps
 from dpjax.methods._pairs_counted import search_counted
 from dpjax.methods._rungs import JUMP_SHARE, Ladder
 from dpjax.notions import Terms
@@ -127,7 +128,8 @@ def test_errors_come_before_numbers():
 
 def test_a_budget_is_kept_and_too_small_a_budget_looks_for_no_jumps():
     function = partial(raising, 100)
-    most = 2 * 12 * 2 * 3 * 14
+    # Two paths, up to 14 doublings and bisections of 12 draws, and 24 draws to rank a pair.
+    most = 2 * 2 * (3 * 14 * 12 + 24)
     for budget in (4 * most - 4, 4 * most):
         calls = []
 
@@ -219,5 +221,25 @@ def test_a_source_that_cannot_draw_for_large_databases():
 
     space = neighbors([1.0], domain=Domain(bounds=(0.0, 1.0)), num_pairs=4)
     found = dpjax.search_pairs(Small(partial(raising, 50), batched=False), space, keep=2)
-    assert sizes[:7] == [2, 4, 8, 16, 32, 64, 128] and max(sizes[7:]) <= 64
+    assert sizes[1:8] == [2, 4, 8, 16, 32, 64, 128] and max(sizes[8:]) <= 64
     assert {(len(p.database), len(p.neighbor)) for p in pairs_of(found)} >= {(49, 50)}
+
+
+@pytest.mark.parametrize(("seconds", "slow"), [(4.47, True), (4.49, False), (None, False)])
+def test_a_function_that_is_too_slow_is_called_for_no_sizes(seconds, slow):
+    """Two paths of 28 comparisons need four outputs a side, 448 calls of 2.5 ms: 1.12 s."""
+    asked = []
+
+    class Rung:
+        def __init__(self, **given):
+            asked.append(given)
+
+        def compared(self, seconds):
+            assert seconds is None or 0 < seconds < 0.1
+            return np.zeros(len(asked[-1]["alive"])), 0
+
+    space = neighbors([1.0, 2.0])
+    found = search_jumps(space, seconds, np.inf, Rung, 24, 2.5e-3, random.as_key(0))
+    assert found == NOTHING and (asked == []) == slow
+    for given in asked:
+        assert given["draws"] == 12 and given["asked"] is None and len(given["alive"]) == 2
