@@ -256,3 +256,10 @@ def test_pandas_is_not_imported(monkeypatch):
 def test_refusals(make, error, message):
     with pytest.raises(error, match=message):
         make()
+
+
+def test_new_rows_have_labels_of_the_type_of_the_index():
+    frame = PEOPLE.set_index(pd.Index([7, 3, 9]))
+    added = [pair.neighbor.index for pair in neighbors(frame).proposed()]
+    assert any(10 in index for index in added)
+    assert all(index.dtype == np.int64 for index in added if len(index))

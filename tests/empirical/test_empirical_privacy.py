@@ -443,3 +443,10 @@ def test_the_headline_says_that_databases_look_dependent(dependent):
         assert (verdict.kind == "doubtful") == dependent
         assert ("look dependent" in verdict.headline) == dependent
         assert ("DOUBTFUL: The privacy levels assume" in str(result)) == dependent
+
+
+@pytest.mark.parametrize("flat", [0, 1])
+def test_the_query_that_does_not_vary_is_named(flat):
+    queries = ("count", "mean")[:: 1 - 2 * flat]
+    with pytest.raises(ValueError, match=r"query 'count' was 8 in every database"):
+        empirical_privacy(GOOD, queries, epsilon=0.1)

@@ -67,6 +67,7 @@ def test_reports_say_how_to_do_it_again(values, tmp_path):
     for name in ("r.html", "r.md"):
         text = html.unescape(write_empirical_report(result, tmp_path / name).read_text())
         assert '"bandwidth": 0.25' in text and '"dpjax": ' in text
+        assert "dpjax.calibrate_noise finds how much noise is enough" in " ".join(text.split())
         # One epsilon has no curve, but matplotlib is not reported as missing.
         assert "need matplotlib" not in text
 

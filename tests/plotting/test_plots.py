@@ -321,6 +321,7 @@ def test_the_event_and_the_estimate_have_names_apart(likelier):
     rng = np.random.default_rng(likelier)
     labels = [rng.choice(["no", "maybe", "yes"], 4_000, p=p) for p in (shares, [1 / 3] * 3)]
     figure = outputs_figure(dpjax.audit(dpjax.Recorded(*labels), claim=0.5))
+    assert [0.5, 0.5] in [list(line.get_ydata()) for line in figure.axes[1].lines]
     assert {"event", "estimate at the witness"} <= set(names_in(figure))
     assert not list(overlaps(figure))
 
