@@ -263,3 +263,6 @@ def test_new_rows_have_labels_of_the_type_of_the_index():
     added = [pair.neighbor.index for pair in neighbors(frame).proposed()]
     assert any(10 in index for index in added)
     assert all(index.dtype == np.int64 for index in added if len(index))
+    dated = PEOPLE.set_index(DAYS)
+    later = [pair.neighbor.index.max() for pair in neighbors(dated).proposed()]
+    assert DAYS[-1] + pd.Timedelta(days=1) in later
