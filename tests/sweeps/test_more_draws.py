@@ -7,6 +7,7 @@ import dpjax
 from dpjax import Sequential
 from dpjax.mechanisms import Laplace, RandomizedResponse
 from dpjax.sweeps import Entry, Store, SweepSpec, run_sweep
+from dpjax.sweeps._spec import Block
 
 PAIRS = [(0.0, 1.0), (0.0, 0.5)]
 LEAST, MOST = 300, 1_500
@@ -92,3 +93,12 @@ def test_a_process_pool_gets_the_states(tmp_path):
         store.columns()[entry().id]["lower_bound"],
         swept(tmp_path / "b", 200).columns()[entry().id]["lower_bound"],
     )
+
+
+def test_the_states_of_the_most_draws_are_the_ones_to_go_on_from(tmp_path):
+    for more in (0, 100, 200):
+        store = swept(tmp_path, more)
+    block = Block(entry(), 0, 2)
+    states = {more: store.earlier_states(block._replace(more=more)) for more in (0, 100, 200, 300)}
+    assert states[0] is None and len(states[300]) == 2
+    assert len({tuple(states[more]) for more in (100, 200, 300)}) == 3
