@@ -16,7 +16,7 @@ from dpjax.sweeps import Store, SweepSpec, run_sweep
 def filled(spec: SweepSpec, folder: Path) -> Store:
     """The store of a sweep in a folder, with every run that was missing."""
     store = Store.create(folder, spec)
-    with showing(spec) as progress:
+    with showing(spec, quiet=False) as progress:
         run_sweep(store, progress=progress, report=lambda text: print(text, file=sys.stderr))
     return store
 
