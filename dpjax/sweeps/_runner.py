@@ -71,7 +71,7 @@ def run_sweep(
         execution: Options for the speed and memory of the computation, including the devices that
             share the runs of a block (by default, all devices of this process). Execution options
             never change a row.
-        progress: Function called after every block.
+        progress: Function called at the start and after every block.
         report: Function called with a sentence about each problem in the store, such as a corrupt
             block.
         should_stop: Function called between blocks. Once the function returns True, no new block is

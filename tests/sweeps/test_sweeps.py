@@ -479,3 +479,15 @@ def test_a_block_whose_file_cannot_be_opened(tmp_path, monkeypatch):
     with pytest.raises(OSError, match=r"a block cannot be stored .*run the same command"):
         run_sweep(store)
     assert not list((tmp_path / "s" / "blocks").iterdir())
+
+
+def test_progress_is_told_before_the_first_block_and_after_each(tmp_path):
+    told = []
+    store = Store.create(tmp_path, SPEC)
+    run_sweep(store, progress=told.append)
+    total = sum(entry.num_runs for entry in SPEC.entries)
+    assert [told[0].block, told[0].num_runs, told[0].total_runs] == [None, 0, total]
+    assert [state.num_runs for state in told] == sorted({state.num_runs for state in told})
+    assert told[-1].num_runs == total and all(state.block is not None for state in told[1:])
+    run_sweep(store, progress=told.append)
+    assert (told[-1].block, told[-1].num_runs) == (None, total)
