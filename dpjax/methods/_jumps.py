@@ -173,7 +173,9 @@ def search_jumps(
         if left <= 0:
             return np.full(len(pairs), -np.inf)
         # These databases need not be neighbors, so the claim of a pair does not apply to them.
+        # A call that hangs for a large database must not take the time of the other pairs.
         rung = rung_of(alive=pairs, draws=_DRAWS, key=random.fold_in(key, number), asked=None)
+        rung = rung.within(left)
         each = None if seconds is None else left / max(comparisons - number, 1)
         try:
             found, drawn = rung.compared(each)

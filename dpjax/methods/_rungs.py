@@ -208,6 +208,13 @@ class Rung:
                 scores[part.start : part.stop] = self._promised(part, searches, planned)
         return Ranked(scores, paces, total)
 
+    def within(self, seconds: float) -> "Rung":
+        """Return the rung with a source whose time limit, if any, ends after `seconds`."""
+        limit = getattr(self.source, "time_limit", None)
+        if limit is None:
+            return self
+        return replace(self, began=time.perf_counter() - (limit - seconds))
+
     def compared(self, seconds: float | None) -> tuple[NDArray[np.float64], int]:
         """Return the expected bounds of all pairs, float64 [pairs], and the number of outputs.
 

@@ -1,5 +1,6 @@
 """Sizes at which outputs jump: found by bisection, and not where there is none."""
 
+import time
 from functools import partial
 
 import numpy as np
@@ -234,6 +235,10 @@ def test_a_function_that_is_too_slow_is_called_for_no_sizes(seconds, slow):
         def __init__(self, **given):
             asked.append(given)
 
+        def within(self, left):
+            assert seconds is None or 0 < left <= seconds / 4
+            return self
+
         def compared(self, seconds):
             assert seconds is None or 0 < seconds < 0.1
             return np.zeros(len(asked[-1]["alive"])), 0
@@ -243,3 +248,22 @@ def test_a_function_that_is_too_slow_is_called_for_no_sizes(seconds, slow):
     assert found == NOTHING and (asked == []) == slow
     for given in asked:
         assert given["draws"] == 12 and given["asked"] is None and len(given["alive"]) == 2
+
+
+def test_a_call_that_hangs_for_large_databases_takes_no_time_of_other_pairs():
+    """The search has 2.1 s, of which the comparisons of sizes take a quarter at most."""
+    hung = []
+
+    def hangs(records, seed):
+        if len(records) >= 64:
+            hung.append(time.perf_counter())
+            time.sleep(100)
+        return len(records) + np.random.default_rng(seed).laplace()
+
+    space = neighbors([1.0, 2.0, 3.0], domain=Domain(bounds=(0.0, 5.0)), num_pairs=8)
+    mechanism = dpjax.HostMechanism(hangs, batched=False, time_limit=6.0)
+    start = time.perf_counter()
+    result = dpjax.audit(mechanism, space, claim=5.0)
+    # Two seconds more for a busy machine.
+    assert time.perf_counter() - start < 8.6 and len(hung) == 1 and hung[0] - start < 3.0
+    assert result.lower_bound > 0.3 and result.verdict == "not refuted"
