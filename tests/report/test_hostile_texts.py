@@ -135,7 +135,7 @@ def test_sweeps(tmp_path, text):
     entry = Entry(Laplace(1.0), dpjax.Events(300, 700), [(0.0, 1.0)], num_runs=2, label=text)
     spec = SweepSpec(text, (entry,))
     store = Store.create(tmp_path / "s", spec)
-    with showing(spec) as progress:
+    with showing(spec, quiet=False) as progress:
         run_sweep(store, progress=progress)
     show_status(tmp_path / "s", ())
 
