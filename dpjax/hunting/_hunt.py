@@ -29,7 +29,7 @@ noise is the same in every process."""
 
 _RECORD = ".jsonl.gz"
 
-_AUDITED, _LEAST = 0.5, 60
+_AUDITED, _LEAST = 0.6, 60
 """Limits on the draws of an audit. An audit makes as many draws as fit into the share `_AUDITED` of
 the time limit, but at least `_LEAST` draws per side and pair."""
 
