@@ -97,8 +97,11 @@ def search_counted(
         if space is not None and most and not number:
             pace = ranked.pace
             jumps = search_jumps(space, ladder.seconds, most, rung_of, draws, pace, root)
-            alive, probes = alive + jumps.pairs, jumps.drawn
-            ranked = ranked.joined(jumps.ranked)
+            probes = jumps.drawn
+            # Large databases are slow, so a pair of them must promise more than all other pairs.
+            better = np.flatnonzero(jumps.ranked.scores >= ranked.scores.max()).tolist()
+            alive = alive + [jumps.pairs[place] for place in better]
+            ranked = ranked.joined(jumps.ranked, better)
         done.append((len(alive), ranked.drawn // (2 * len(alive))))
         spent += ranked.drawn + (0 if number else probes)
         if tell is not None:

@@ -127,11 +127,11 @@ class Ranked(NamedTuple):
         measured = self.paces[self.paces > 0]
         return float(np.median(measured)) if len(measured) else 0.0
 
-    def joined(self, other: "Ranked") -> "Ranked":
-        """Return the scores of the pairs of two rungs."""
+    def joined(self, other: "Ranked", places: list[int]) -> "Ranked":
+        """Return the scores of all pairs of this rung, and of some pairs of another rung."""
         return Ranked(
-            np.concatenate([self.scores, other.scores]),
-            np.concatenate([self.paces, other.paces]),
+            np.concatenate([self.scores, other.scores[places]]),
+            np.concatenate([self.paces, other.paces[places]]),
             self.drawn + other.drawn,
         )
 

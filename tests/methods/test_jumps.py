@@ -267,3 +267,15 @@ def test_a_call_that_hangs_for_large_databases_takes_no_time_of_other_pairs():
     # Two seconds more for a busy machine.
     assert time.perf_counter() - start < 8.6 and len(hung) == 1 and hung[0] - start < 3.0
     assert result.lower_bound > 0.3 and result.verdict == "not refuted"
+
+
+def test_sizes_without_a_jump_take_no_place_of_other_pairs():
+    """A count has the same loss at all sizes; a pair of large databases would only be slower."""
+
+    def count(records, seed):
+        return len(records) + np.random.default_rng(seed).laplace()
+
+    space = neighbors([0.5, 2.0, 3.0], domain=Domain(bounds=(0.0, 10.0)))
+    for key in range(3):
+        found = dpjax.search_pairs(dpjax.HostMechanism(count, batched=False), space, key=key)
+        assert found.probes > 0 and not any("against" in label for label in found.pairs.labels)
