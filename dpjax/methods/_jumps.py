@@ -52,6 +52,7 @@ class _Stretch(NamedTuple):
         return self.larger - self.size <= self.path.step
 
     def halves(self) -> "tuple[_Stretch, _Stretch]":
+        """Return the two halves of the stretch."""
         middle = (self.size + self.larger) // 2
         return self._replace(larger=middle), self._replace(size=middle)
 
@@ -132,7 +133,7 @@ def most_draws(paths: Sequence[Path], ladder: Ladder, num_pairs: int) -> float:
 
 
 def _doublings(paths: Sequence[Path]) -> int:
-    """Return the maximum number of doublings of a path, and of steps of a bisection."""
+    """Return an upper limit on the doublings of a path, and on the steps of a bisection."""
     return max((path.longest.bit_length() for path in paths), default=0)
 
 
@@ -180,8 +181,8 @@ def search_jumps(
         try:
             found, drawn = rung.compared(each)
         except (TypeError, ValueError, OSError):
-            # Errors of the mechanism are outcomes. This is one of the source, which cannot draw for
-            # a large database, for instance because its text does not fit into a command line.
+            # An error of the mechanism is an outcome and raises nothing here. The source itself
+            # cannot draw, for instance because a large database does not fit into a command line.
             can_grow = False
             return np.full(len(pairs), -np.inf)
         made.append(drawn)

@@ -51,8 +51,7 @@ class FoundPairs:
         estimates: One number per pair. If the source is a JAX mechanism, the number is the privacy
             loss estimated in the last rung; for other sources, it is the expected bound.
         rungs: For each rung, the number of pairs and the number of draws per side of each pair.
-        probes: Total number of draws made before the first rung, to find sizes of a database at
-            which the outputs jump.
+        probes: Total number of draws made to find sizes of a database at which the outputs jump.
     """
 
     pairs: Pairs | AnyPairs

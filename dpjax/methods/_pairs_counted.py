@@ -98,7 +98,8 @@ def search_counted(
             pace = ranked.pace
             jumps = search_jumps(space, ladder.seconds, most, rung_of, draws, pace, root)
             probes = jumps.drawn
-            # Large databases are slow, so a pair of them must promise more than all other pairs.
+            # Large databases are slow, so keep a pair of them only if no other pair has a higher
+            # expected bound.
             better = np.flatnonzero(jumps.ranked.scores >= ranked.scores.max()).tolist()
             alive = alive + [jumps.pairs[place] for place in better]
             ranked = ranked.joined(jumps.ranked, better)

@@ -41,7 +41,11 @@ _PARTS = 4
 """Number of parts into which a rung is divided if a source has workers and a time limit."""
 
 JUMP_SHARE = 0.25
-"""Largest share of the budget and of the time limit that the search for jumps may use."""
+"""Largest share of the budget and of the time limit that the search for jumps may use.
+
+If there is a time limit, scoring the pairs that the search finds may take another quarter of its
+time.
+"""
 
 
 @dataclass(frozen=True)
