@@ -14,7 +14,7 @@ from dpjax.databases.spaces import Path
 from dpjax.methods import _jumps
 from dpjax.methods._jumps import NOTHING, find_jumps, search_jumps
 from dpjax.methods._pairs_counted import search_counted
-from dpjax.methods._rungs import JUMP_SHARE, Ladder
+from dpjax.methods._rungs import JUMP_SHARE, Ladder, Ranked
 from dpjax.notions import Terms
 
 
@@ -279,3 +279,28 @@ def test_sizes_without_a_jump_take_no_place_of_other_pairs():
     for key in range(3):
         found = dpjax.search_pairs(dpjax.HostMechanism(count, batched=False), space, key=key)
         assert found.probes > 0 and not any("against" in label for label in found.pairs.labels)
+
+
+@pytest.mark.parametrize(("most", "draws"), [(np.inf, 100), (2_000.0, 100), (700.0, 50)])
+def test_found_pairs_are_ranked_with_what_is_left_of_the_budget(most, draws):
+    """One path, 13 doublings and 6 steps of two comparisons, 25 * 24 = 600 draws; then one pair."""
+    asked = []
+
+    class Rung:
+        def __init__(self, **given):
+            asked.append(given)
+
+        def within(self, left):
+            return self
+
+        def compared(self, seconds):
+            pairs = asked[-1]["alive"]
+            jumps = [len(x) < 100 <= len(y) for x, y, _ in pairs]
+            return np.array(jumps, float), 24 * len(pairs)
+
+        def ranked(self, seconds, whole):
+            return Ranked(np.ones(1), np.zeros(1), 0)
+
+    found = search_jumps(neighbors([1.0]), None, most, Rung, 100, 0.0, random.as_key(0))
+    assert found.drawn == 24 * (13 + 2 * 6) and asked[-1]["draws"] == draws
+    assert [(len(x), len(y)) for x, y, _ in found.pairs] == [(99, 100)]
