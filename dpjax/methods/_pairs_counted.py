@@ -82,7 +82,6 @@ def search_counted(
     alive = _proposed(pairs)
     began = time.perf_counter()
     rung_of = partial(Rung, source=source, terms=terms, region=region, began=began, asked=asked)
-    ladder.rungs(len(alive))  # This validates the budget.
     most = 0.0 if space is None else most_draws(space.paths(), ladder, len(alive))
     plan = ladder.without_jumps(most) if most else ladder
     rungs = plan.rungs(len(alive))
