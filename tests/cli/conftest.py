@@ -1,9 +1,10 @@
 import sys
+from contextlib import contextmanager
 from typing import NamedTuple
 
 import pytest
 
-from dpjax.cli import _app
+from dpjax.cli import _app, _progress
 
 
 class Done(NamedTuple):
@@ -41,3 +42,15 @@ def refused(run, monkeypatch, tmp_path):
         return done.error
 
     return call
+
+
+@pytest.fixture
+def lines_at_once(monkeypatch):
+    """Print progress once when work ends, whatever time it took, instead of now and then."""
+
+    @contextmanager
+    def lines(state):
+        yield
+        _progress.say(state.words())
+
+    monkeypatch.setattr(_progress, "_lines", lines)

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import dpjax
-from dpjax.cli import _progress
 from dpjax.empirical import Density
 
 VALUES = np.random.default_rng(2).gamma(2.0, [1.0, 1.0, 1.0, 1.0, 2.0], (12, 5))
@@ -91,8 +90,7 @@ def test_bad_input(refused, table, options, sentence):
     assert sentence in refused(*table, *options)
 
 
-def test_quiet_studies_say_nothing(run, table, monkeypatch):
-    monkeypatch.setattr(_progress, "_LINE_SECONDS", 0.001)
+def test_quiet_studies_say_nothing(run, table, lines_at_once):
     asked = (*table, "--epsilon", 0.5, "--noise", 0.5)
     loud, quiet = run(*asked), run(*asked, "--quiet")
     assert "estimates without an individual" in loud.error and "calibrating noise" in loud.error

@@ -107,8 +107,7 @@ def test_a_terminal_has_a_bar_before_anything_is_done(monkeypatch):
     "arguments",
     [("audit", "laplace"), pytest.param(("search-pairs", "laplace"), marks=pytest.mark.slow)],
 )
-def test_quiet_commands_say_nothing(run, monkeypatch, arguments):
-    monkeypatch.setattr(_progress, "_LINE_SECONDS", 0.001)
+def test_quiet_commands_say_nothing(run, lines_at_once, arguments):
     loud, quiet = run(*arguments), run(*arguments, "--quiet")
     assert loud.error and not quiet.error
     assert [loud.output.count("\n"), loud.exit_code] == [quiet.output.count("\n"), quiet.exit_code]
