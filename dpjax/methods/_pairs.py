@@ -39,7 +39,10 @@ _BUDGET = 1_000_000
 
 _CONFIDENCE = 0.999
 TIME_SHARE = 0.35
-"""Fraction of a source's time limit that the search for pairs may take."""
+"""Fraction of a source's time limit that the search for pairs before an audit may take."""
+
+_SEARCH_SHARE = 0.9
+"""Fraction of a source's time limit in which `search_pairs` makes draws; the rest is for scores."""
 
 
 @dataclass(frozen=True)
@@ -125,7 +128,8 @@ def search_pairs(
         budget: Maximum total number of draws on both sides of all pairs. The draws are divided
             equally among the rungs. If `budget` is None, the maximum is 1,000,000 for JAX
             mechanisms, and about 12,000 per rung for other sources.
-        keep: Number of pairs to return.
+        keep: Number of pairs to return. If the source has a time limit, a search returns fewer
+            pairs if an audit within this limit could not test all of them.
         factor: Factor by which each rung reduces the number of pairs. Each rung keeps at least
             `keep` pairs.
         region: Region of outputs, as in the methods of `dpjax.audit`. A region is required for a
@@ -154,7 +158,8 @@ def search_pairs(
     pairs = source.usual_pairs if pairs is None else as_space(pairs)
     if source.sampler is None:
         terms = Terms(Epsilon(), None, _CONFIDENCE, 1, key, execution)
-        ladder = Ladder(budget, None, keep, factor)
+        limit = getattr(source, "time_limit", None)
+        ladder = Ladder(budget, None if limit is None else _SEARCH_SHARE * limit, keep, factor)
         return _found(search_counted(source, pairs, ladder, terms, region, root))
     budget = _BUDGET if budget is None else budget
     pairs = pairs_of(source.sampler, pairs)

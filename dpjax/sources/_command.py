@@ -161,7 +161,7 @@ class CommandMechanism(OnHost):
         span: Span,
     ) -> Iterator[Raw]:
         text = _database_text(database)
-        calls = seeds_of_calls(span, self.batch_size, self.batched)
+        calls = seeds_of_calls(span._replace(cut=None), self.batch_size, self.batched)
         if self.batched:
             tasks = ((text, size, seed) for size, seed in calls)
             for batch in in_order(partial(self._run_batch, run), tasks, pool, self.workers + 1):
@@ -173,7 +173,7 @@ class CommandMechanism(OnHost):
         # batch.
         outputs = in_order(partial(self._run_one, run), single, pool, 2 * self.workers)
         lines = _told(outputs, span.saw)
-        while batch := list(islice(lines, span.cut or self.batch_size)):
+        while batch := list(islice(lines, span.most(self.batch_size))):
             yield [line if isinstance(line, Raised) else as_outputs([line])[0] for line in batch]
 
     def _run_batch(self, run: Run, text: str, num_samples: int, seed: int) -> Raw:

@@ -47,6 +47,12 @@ _LEAST_TIME = 1e-3
 _CUT = 1000
 """Maximum number of outputs per batch if each output needs its own call."""
 
+_LIMITED_CUT, _LIMITED_BATCH = 32, 1e-3
+"""Maximum number of outputs per batch, and duration of a batch in seconds, if each output needs its
+own call and the draws have a time limit. A batch is finished even if its calls take longer than
+expected.
+"""
+
 _EVERY = 2**31 - 1
 """Maximum number of outputs to keep in audits that keep every output. No audit draws this many
 outputs.
@@ -214,9 +220,11 @@ class _OpenedOnHost:
                 that round, or 0 if there is no next round.
         """
         cut, seconds = None if self._source.batched else _CUT, self._request.seconds
-        if (seconds is not None or self._request.each) and not self._source.batched:
-            cut = 1
         quota = Quota(wanted, cut, seconds)
+        if self._request.each and not self._source.batched:
+            quota = Quota(wanted, 1, seconds)
+        elif seconds is not None and not self._source.batched:
+            quota = Quota(wanted, _LIMITED_CUT, seconds, _LIMITED_BATCH)
         if self._pace is not None:
             now = num_pairs * wanted
             share = now / (now + later + self._rounds.num_confirm)

@@ -25,8 +25,8 @@ class Span(NamedTuple):
         words: Integers from which the seeds of all batches are derived.
         saw: Function that reports progress. The argument of each call is the number of outputs
             drawn since the last call.
-        cut: Maximum number of outputs per batch if each output has its own seed, or None for no
-            maximum.
+        cut: Maximum number of outputs per batch if each output has its own seed, or a function
+            that returns the maximum for the next batch, or None for no maximum.
         done: Number of outputs, from the start of the range, that are already known and need not be
             drawn again. The attribute `done` must be 0 unless each output has its own seed.
     """
@@ -34,8 +34,12 @@ class Span(NamedTuple):
     outputs: range
     words: tuple[int, ...]
     saw: Callable[[int], None]
-    cut: int | None = None
+    cut: int | Callable[[], int] | None = None
     done: int = 0
+
+    def most(self, otherwise: int) -> int:
+        """Return the maximum size of the next batch, or `otherwise` if there is no maximum."""
+        return (self.cut() if callable(self.cut) else self.cut) or otherwise
 
 
 Draw = Callable[[object, Span], Iterator[Raw]]
@@ -113,7 +117,7 @@ def seeds_of_calls(
         Tuples (number of outputs, seeds). If `batched` is True, `seeds` is a single seed below
         2^63. If `batched` is False, `seeds` is an int64 array with one seed per output.
     """
-    outputs, words, cut = span.outputs, span.words, span.cut
+    outputs, words = span.outputs, span.words
     if outputs.start % batch_size:
         words, outputs = (*words, outputs.start), range(len(outputs))
     for first in range(outputs.start, outputs.stop, batch_size):
@@ -123,7 +127,8 @@ def seeds_of_calls(
             yield size, seed
             continue
         seeds = np.random.SeedSequence(seed).generate_state(size, np.uint64) >> np.uint64(1)
-        left_out = max(span.done - (first - outputs.start), 0)
-        for start in range(left_out, size, cut or size):
-            part = seeds[start : start + (cut or size)].astype(np.int64)
+        start = max(span.done - (first - outputs.start), 0)
+        while start < size:
+            part = seeds[start : start + span.most(size)].astype(np.int64)
+            start += len(part)
             yield len(part), part

@@ -57,11 +57,26 @@ class Quota(NamedTuple):
         cut: Maximum number of outputs per batch, or None if the outputs depend on the batch size.
         seconds: Drawing time, in seconds, after which no further batch is drawn for a side of a
             pair; or None for no limit.
+        target: Duration of a batch in seconds. The first batch has one output, and later batches
+            grow up to `cut` outputs as long as they are expected to take at most this long. None
+            for batches of `cut` outputs.
     """
 
     num_samples: int
     cut: int | None
     seconds: float | None
+    target: float | None = None
+
+    def next_size(self, size: int, seconds: float) -> int:
+        """Return the number of outputs for the next batch, if the batches have a target.
+
+        Args:
+            size: Number of outputs in the last batch, or 0 for the first batch.
+            seconds: Time per output so far, in seconds.
+        """
+        assert self.cut is not None and self.target is not None
+        fitting = self.cut if seconds * self.cut <= self.target else int(self.target / seconds)
+        return max(min(2 * size, fitting), 1)
 
 
 class Timed(Protocol):
@@ -114,7 +129,9 @@ class Pace:
             if took > _PROBE_SHARE * self.limit:
                 self._fixed, self._each = 0.0, took / size
             else:
-                self._measure_at(database, words, wanted, (size, took))
+                # For the first database, do not subtract one-time costs from the allowed time.
+                begun = spent if number else took
+                spent += self._measure_at(database, words, wanted, (size, took), begun) - begun
             if self._each < each:
                 self._fixed, self._each = fixed, each
 
@@ -127,9 +144,16 @@ class Pace:
         return time.perf_counter() - began
 
     def _measure_at(
-        self, database: object, words: tuple[int, ...], wanted: int, first: tuple[int, float]
-    ) -> None:
+        self,
+        database: object,
+        words: tuple[int, ...],
+        wanted: int,
+        first: tuple[int, float],
+        spent: float,
+    ) -> float:
         """Draw larger and larger batches until the startup time is a small part of the duration.
+
+        Return the duration of the whole measurement so far in seconds, `spent` included.
 
         Args:
             database: Database from which to draw.
@@ -137,12 +161,13 @@ class Pace:
             wanted: Number of outputs in the whole audit, if time allows.
             first: Tuple (number of outputs already drawn from the database, duration of these draws
                 in seconds).
+            spent: Duration of the whole measurement so far in seconds, these draws included.
         """
-        (size, took), spent, before = first, 0.0, (0, 0.0)
+        (size, took), before = first, (0, 0.0)
         while True:
             if before[0]:
                 took = self._seconds(database, words, size)
-            spent += took
+                spent += took
             slope = (took - before[1]) / (size - before[0])
             # Attribute at least a tenth of the time to outputs, even if startup seems to take all
             # of the time.
@@ -150,16 +175,16 @@ class Pace:
             self._fixed = took - self._each * size
             mostly_start = before[0] > 0 and took < 1.5 * before[1]
             if size >= self._source.batch_size or wanted * took / size < _PLENTY * self.limit:
-                return
+                return spent
             if before[0] and took >= 0.02 * self.limit and not mostly_start:
-                return
+                return spent
             factor = 2 if before[0] == 0 else (16 if mostly_start else 4)
             expected = took if mostly_start else factor * took
             # After a single batch size, the startup time is unknown. In this case, allow a second
             # size even if the measurement may take twice its share of the time limit.
             share = _MEASURE_SHARE * (1 if before[0] else 2)
             if spent + expected > share * self.limit:
-                return
+                return spent
             size, before = min(factor * size, self._source.batch_size), (size, took)
 
     def search(

@@ -77,9 +77,16 @@ class Watched:
         """
         database, words = self._pairs.sides[side][pair], self.words(pair, side, stage)
         count, before = self.taken.get((pair, side), (0, 0.0))
-        spent, last, number = 0.0, time.perf_counter(), first + done
+        spent, last, number, size = 0.0, time.perf_counter(), first + done, 0
+
+        def cut() -> int:
+            nonlocal size
+            size = quota.next_size(size, spent / max(number - first - done, 1))
+            return size
+
         outputs = range(first, first + quota.num_samples)
-        span = Span(outputs, words, self._tally.saw, quota.cut, done)
+        most = quota.cut if quota.target is None else cut
+        span = Span(outputs, words, self._tally.saw, most, done)
         for raw in self._draw(database, span):
             encoded = self._encoder.encode(raw)
             self._watch(encoded, pair, side, (stage, number))

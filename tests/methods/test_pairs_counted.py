@@ -147,6 +147,22 @@ def test_time_limits_hold_where_paces_differ():
     assert result.lower_bound > 0
 
 
+def test_a_search_without_an_audit_has_the_time_limit_of_its_source():
+    """The 49,000 outputs of the rungs would take 25 seconds."""
+
+    def slow(database):
+        time.sleep(0.0005)
+        return len(database) + np.random.default_rng().laplace()
+
+    start = time.perf_counter()
+    found = dpjax.search_pairs(
+        HostMechanism(slow, batched=False, time_limit=2.0), neighbors([1.0, 2.0, 3.0, 4.0, 5.0])
+    )
+    # Two seconds more for a busy machine, as above.
+    assert time.perf_counter() - start < 4.0
+    assert 100 < found.num_draws < 4000 and len(found.rungs) > 2
+
+
 def test_the_pace_of_a_pair_is_that_of_as_many_draws_of_both_sides():
     """One side takes 20 ms a draw, so that the time of a pair allows few draws of that side."""
 

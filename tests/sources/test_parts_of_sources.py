@@ -57,6 +57,10 @@ def test_each_output_has_a_seed_of_its_own_however_it_is_cut():
         parts = seeds(range(25), 10, cut=cut)
         np.testing.assert_array_equal(np.concatenate([part for _, part in parts]), whole)
         assert all(len(part) == size <= cut for size, part in parts)
+    sizes = iter([1, 2, 4, 8, 16, 32])
+    parts = seeds(range(25), 10, cut=lambda: next(sizes))
+    assert [size for size, _ in parts] == [1, 2, 4, 3, 10, 5]
+    np.testing.assert_array_equal(np.concatenate([part for _, part in parts]), whole)
     for done in (1, 9, 10, 13, 24, 25):
         parts = [part for _, part in seeds(range(25), 10, cut=4, done=done)]
         np.testing.assert_array_equal(np.concatenate([np.empty(0, int), *parts]), whole[done:])

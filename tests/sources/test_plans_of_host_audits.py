@@ -86,15 +86,17 @@ def opened(source=None, *, seconds=None, each=False, rounds=(60, 2, 30, 50), pac
 
 
 @pytest.mark.parametrize(
-    ("batched", "seconds", "each", "cut"),
+    ("batched", "seconds", "each", "cut", "target"),
     [
-        (True, None, False, None), (True, 3.0, True, None), (False, None, False, 1000),
-        (False, 3.0, False, 1), (False, None, True, 1),
+        (True, None, False, None, None), (True, 3.0, True, None, None),
+        (False, None, False, 1000, None), (False, 3.0, False, 32, 1e-3),
+        (False, None, True, 1, None), (False, 3.0, True, 1, None),
     ],
 )  # fmt: skip
-def test_rounds_without_a_limit(batched, seconds, each, cut):
+def test_rounds_without_a_limit(batched, seconds, each, cut, target):
     found = opened(SimpleNamespace(batched=batched), seconds=seconds, each=each)
-    assert found._plan(3, 60, 2 * 30) == Quota(60, cut, seconds) and found._cut == cut
+    planned = Quota(60, cut, seconds, target)
+    assert found._plan(3, 60, 2 * 30) == planned and found._cut == cut
     # Three pairs now, two in the next round, and the confirmation, at both sides.
     assert found.told[-1] == (0, 2 * (180 + 60 + 50))
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dpjax.sources import _time_limit
-from dpjax.sources._time_limit import Pace
+from dpjax.sources._time_limit import Pace, Quota
 
 
 def pace(fixed, each, *, limit=100.0, batched=False, batch_size=1000, workers=0):
@@ -203,3 +203,26 @@ def test_only_the_first_databases_are_tried(monkeypatch):
     # A quarter of the limit, and the draw that passes it.
     assert len({database for database, _ in late.spans}) < 26
     assert np.max([database for database, _ in late.spans]) > 3
+
+
+def test_many_databases_share_the_time_of_the_measurement(monkeypatch):
+    """Each database is four times slower than the last, so each would be measured in detail."""
+    paces = [(0.0, 1e-7 * 4**number) for number in range(12)]
+    clock = Clock(monkeypatch, paces, batch_size=10**9)
+    clock.pace.measure(range(12), (), 10**12)
+    # A quarter of the limit of 100 s, twice that where a second size is needed.
+    assert 20 < clock.seconds <= 50
+    slowest, _ = clock.spans[-1]
+    assert slowest > 5 and clock.pace._each == pytest.approx(paces[slowest][1])
+
+
+@pytest.mark.parametrize(
+    ("size", "seconds", "following"),
+    [
+        (0, 0.0, 1), (1, 1e-6, 2), (16, 1e-6, 32), (32, 1e-6, 32), (16, 1e-4, 10), (4, 1e-4, 8),
+        (8, 6e-4, 1), (8, 1.0, 1), (8, 5e-4, 2), (32, 0.0, 32),
+    ],
+)  # fmt: skip
+def test_batches_that_grow(size, seconds, following):
+    """At most 32 outputs, and about a millisecond, but no more than twice the last batch."""
+    assert Quota(100, 32, 5.0, 1e-3).next_size(size, seconds) == following

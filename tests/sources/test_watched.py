@@ -1,10 +1,12 @@
 """Batches that begin alike at two places are refused at the pair and the side where they occur."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from dpjax.partitions import Encoder
-from dpjax.sources import AnyPairs
+from dpjax.sources import AnyPairs, _watched
 from dpjax.sources._counting import Tally
 from dpjax.sources._repeats import Repeats
 from dpjax.sources._time_limit import Quota
@@ -42,6 +44,26 @@ def test_what_is_asked_for():
     drawn(found, 0, 0, SEARCH)
     assert tally.searched == 20
     assert found.taken[1, 1][0] == 10 and found.taken[0, 0][0] == 50
+
+
+def test_batches_grow_with_what_outputs_take(monkeypatch):
+    """An output takes 50 microseconds, and from the eleventh on 10 milliseconds."""
+    now, sizes = [0.0], []
+
+    def draw(database, span):
+        while sum(sizes) < len(span.outputs):
+            sizes.append(span.most(99))
+            now[0] += 5e-5 * sizes[-1] if sum(sizes) < 11 else 0.01
+            yield REALS[: sizes[-1]]
+
+    monkeypatch.setattr(_watched, "time", SimpleNamespace(perf_counter=lambda: now[0]))
+    found = Watched(draw, Encoder("the function f"), PAIRS, ((7, 8), 2), Tally(), {})
+    for side in (0, 1):
+        sizes.clear()
+        quota = Quota(30, 32, 1.0, 1e-3)
+        assert sum(len(o.labels) for o in found.batches(0, side, SEARCH, quota)) >= 30
+        # After 15 outputs in 10.35 milliseconds, a single output is expected to take 0.7.
+        assert sizes[:6] == [1, 2, 4, 8, 1, 1]
 
 
 @pytest.mark.parametrize("size", [100, 1000])
