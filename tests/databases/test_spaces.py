@@ -155,6 +155,18 @@ def test_each_bit_of_an_integer_alone():
     assert {1 << place for place in range(13)} <= flips
 
 
+def test_variations_of_integers_flip_one_bit_of_both_or_are_values():
+    space = neighbors(0b1011, AnyTwo(), Domain(bounds=(0, 255)))
+    pair = space.proposed()[0]._replace(database=0b1011, neighbor=0b1001)
+    varied = [space.varied(pair, (seed,)) for seed in range(100)]
+    varied = [found for found in varied if found is not None]
+    # With probability 1/2 both sides keep their difference; other values have it rarely.
+    kept = sum(one ^ other == 0b0010 for one, other, _ in varied)
+    assert 30 <= kept <= 70
+    words = neighbors("ab", AnyTwo(), Domain(categories=["ab", "cd"]))
+    assert all(words.varied(p, (1,)) for p in words.proposed()[:2])
+
+
 @pytest.mark.parametrize("place", [0, 13, 19])
 def test_an_audit_finds_the_bit_that_a_function_reports(place):
     """The function reports one bit of 20, with a probability of 0.98."""

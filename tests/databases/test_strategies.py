@@ -73,6 +73,13 @@ def test_the_same_seed_draws_the_same_pairs():
     assert first == again != other
 
 
+def test_pairs_of_later_rungs_are_drawn_with_the_next_seed():
+    space = drawn_pairs(st.tuples(LISTS, LISTS), seed=3)
+    following = {repr(pair) for pair in drawn_pairs(st.tuples(LISTS, LISTS), seed=4).proposed()}
+    varied = [repr(space.varied(space.proposed()[0], (1, number))) for number in range(20)]
+    assert set(varied) <= following and len(set(varied)) > 5
+
+
 def test_neither_deadline_nor_health_check_ends_the_draws(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     rare = st.integers(0, 10**6).filter(lambda n: n % 3 == 0)

@@ -158,6 +158,84 @@ def test_figures_show_the_numbers(values):
         plot_empirical_densities(known)
 
 
+def test_the_band_of_delta_has_two_standard_errors_and_no_negative_end(values):
+    result = empirical_privacy(values, "mean", epsilon=[1.0, 0.0, 0.5], uncertainty=True)
+    (band,) = plot_empirical_curves(result).axes[0].collections
+    x, y = band.get_paths()[0].vertices.T
+    for epsilon, delta, error in zip(
+        result.epsilons, result.delta, result.delta_error, strict=True
+    ):
+        ends = sorted(y[x == epsilon])
+        assert ends[0] == pytest.approx(max(delta - 2 * error, 0), abs=1e-12)
+        assert ends[-1] == pytest.approx(delta + 2 * error)
+
+
+def test_densities_of_both_databases_are_told_apart(values):
+    result = empirical_privacy(values, "mean", epsilon=0.5, density=Density(bandwidth=0.3))
+    axes = plot_empirical_densities(result).axes[0]
+    curves = [line for line in axes.lines if line.get_marker() == "None"]
+    ticks = [line for line in axes.lines if line.get_marker() == "|"]
+    assert [line.get_label() for line in curves] == [
+        "with everybody", f"without {result.worst_individual}",
+    ]  # fmt: skip
+    assert [line.get_linestyle() for line in curves] == ["-", "--"]
+    assert [line.get_color() for line in curves] == [line.get_color() for line in ticks]
+    assert len({line.get_color() for line in curves}) == 2
+    without = result.results_without_worst[:, 0]
+    samples = result.results[:, 0], without[~np.isnan(without)]
+    for curve, tick, sample, height in zip(curves, ticks, samples, (0.055, 0.02), strict=True):
+        np.testing.assert_array_equal(tick.get_xdata(), sample)
+        np.testing.assert_allclose(tick.get_ydata(), height)
+        # The densities reach four bandwidths beyond all results.
+        both = np.concatenate(samples)
+        ends = curve.get_xdata()[[0, -1]]
+        np.testing.assert_allclose(ends, [both.min() - 1.2, both.max() + 1.2])
+        at = curve.get_xdata()[700]
+        kernel = np.mean(np.exp(-np.abs(at - sample) / 0.3) / 0.6)
+        assert curve.get_ydata()[700] == pytest.approx(kernel)
+    low, high = axes.get_ylim()
+    assert -0.12 < low / high < -0.08
+    assert axes.get_ylabel() == "density" and "mean" in axes.get_xlabel()
+    assert not axes.spines["top"].get_visible() and axes.get_legend() is not None
+
+
+def test_the_histogram_of_noise_leaves_zeros_out(values):
+    noise = calibrate_noise(values, "mean", epsilon=0.5, noise="deconvolution")
+    figure = plot_empirical_noise(noise, num_draws=20_000, key=3)
+    axes, draws = figure.axes[0], noise.sample(20_000, 3)
+    moved = draws[draws != 0]
+    heights, edges, _ = axes.patches[0].get_data()
+    reach = np.quantile(np.abs(moved), 0.9995)
+    np.testing.assert_allclose([edges[0], edges[-1], len(edges)], [-reach, reach, 161])
+    counts = np.histogram(moved, edges)[0]
+    np.testing.assert_allclose(heights, counts / (20_000 * (edges[1] - edges[0])))
+    (density,) = axes.lines
+    np.testing.assert_allclose(density.get_ydata(), noise.noise.density(density.get_xdata()))
+    np.testing.assert_allclose(density.get_xdata()[[0, -1]], [-reach, reach])
+    share = 1 - len(moved) / 20_000
+    title = figure.get_suptitle().replace("\n", " ")
+    assert title == (
+        f"20,000 draws of the noise; {share:.1%} of the draws are exactly 0 and not shown"
+    )
+    assert axes.get_ylim()[0] == 0 and axes.get_ylabel() == "density"
+    assert axes.get_xlabel() == "noise added to the mean"
+    laplace = calibrate_noise(values, "mean", epsilon=0.5)
+    assert plot_empirical_noise(laplace, 1000).get_suptitle() == "1,000 draws of the noise"
+
+
+def test_the_picture_of_one_epsilon_is_of_densities(values):
+    one, more = (empirical_privacy(values, "mean", epsilon=e) for e in (0.5, [0.5, 1.0]))
+    assert len(one.plot().axes) == 1 and len(more.plot().axes) == 2
+    known = empirical_privacy(values, "mean", epsilon=0.5, adversary=Adversary("max"))
+    assert len(known.plot().axes) == 2
+    assert more.plot().get_suptitle() == "Empirical privacy of mean"
+    for axes, name in zip(
+        more.plot().axes, ("delta (worst individual)", "total risk"), strict=True
+    ):
+        assert (axes.get_xlabel(), axes.get_ylabel()) == ("epsilon", name)
+        assert axes.get_ylim()[0] == 0 and not axes.spines["right"].get_visible()
+
+
 def test_a_page_of_noise_says_what_was_not_tested(values, tmp_path):
     noise = calibrate_noise(values, "mean", epsilon=0.5, noise="deconvolution")
     page, _ = noise_document(noise, tmp_path / "n.html")

@@ -17,7 +17,7 @@ from dpjax.empirical import (
     hausdorff_distance,
     wasserstein_infinity,
 )
-from dpjax.empirical._calibrate import _smallest_scale
+from dpjax.empirical._calibrate import _smallest_scale, _tapered_worst
 from dpjax.empirical._laplace import laplace_log_ratio
 from dpjax.empirical._noise import released_log_ratio
 
@@ -343,3 +343,17 @@ def test_without_a_difference_the_scale_is_a_millionth_of_what_is_enough():
     # One result that is 1 away needs a scale of about 1 / 0.1 at most.
     scale = _smallest_scale(np.zeros(1), np.ones((1, 1)), 0.1, 10.0)
     assert scale == pytest.approx(10.0, rel=1e-8)
+
+
+def test_the_worst_individual_of_tapered_noise_is_that_of_all():
+    """The largest gaps come first; the others are left out only if their bound is smaller."""
+    values = years()
+    first = values.mean(axis=1)
+    without = np.stack([np.delete(values, i, 1).mean(axis=1) for i in range(8)])
+    gaps = np.abs(np.sort(without, axis=1) - np.sort(first)).max(axis=1)
+    noise = TaperedDeconvolution(2 * gaps.max(), 0.3)
+    each = [released_log_ratio(noise, first, second) for second in without]
+    for order in (np.argsort(gaps), np.argsort(-gaps)):
+        found = _tapered_worst(noise, first, without[order], gaps[order])
+        assert found == pytest.approx(max(each), rel=1e-12)
+    assert max(each) > 1.2 * np.median(each)

@@ -58,6 +58,11 @@ def test_dense_arrays_with_nan_and_with_a_mask():
     np.testing.assert_array_equal(two.column("value_1"), 2 * panel.column())
 
 
+def test_a_mask_may_be_a_list():
+    panel = panel_from_array([[1.0, 2.0], [3.0, 4.0]], mask=[[True, False], [True, True]])
+    np.testing.assert_array_equal(panel.column(), [1, 3, 4])
+
+
 def test_labels_of_a_dense_array():
     panel = panel_from_array(np.ones((2, 3)), databases=("wet", "dry"), individuals="abc")
     assert panel.databases == ("wet", "dry") and panel.individuals == ("a", "b", "c")

@@ -453,3 +453,18 @@ def test_only_the_lower_panel_has_numbers_on_its_axis():
     assert not any(label.get_text() for label in above.get_xticklabels())
     heights = [patch.get_data().values for patch in above.patches if hasattr(patch, "get_data")]
     assert 0.25 < np.nanmax(np.stack(heights)) < above.get_ylim()[1]  # no curve is cut off
+
+
+def test_the_divergences_are_drawn_from_order_1_1_to_64():
+    method = dpjax.Events(4_000, 10_000, also=True)
+    result = dpjax.audit(mechanisms.Laplace(1.0), [(0.0, 1.0)], method=method)
+    axes = notions_figure(result).axes[2]
+    assert not any(axes.spines[side].get_visible() for side in ("top", "right"))
+    x, y = curves_of(axes)["at least"]
+    assert (x[0], x[-1]) == pytest.approx((1.1, 64)) and np.all(np.diff(y) >= 0)
+
+
+def test_beside_the_trade_off_are_the_outputs():
+    figure = audited("reals").plot()
+    above, below = figure.axes[1:]
+    assert above.patches and below.get_ylabel() == "privacy loss" and below.get_lines()

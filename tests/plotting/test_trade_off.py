@@ -4,12 +4,17 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from matplotlib.colors import to_hex
 from scipy import stats
 
 import dpjax
 from dpjax import mechanisms
+from dpjax.inference import trade_off
 from dpjax.plotting import Claimed, Seen
+from dpjax.plotting._canvas import CLAIM, DATABASE, NEIGHBOR
+from dpjax.plotting._claimed import errors_of
 from dpjax.plotting._outcomes import known_losses, strips_of
+from dpjax.plotting._trade_off import Errors, plot_trade_off
 from dpjax.results._figures import notions_figures
 
 PAIRS = [(0.0, 1.0)]
@@ -311,3 +316,109 @@ def test_names_of_guide_lines_stand_beside_their_lines():
         at = 1 / (1 + np.exp(float(name.get_text().removeprefix("ε = "))))
         assert abs(y - at) < 0.05 and 0 < abs(x - at) < 0.05
         assert (x > at) == (name.get_ha() == "left")
+
+
+SEEN = Seen((400, 620), (1000, 1000), 1, "output above 0.123456789", 0.9)
+NOTHING = Claimed(None, None)
+
+
+def drawn(claim=NOTHING, lower=NOTHING, seen=SEEN, band=None):
+    shown = Errors(claim, lower, "claim of 1", "bound of 0.4", seen, band)
+    return plot_trade_off("what", shown).axes[0]
+
+
+def test_the_witness_is_a_point_in_a_box():
+    pytest.importorskip("matplotlib")
+    axes = drawn()
+    (point,) = [line for line in axes.get_lines() if line.get_marker() == "o"]
+    assert point.get_xydata().tolist() == [[0.4, 0.38]]
+    assert point.get_label() == "witness: output above 0.123457\n(box: confidence 0.9)"
+    (box,), ((left, right), (low, high)) = axes.patches, SEEN.box()
+    assert box.get_bbox().extents.tolist() == pytest.approx([left, low, right, high])
+    assert to_hex(box.get_facecolor()) == to_hex(point.get_color()) == NEIGHBOR
+    assert box.get_alpha() < 0.5 and box.zorder < point.zorder
+    assert axes.get_xlabel() == "false alarm: event under the database"
+    assert axes.get_ylabel() == "miss: no event under the neighbor"
+    alone = drawn(seen=SEEN._replace(confidence=None))
+    assert not alone.patches
+    other = drawn(seen=SEEN._replace(larger=0))
+    assert other.get_xlabel() == "false alarm: event under the neighbor"
+    assert other.get_ylabel() == "miss: no event under the database"
+    nothing = drawn(seen=None)
+    assert nothing.get_xlabel() == "probability of a false alarm"
+    assert nothing.get_ylabel() == "probability of a miss"
+    assert nothing.get_xlim() == nothing.get_ylim() == (0, 1) and nothing.get_aspect() == 1
+    assert nothing.figure.get_suptitle() == "what"
+    assert nothing.figure.get_size_inches().tolist() == [4.2, 4.2]
+
+
+def test_claim_and_bound_are_curves_with_names():
+    axes = drawn(Claimed("epsilon", 1.0), Claimed("epsilon", 0.4))
+    (bound,) = [line for line in axes.get_lines() if line.get_label() == "bound of 0.4"]
+    x = bound.get_xdata()
+    assert (x[0], x[-1], len(x)) == (0, 1, 401)
+    np.testing.assert_allclose(bound.get_ydata(), errors_of(0.4, 0.0, x))
+    assert (bound.get_linestyle(), bound.get_color(), bound.get_linewidth()) == (
+        "--", DATABASE, 1.4,
+    )  # fmt: skip
+    (claim,) = [line for line in axes.get_lines() if line.get_color() == CLAIM]
+    np.testing.assert_allclose(claim.get_ydata(), errors_of(1.0, 0.0, x))
+    assert claim.get_linewidth() == 1.4
+    (area,) = [c for c in axes.collections if c.get_label() == "forbidden by the claim of 1"]
+    vertices = area.get_paths()[0].vertices
+    assert vertices[:, 1].min() == 0 and vertices[:, 1].max() == pytest.approx(1)
+    assert to_hex(area.get_facecolor()[0]) == CLAIM and area.get_alpha() == 0.18
+    names = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert {"bound of 0.4", "forbidden by the claim of 1"} <= set(names)
+
+
+@pytest.mark.parametrize(
+    ("levels", "guides"),
+    [
+        ((), [0.5, 1, 2, 3]), ((1.0,), [0.5, 2, 3]), ((0.84, 3.5), [0.5, 1, 2, 3]),
+        ((0.86, 2.6), [0.5, 2]), ((2.0, 3.0), [0.5, 1]),
+    ],
+)  # fmt: skip
+def test_guide_lines_keep_away_from_claim_and_bound(levels, guides):
+    """By 0.15 of their own epsilon."""
+    both = [Claimed("epsilon", level) for level in levels]
+    axes = drawn(*both, seen=None)
+    thin = [line for line in axes.get_lines() if line.get_linewidth() == 0.6]
+    assert len(thin) == len(guides)
+    for line, epsilon in zip(thin, guides, strict=True):
+        x, y = line.get_data()
+        np.testing.assert_allclose(y, errors_of(epsilon, 0.0, x))
+        assert line.get_alpha() == 0.5
+    names = {text.get_text(): text for text in axes.texts}
+    assert set(names) <= {f"ε = {epsilon:g}" for epsilon in guides}
+    if not levels:
+        at = 1 / (1 + np.e)
+        name = names["ε = 1"]
+        assert name.get_position() == pytest.approx((at + 0.01, at))
+        assert (name.get_ha(), name.get_va()) == ("left", "baseline")
+
+
+def test_a_name_on_a_curve_moves_to_the_left_of_its_corner():
+    """The claim passes 0.05 above the corner of epsilon 1, at whose right the name would be."""
+    at = 1 / (1 + np.e)
+    claim = Claimed("trade-off", [[0.0, 1.0], [at + 0.04, 0.95], [at + 0.05, at + 0.03], [1.0, 0]])
+    names = {text.get_text(): text for text in drawn(claim, seen=None).texts}
+    name = names["ε = 1"]
+    assert name.get_position() == pytest.approx((at - 0.01, at))
+    assert (name.get_ha(), name.get_va()) == ("right", "top")
+
+
+def test_a_band_takes_the_place_of_the_bound():
+    method = dpjax.Events(2_000, 5_000, also=True)
+    counted = dpjax.audit(mechanisms.Laplace(1.0), PAIRS, method=method).evidence.counted
+    band = counted.simultaneous(0.999)
+    x, y = trade_off(band)
+    for larger, (alarms, misses) in ((0, (x, y)), (1, (y, x))):
+        axes = drawn(lower=Claimed("epsilon", 0.4), seen=SEEN._replace(larger=larger), band=band)
+        labels = {line.get_label(): line for line in axes.get_lines()}
+        curve = labels["the best test is on or\nbelow this line"]
+        np.testing.assert_array_equal(curve.get_xydata().T, [alarms, misses])
+        assert curve.get_color() == DATABASE and "bound of 0.4" not in labels
+    np.testing.assert_array_equal(
+        drawn(seen=None, band=band).get_lines()[-1].get_xydata().T, [x, y]
+    )

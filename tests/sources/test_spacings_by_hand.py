@@ -105,6 +105,15 @@ def test_near_copies_by_hand():
     assert vectors.chance == 1.0
 
 
+def test_near_copies_on_both_sides_of_zero():
+    """The third triple, (-10, 1e-7, 2e-7), crosses zero, where logarithms say nothing."""
+    values = [-50.0, -40.0, -30.0, -20.0, -10.0, 1e-7, 2e-7]
+    assert spaced(values, [500.0]).close == 1
+    # Without a change of sign, the logarithms of 10, 20 and 20.001 must be close, too.
+    assert spaced([10.0, 20.0, 20.001], [500.0]).close == 1
+    assert spaced([1e-9, 1.0, 1000.0, 1e7, 1e7 + 1], [5e9]).close == 1
+
+
 @pytest.mark.parametrize(
     ("size", "same"), [(1, False), (2, False), (60, False), (130, True), (400, True)]
 )
