@@ -13,6 +13,7 @@ import dpjax
 from dpjax import mechanisms, reference
 from dpjax.core.types import MixedSpace, VectorSpace
 from dpjax.mechanisms import Laplace
+from dpjax.sources import AnyPairs
 
 SMALL = dpjax.Events(num_samples=2_000, num_confirm=4_000)
 LOCAL = dpjax.Local(num_samples=2_000, num_confirm=5_000)
@@ -128,6 +129,13 @@ def test_equal_databases_are_noted(method):
     result = dpjax.audit(Laplace(1.0), [(2.0, 2.0)], method=method)
     said = "database and neighbor are equal in pair 0, so nothing could be found there."
     assert result.notes.count(said) == 1
+
+
+def test_a_set_is_not_its_frozen_copy():
+    """Databases of two types are equal only if both are numbers."""
+    for pair, noted in ((({1}, frozenset({1})), 0), (({1}, {1}), 1), ((1, 1.0), 1)):
+        notes = AnyPairs.of([pair]).equal_notes()
+        assert len(notes) == noted
 
 
 EVERY = sorted(mechanisms.CATALOGUE)

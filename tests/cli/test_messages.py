@@ -65,6 +65,10 @@ SAID = [
     (("audit", "--samples", "x.npy", "y.npy"), "samples file x.npy does not exist."),
     (("empirical", "none.csv"), "databases must be a file, but there is none at 'none.csv'."),
     (("sweep", "none.toml", "--out", "s"), "sweep file none.toml does not exist."),
+    (
+        ("sweep", "none.toml", "folder", "--out", "s"),
+        "the store is named by --out: remove the argument 'folder'.",
+    ),
     ((*HOST, "--pairs", "none.json"), "--pairs none.json does not exist."),
     (
         (*LAPLACE, "--claim", "curve.json"),

@@ -2,6 +2,7 @@
 
 import io
 import time
+from types import SimpleNamespace
 
 import pytest
 import rich.console
@@ -9,6 +10,7 @@ import rich.console
 import dpjax
 from dpjax.cli import _progress, progress_bar
 from dpjax.cli._audit import _announced
+from dpjax.cli._sweep_progress import showing
 
 
 @pytest.fixture
@@ -101,6 +103,18 @@ def test_a_terminal_has_a_bar_before_anything_is_done(monkeypatch):
         show(2500, 5000)
         time.sleep(0.3)
     assert "2,500 of 5,000 outputs" in screen.getvalue() and "left" in screen.getvalue()
+
+
+def test_sweeps_name_the_entry_and_count_runs(lines_at_once, capsys):
+    entry = SimpleNamespace(id="b", label="second")
+    spec = SimpleNamespace(entries=[SimpleNamespace(id="a"), entry])
+    for block, text in ((None, ""), (SimpleNamespace(entry=entry), "entry 2/2 (second), ")):
+        with showing(spec, quiet=False) as progress:
+            progress(SimpleNamespace(block=block, num_runs=3, total_runs=8))
+        assert capsys.readouterr().err.startswith(f"{text}3 of 8 runs, ")
+    with showing(spec, quiet=True) as progress:
+        progress(SimpleNamespace(block=None, num_runs=3, total_runs=8))
+    assert not capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -316,6 +316,17 @@ def test_edits_are_counted_like_longest_common_subsequences():
         assert _edits(one, other) == expected
 
 
+def test_of_large_databases_few_pairs_are_held(monkeypatch):
+    """Both databases of a pair count; there are eight pairs, however large they are."""
+    monkeypatch.setattr("dpjax.databases.spaces._neighbors._MOST_HELD", 1000)
+    records = [float(number) for number in range(20)]
+    space = neighbors(records, AddRemove(), Domain(bounds=(0, 50)), num_pairs=500)
+    most = max(maker.num_records for maker in space._makers)
+    assert len(space.proposed()) == 1000 // (2 * most) < 30
+    monkeypatch.setattr("dpjax.databases.spaces._neighbors._MOST_HELD", 100)
+    assert len(space.proposed()) == 8
+
+
 def test_seeds_of_spaces_are_validated():
     with pytest.raises(ValueError, match="seed must be an integer >= 0, but was -1"):
         dpjax.neighbors([1.0, 2.0], "change-one", seed=-1)

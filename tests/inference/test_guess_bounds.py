@@ -269,6 +269,8 @@ def test_impossible_levels_are_refused():
             one_run_lower_bound(10, 5, 4, delta=delta, confidence=0.9)
     with pytest.raises(ValueError, match="confidence must"):
         one_run_lower_bound(10, 5, 4, delta=0.1, confidence=1.0)
+        with pytest.raises(ValueError, match="delta must"):
+            one_run_p_value(10, 5, 4, 1.0, delta)
     with pytest.raises(ValueError, match="epsilon must"):
         one_run_p_value(10, 5, 4, -0.1, 0.1)
     with pytest.raises(ValueError, match="c must"):

@@ -305,6 +305,18 @@ def test_what_does_not_fit_is_refused(options, sentence, scores_and_coins):
     assert sentence in str(refusal(dpjax.audit, one_run, **options))
 
 
+def test_runs_are_not_drawn_for_a_notion_that_guesses_cannot_bound():
+    asked = []
+
+    def scored(included, seed):
+        asked.append(seed)
+        return np.random.default_rng(seed).normal(size=len(included))
+
+    runs = dpjax.CanaryRuns(scored, 50)
+    assert "notion must be" in str(refusal(dpjax.audit, runs, notion=dpjax.Zcdp()))
+    assert not asked
+
+
 def test_options_are_checked():
     with pytest.raises(ValueError, match="must not both be 0"):
         dpjax.Guesses(0, 0)

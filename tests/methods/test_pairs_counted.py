@@ -229,6 +229,15 @@ def test_a_space_for_what_jax_draws():
     assert 0.8 < result.lower_bound <= 1.0
 
 
+def test_progress_of_an_audit_begins_with_that_of_its_search():
+    told = []
+    execution = dpjax.Execution(progress=lambda *both: told.append(both))
+    space = neighbors(0.0, Within(1.0), Domain(bounds=(-2, 2)))
+    dpjax.audit(dpjax.mechanisms.Laplace(1.0), space, execution=execution)
+    # A search of a JAX mechanism makes a million draws in all, of which each rung has its share.
+    assert 100_000 < told[0][0] < told[0][1] <= 1_000_000
+
+
 def test_the_audit_has_what_the_search_left_of_the_time_limit():
     used = []
 

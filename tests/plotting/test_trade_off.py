@@ -348,6 +348,8 @@ def test_the_witness_is_a_point_in_a_box():
     assert nothing.get_xlabel() == "probability of a false alarm"
     assert nothing.get_ylabel() == "probability of a miss"
     assert nothing.get_xlim() == nothing.get_ylim() == (0, 1) and nothing.get_aspect() == 1
+    for ticks in (nothing.get_xticks(), nothing.get_yticks()):
+        np.testing.assert_allclose(ticks, np.linspace(0, 1, 6))
     assert nothing.figure.get_suptitle() == "what"
     assert nothing.figure.get_size_inches().tolist() == [4.2, 4.2]
 

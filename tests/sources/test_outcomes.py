@@ -97,9 +97,10 @@ def test_which_integers_are_smoothed():
 
 
 def test_when_smoothing_hides_nothing():
-    rng, asked = np.random.default_rng(1), []
+    rng, asked, given = np.random.default_rng(1), [], []
 
     def smoothing(pilots, number):
+        given.append(pilots)
         asked.append((np.median(np.concatenate(pilots)), number))
         return 3.0
 
@@ -109,6 +110,8 @@ def test_when_smoothing_hides_nothing():
         return _may_be_smoothed(x, y, np.unique(np.concatenate([x, y])), size, smoothing)
 
     assert may(x, y) and asked == [(0.0, 1000)]
+    centred = [side - np.median(np.concatenate([x, y])) for side in (x, y)]
+    np.testing.assert_array_equal(given[-1], centred)
     assert not may(2 * x, 2 * y)
     assert not may(x, 2 * y) and not may(2 * x, y)
     assert not may(x, y, 199) and may(x[:150], y[:150], 200)

@@ -290,3 +290,8 @@ def test_texts_and_their_subclasses_are_one_kind():
     found = _held._array([Name("a"), "b", np.str_("c")])
     assert found.dtype.kind == "U" and found.tolist() == ["a", "b", "c"]
     assert _held._array(["a", b"a"]).dtype == object
+
+
+def test_tuples_are_lists():
+    assert _held._array((1, "1")).tolist() == _held._array([1, "1"]).tolist() == [1, "1"]
+    assert _held._array((None, "")).tolist() == _held._array([None, ""]).tolist()

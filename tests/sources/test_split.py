@@ -135,7 +135,7 @@ def test_one_output_of_each_block_confirms():
     place = cells.index(encoder.encode(outputs))
     confirms = ~searching & (np.arange(403) % 3 == (words // np.uint64(2)) % np.uint64(3))
     np.testing.assert_array_equal(counts[2], np.bincount(place[confirms], minlength=cells.size))
-    assert counts[:2].sum() == searching.sum()
+    assert counts[:2].sum() == searching.sum() and counts.shape == (3, cells.size)
     np.testing.assert_array_equal(split.in_order, place[~searching & confirms])
 
 

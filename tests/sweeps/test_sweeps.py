@@ -35,6 +35,7 @@ from dpjax.sweeps import (
 )
 from dpjax.sweeps import _store as store_module
 from dpjax.sweeps._blocks import UNREPEATABLE, on_all_devices
+from dpjax.sweeps._compute import _rows
 from dpjax.sweeps._runner import _shape
 from dpjax.sweeps._spec import Block
 from dpjax.sweeps._summary import SweepSummary
@@ -456,6 +457,38 @@ def test_entries_that_share_a_program_come_one_after_the_other():
     other = Local(num_samples=200, num_confirm=400, floor=0.01)
     shapes = [_shape(Block(Entry(Laplace(0.5), method, pairs), 0, 1)) for method in (*same, other)]
     assert len({*shapes[:3]}) == 1 and shapes[3] != shapes[0]
+
+
+def test_runs_are_repeated_until_all_devices_have_as_many():
+    asked = []
+
+    class Counted:
+        def run(self, source, pairs, terms, batch):
+            asked.append(batch.tolist())
+            return SimpleNamespace(rows=lambda: [f"run {number}" for number in batch])
+
+    for together, expected in ((True, [[4, 7, 9, 9]]), (False, [[4], [7], [9], [9]])):
+        source = SimpleNamespace(side_by_side=together)
+        entry = SimpleNamespace(source=source, method=Counted(), pairs=None)
+        terms = SimpleNamespace(layout=SimpleNamespace(devices=("a", "b")))
+        rows = _rows(entry, terms, np.array([4, 7, 9], np.int32))
+        assert rows == ["run 4", "run 7", "run 9"] and asked == expected
+        asked.clear()
+
+
+def test_blocks_are_streamed_unless_another_layout_is_chosen(monkeypatch):
+    """With the streamed layout, all blocks of an entry share one program."""
+    seen = []
+
+    def rows(entry, terms, numbers):
+        seen.append(terms.layout)
+        raise ValueError("enough")
+
+    monkeypatch.setattr("dpjax.sweeps._compute._rows", rows)
+    for layout, expected in (("auto", "streamed"), ("gathered", "gathered")):
+        with pytest.raises(ValueError, match="enough"):
+            compute(COUNTED, [0, 1], 3, execution=Execution(layout=layout))
+        assert seen[-1].layout == expected
 
 
 def test_more_entries_than_colors_have_dashed_lines():

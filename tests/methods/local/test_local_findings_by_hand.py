@@ -18,7 +18,7 @@ from dpjax.methods.local._options import LocalOptions
 from dpjax.methods.local._search import Curves, PairSearch, _floor_share
 from dpjax.notions import Terms
 from dpjax.partitions import Box, Outcomes
-from dpjax.sources import AnyPairs
+from dpjax.sources import AnyPairs, as_source
 
 OPTIONS = LocalOptions(num_samples=1_000, num_confirm=4_000, num_nodes=64)
 REGION = Outcomes(0, 3, np.ones(3, bool))
@@ -215,3 +215,14 @@ def test_options_that_are_refused(options):
     with pytest.raises(ValueError, match=r"num_confirm \(N\) must|" + next(iter(options))):
         LocalOptions(**({"num_samples": 1_000, "num_confirm": 4_000} | options))
     assert LocalOptions(3_999, 4_000, num_nodes=16, floor=0.0, undersmoothing=0.0).floor == 0.0
+
+
+def test_each_of_many_runs_has_its_own_finding():
+    source, pairs = as_source(dpjax.mechanisms.Laplace(1.0)), dpjax.Pairs.of([(0.0, 1.0)])
+    terms, method = Terms(dpjax.Epsilon(), None, 0.9, 1, 3), dpjax.Local(500, 1_000)
+    together = method.run(source, pairs, terms, np.arange(3, dtype=np.int32))
+    for run in (0, 2):
+        alone = method.run(source, pairs, terms, np.array([run], np.int32)).finding(0)
+        found = together.finding(run)
+        assert found.statement == alone.statement and found.witness == alone.witness
+    assert together.finding(0).statement != together.finding(2).statement
