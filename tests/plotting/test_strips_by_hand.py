@@ -1,5 +1,7 @@
 """How outputs become cells of a picture, and what is drawn of each cell, by hand."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from matplotlib.colors import to_hex
@@ -307,6 +309,41 @@ def test_a_witness_without_a_place_or_an_estimate_is_no_point(at, estimate, poin
     below = plot_outputs("", shown).axes[1]
     assert len([line for line in below.get_lines() if line.get_marker() == "o"]) == points
     assert [text.get_text() for text in below.texts if text.get_text() != "event"] == ["bound"]
+
+
+def test_densities_are_curves_over_their_points():
+    curve = {"points": [0.0, 1.0, 2.0, 3.0], "density": [0.1, 0.5, 0.3, 0.1],
+             "neighbor_density": [0.1, 0.2, 0.6, 0.1], "loss": [0.0, 0.9, None, 0.0]}  # fmt: skip
+    shown = Outputs(curve, Marks(1.0, 0.9, 0.5, None), discrete=False)
+    above, below = plot_outputs("", shown).axes
+    for line, name, color in zip(above.get_lines(), ("density", "neighbor_density"),
+                                 (DATABASE, NEIGHBOR), strict=True):  # fmt: skip
+        assert line.get_xdata().tolist() == curve["points"]
+        assert line.get_ydata().tolist() == curve[name] and line.get_color() == color
+    losses = below.get_lines()[0]
+    np.testing.assert_array_equal(losses.get_ydata(), [0.0, 0.9, np.nan, 0.0])
+    assert losses.get_xdata().tolist() == curve["points"] and losses.get_color() == LOSS
+    assert (above.get_ylabel(), below.get_ylabel()) == ("density", "privacy loss")
+    assert (above.get_xlabel(), below.get_xlabel()) == ("", "output")
+    assert shown.has_losses() and not shown.banded() and not shown.strips()
+
+
+def test_names_of_scores_are_broken_into_lines_of_about_equal_lengths():
+    curve = {"points": ["a", "b"], "bounds": [[0, 1], [1, 3]], "density": [0.5, 0.5],
+             "neighbor_density": [0.2, 0.8], "loss": [0.9, 0.5]}  # fmt: skip
+    for score, lines in (("x" * 36, 1), ("word " * 8, 2), ("word " * 15, 3), ("$x$", 1)):
+        shown = Outputs(curve, None, discrete=True, score=score.strip())
+        label = plot_outputs("", shown).axes[1].get_xlabel()
+        assert label.count("\n") == lines - 1
+        assert max(map(len, label.split("\n"))) <= 36 and (score != "$x$" or label == r"\$x\$")
+
+
+def test_losses_are_known_if_those_of_the_joined_cells_are():
+    noisy = strip([0, 1], [1, 3], loss=[0.1, 0.1], noise=[9.0, 9.0])
+    assert not strip([0, 1], [1, 3], loss=[0.1, 0.1], steps=noisy).has_losses
+    assert strip([0, 1], [1, 3], loss=[np.inf, np.inf],
+                 steps=strip([0, 1], [1, 3], loss=[0.1, 0.1])).has_losses  # fmt: skip
+    assert strip([0, 1], [1, 3], steps=replace(noisy, noise=np.full(2, 0.01))).banded
 
 
 def test_levels_without_losses_have_no_marks():

@@ -6,6 +6,7 @@ from xml.etree import ElementTree
 import pytest
 
 from dpjax.plotting import figure_svg, legend_above, new_figure
+from dpjax.plotting._svg import _of_page
 
 pytest.importorskip("matplotlib")
 SVG = "{http://www.w3.org/2000/svg}"
@@ -34,6 +35,22 @@ def test_texts_are_texts_and_as_they_were(drawn):
     texts = {"".join(t.itertext()) for t in ElementTree.fromstring(drawn).iter(f"{SVG}text")}
     assert {'#1b6ca8 id="x" <b>&', "url(#a)", "both", f"{'y' * 40}…"} <= texts
     assert "font-family:" not in drawn and "<style" not in drawn and "<metadata" not in drawn
+
+
+def test_bold_texts_stay_bold(drawn):
+    styles = {"".join(text.itertext()): text.get("style") for text in
+              ElementTree.fromstring(drawn).iter(f"{SVG}text")}  # fmt: skip
+    assert [name for name, style in styles.items() if "font-weight" in style] == ["both"]
+    assert "font-size: 10px" in styles["both"] and "font-size: 9px" in styles[f"{'y' * 40}…"]
+
+
+def test_fonts_of_an_older_matplotlib():
+    """Before 3.11, one property held weight, size and family."""
+    bold = _of_page("<text style=\"font: bold 10.5px 'DejaVu Sans', serif; text-anchor: a\">", "n")
+    assert bold == '<text style="font-size: 10.5px; font-weight: bold; text-anchor: a">'
+    assert _of_page("<text style=\"font: 9px 'DejaVu Sans'\">", "n") == (
+        '<text style="font-size: 9px">'
+    )
 
 
 def test_ids_and_colors_are_of_the_page(drawn):
