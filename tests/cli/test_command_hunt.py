@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from dpjax.cli._hunt import _table
+from dpjax.cli._hunt import _markdown, _table
 from dpjax.hunting import Environment, hunt, read_case
 
 COINS = """
@@ -141,6 +141,29 @@ def test_a_bisection_names_its_versions(case, refused):
     assert "at least two versions, but had 1.0" in refused(
         "hunt", "--bisect", "1.0", "--cases", case
     )
+
+
+def test_reports_and_documented_behaviour_are_shown():
+    row = {"release": "x==1", "case": "coins", "claim": 0.1, "delta": 0.0, "bound": None,
+           "verdict": "not random", "pair": "pair|0", "seconds": 1.6, "reported": "issue 7",
+           "documented": True}  # fmt: skip
+    assert _table([row, row | {"reported": "", "documented": False}]).split("\n") == [
+        "x==1: coins", "  NOT RANDOM: claimed 0.1, 2 s", "  pair      pair|0",
+        "  reported  issue 7", "  The library documents this behaviour.",
+        "x==1: coins", "  NOT RANDOM: claimed 0.1, 2 s", "  pair      pair|0",
+    ]  # fmt: skip
+    *_, line = _markdown([row | {"delta": 1e-5}]).splitlines()
+    assert line == (
+        "| x==1 | coins | 0.1 at delta 1e-05 |  | not random | pair\\|0 | 2 | "
+        "issue 7 (documented) |"
+    )
+    *_, line = _markdown([row | {"verdict": "not refuted", "documented": False}]).splitlines()
+    assert line == "| x==1 | coins | 0.1 |  | not refuted |  | 2 | issue 7 |"
+
+
+def test_a_hunt_needs_a_case(refused):
+    assert "hunt needs --cases, a Python file that defines a case" in refused("hunt", "x==1")
+    assert "but there is no file 'none.py'" in refused("hunt", "x==1", "--cases", "none.py")
 
 
 @pytest.mark.parametrize(("verdict", "lines"), [("violated", 3), ("not refuted", 2)])

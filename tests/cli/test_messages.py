@@ -65,6 +65,15 @@ SAID = [
     (("audit", "--samples", "x.npy", "y.npy"), "samples file x.npy does not exist."),
     (("empirical", "none.csv"), "databases must be a file, but there is none at 'none.csv'."),
     (("sweep", "none.toml", "--out", "s"), "sweep file none.toml does not exist."),
+    (("sweep", "status"), "dpjax sweep status needs the folder of a store."),
+    (
+        ("sweep", "sweep.toml", "--out", "s", "--shard", "1/2", "--dask", "local:2"),
+        "--shard and --dask are two ways to share the work: choose one.",
+    ),
+    (
+        ("sweep", "sweep.toml", "--out", "s", "--devices", "0"),
+        "--devices must be at least 1, but was 0.",
+    ),
     (
         ("sweep", "none.toml", "folder", "--out", "s"),
         "the store is named by --out: remove the argument 'folder'.",

@@ -74,6 +74,16 @@ def test_frames(library):
     assert difference(whole, frames.DataFrame({"age": age})) is None
 
 
+def test_databases_of_other_forms_are_not_compared():
+    pandas = pytest.importorskip("pandas")
+    rows = list(range(40))
+    frame = pandas.DataFrame({"a": rows, "b": rows})
+    assert difference(frame, frame.rename(columns={"b": "c"})) is None
+    table = np.arange(60.0).reshape(20, 3)
+    assert difference(table, table.reshape(30, 2)) is None
+    assert difference(table, table.ravel()) is None
+
+
 def test_a_result_shows_the_difference(tmp_path):
     neighbor = changed(ZEROS, 49, 1.0)
 

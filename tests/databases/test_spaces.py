@@ -2,6 +2,7 @@
 
 import math
 from collections import Counter
+from datetime import UTC, datetime
 from fractions import Fraction
 from functools import cache
 
@@ -330,6 +331,14 @@ def test_of_large_databases_few_pairs_are_held(monkeypatch):
 def test_seeds_of_spaces_are_validated():
     with pytest.raises(ValueError, match="seed must be an integer >= 0, but was -1"):
         dpjax.neighbors([1.0, 2.0], "change-one", seed=-1)
+
+
+def test_values_that_cannot_be_compared_with_bounds_are_outside():
+    """Times with a time zone are not comparable with those without."""
+    times = [datetime(2020, 1, day) for day in (1, 9)]
+    domain = Domain(bounds=tuple(times))
+    assert domain.has(datetime(2020, 1, 5)) and not domain.has(datetime(2020, 2, 5))
+    assert not domain.has(datetime(2020, 1, 5, tzinfo=UTC))
 
 
 def test_spaces_are_open_unless_told():

@@ -15,10 +15,11 @@ from dpjax.empirical import (
     EmpiricalPrivacy,
     JaxQuery,
     VariableBandwidth,
+    _bandwidth,
     _checks,
     empirical_privacy,
 )
-from dpjax.empirical._bandwidth import nearest_distances
+from dpjax.empirical._bandwidth import _subsample, nearest_distances
 from dpjax.empirical._checks import check_coverage, check_independence, runs_p_value
 
 
@@ -354,6 +355,24 @@ def test_bad_arguments_are_named(change, error, words):
 def test_options_are_checked_where_they_are_given(make, error, words):
     with pytest.raises(error, match=words):
         make()
+
+
+def test_of_many_results_evenly_spaced_databases_are_kept(monkeypatch):
+    monkeypatch.setattr(_bandwidth, "_MAX_PAIRS_SAMPLES", 100)
+    assert _subsample(np.arange(100)).tolist() == list(range(100))
+    groups = np.repeat(np.arange(50), 10)
+    kept = _subsample(groups)
+    assert sorted({*groups[kept]}) == [0, 5, 10, 16, 21, 27, 32, 38, 43, 49] and len(kept) == 100
+    # Two databases of 400 results each: every eighth result of both.
+    few = _subsample(np.repeat([0, 1], 400))
+    assert few.tolist() == list(range(0, 800, 8))
+
+
+def test_a_rule_needs_two_databases():
+    with pytest.raises(ValueError, match="needs at least two databases; pass a number"):
+        Density(bandwidth="likelihood").fit(np.array([[1.0], [2.0]]), np.array([3, 3]))
+    with pytest.raises(ValueError, match=r"query 'query' was 1 in every database: bandwidth"):
+        Density(bandwidth="likelihood").fit(np.ones((2, 1)), np.array([0, 1]))
 
 
 def test_runs_test_is_exact():

@@ -357,3 +357,13 @@ def test_the_worst_individual_of_tapered_noise_is_that_of_all():
         found = _tapered_worst(noise, first, without[order], gaps[order])
         assert found == pytest.approx(max(each), rel=1e-12)
     assert max(each) > 1.2 * np.median(each)
+
+
+def test_noise_of_wide_kernels_is_an_atom_and_noise_has_words():
+    wide = LaplaceNoise(1.0, 2.0)
+    assert wide.atom == 1 and wide.density(np.array([0.0, 1.0])).tolist() == [0, 0]
+    said = str(TaperedDeconvolution(2.0, 0.5))
+    assert said == (
+        "noise that approximately turns a Gaussian kernel of bandwidth 0.5 into a Laplace kernel "
+        "of scale 2"
+    )

@@ -85,6 +85,17 @@ def test_a_dominating_individual_leaves_no_rounding_behind():
         )  # fmt: skip
 
 
+def test_variances_far_from_zero_are_precise():
+    """Squares of 1e8 leave a rounding error of about 1 in a difference of squares."""
+    near = np.random.default_rng(1).normal(size=(2, 6))
+    samples = sample_query(Variance(), as_panel(1e8 + near))
+    moved = 1e8 + near - 1e8
+    np.testing.assert_allclose(samples.full[:, 0], moved.var(axis=1, ddof=1), rtol=1e-9)
+    np.testing.assert_allclose(
+        samples.without[0, :, 0], moved[:, 1:].var(axis=1, ddof=1), rtol=1e-9
+    )
+
+
 def test_what_is_undefined_without_somebody_is_nan_and_noted():
     panel = as_panel(np.array([[1.0, np.nan], [2.0, 3.0], [5.0, 1.0]]))
     samples = sample_query(Mean(), panel)

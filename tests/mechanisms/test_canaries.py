@@ -109,3 +109,10 @@ def test_shuffled_batches_are_no_poisson_batches():
     )  # fmt: skip
     # Chua et al. (2024) bound the truth from below by 7.99.
     assert result.verdict == "violated" and result.lower_bound < 7.99
+
+
+def test_records_of_a_canary_must_be_finite():
+    rows, labels = np.zeros((3, 2), np.float32), np.zeros(3)
+    for features, canary in ((np.full((3, 2), np.inf), None), (rows, np.array([np.nan, 0.0]))):
+        with pytest.raises(ValueError, match=r"must be finite|finite"):
+            canary_pair(features, labels, canary=canary)

@@ -21,6 +21,9 @@ from dpjax.core import streaming
 from dpjax.core.errors import Stopped, signals_wait
 from dpjax.inference import Ratio, event_lower_bound
 from dpjax.mechanisms import Laplace, TruncatedLaplace
+from dpjax.methods._stopped import SoFar, _sentence
+from dpjax.notions import Terms
+from dpjax.sources import Tally
 
 SIZES = Events(num_samples=1000, num_confirm=10_000)
 PAIR = [(0.0, 1.0)]
@@ -281,3 +284,19 @@ def test_workers_end_with_their_parent(tmp_path, number, seconds):
         audit.send_signal(getattr(signal, number))
         audit.communicate(timeout=30)
     assert psutil.wait_procs(children, timeout=5)[1] == []
+
+
+def test_a_stopped_method_without_evidence_has_no_bound():
+    terms = Terms(dpjax.Epsilon(), None, 0.99, 1, 0)
+    tally = Tally()
+    so_far = SoFar(tally)
+    assert _sentence(so_far, terms) == "Stopped before any output was counted: there is no result."
+    tally.searched = 70
+    assert _sentence(so_far, terms) == (
+        "Stopped after 70 search outputs and no confirmation outputs: there is no result."
+    )
+    tally.confirm(np.array([[3, 4], [5, 1]]))
+    assert _sentence(so_far, terms) == (
+        "Stopped after 70 search outputs, and 7 confirmation outputs from the database and 6 from "
+        "the neighbor, which are too few for a bound."
+    )

@@ -254,3 +254,14 @@ def test_a_notebook_shows_blocks_that_are_broken(copy):
     blocks[0].write_bytes(blocks[0].read_bytes()[:-9])
     shown = Store.create(folder, SPEC)._repr_html_()
     assert "broken blocks" in shown and "6 of 8" in shown
+
+
+def test_folders_that_hold_no_store(tmp_path):
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(ValueError, match="the store must be a folder, but"):
+        Store.create(tmp_path / "file", SPEC)
+    empty = Store.create(tmp_path / "s", SPEC)
+    with pytest.raises(ValueError, match="holds no finished block yet: run the sweep first"):
+        empty.table()
+    with pytest.raises(TypeError, match="label must be a string, but was 3"):
+        dataclasses.replace(ENTRIES[0], label=3)

@@ -36,7 +36,7 @@ from dpjax.sweeps import (
 from dpjax.sweeps import _store as store_module
 from dpjax.sweeps._blocks import UNREPEATABLE, on_all_devices
 from dpjax.sweeps._compute import _rows
-from dpjax.sweeps._runner import _shape
+from dpjax.sweeps._runner import _AHEAD, _shape
 from dpjax.sweeps._spec import Block
 from dpjax.sweeps._summary import SweepSummary
 
@@ -301,6 +301,22 @@ def test_shards_and_an_executor_give_the_same_rows(whole, tmp_path):
     assert rows_equal(Store.open(tmp_path / "pool"), whole)
     with pytest.raises(ValueError, match=r"shard must be \(i, k\)"):
         run_sweep(whole, shard=(3, 3))
+
+
+def test_on_accelerators_a_block_is_computed_ahead(whole, tmp_path, monkeypatch):
+    """With the same rows; when it stops, what was begun is stored."""
+    monkeypatch.setitem(_AHEAD, "cpu", 1)
+    run_sweep(Store.create(tmp_path / "all", SPEC))
+    assert rows_equal(Store.open(tmp_path / "all"), whole)
+    calls = iter([False, False, True])
+    state = run_sweep(Store.create(tmp_path / "s", SPEC), should_stop=lambda: next(calls))
+    assert (state.num_runs, state.total_runs) == (6, 21)
+
+
+def test_an_executor_brings_its_own_devices(whole, tmp_path):
+    store = Store.create(tmp_path / "s", SPEC)
+    with ThreadPoolExecutor(1) as executor, pytest.raises(ValueError, match="devices must be left"):
+        run_sweep(store, executor=executor, execution=Execution(devices=tuple(jax.devices())))
 
 
 @pytest.mark.parametrize("number", [0, pytest.param(1, marks=pytest.mark.slow), 2])

@@ -10,6 +10,7 @@ import pytest
 import dpjax
 from dpjax.mechanisms import Laplace, RealSpace
 from dpjax.testing import assert_private
+from dpjax.testing._replay import _key, _region
 
 PAIRS = [(0.0, 1.0)]
 
@@ -98,3 +99,12 @@ def test_notes_are_part_of_the_message():
 
     message = failure(dpjax.HostMechanism(unseeded))
     assert "  note         The mechanism draws its own randomness" in message
+
+
+def test_a_typed_key_is_written_as_its_words():
+    words = [7, 2**32 - 1]
+    made = eval(_key(words), {"jax": jax})
+    assert jax.random.key_data(made).tolist() == words
+    assert _key(3) == "3"
+    assert _region({"outcomes": ["a"]}) == ["a"] and _region(None) is None
+    assert _region({"low": [0.0], "high": [2.0]}) == ([0.0], [2.0])
