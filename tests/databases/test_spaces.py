@@ -168,6 +168,14 @@ def test_variations_of_integers_flip_one_bit_of_both_or_are_values():
     assert all(words.varied(p, (1,)) for p in words.proposed()[:2])
 
 
+def test_variations_of_values_are_near_those_of_the_best_pair():
+    space = neighbors(7, AnyTwo(), Domain(bounds=(0, 10**6)))
+    pair = space.proposed()[0]._replace(database=400_000, neighbor=5)
+    varied = [space.varied(pair, (seed,)) for seed in range(60)]
+    firsts = {found.database for found in varied if found is not None}
+    assert len(firsts - {400_000}) > 5
+
+
 @pytest.mark.parametrize("place", [0, 13, 19])
 def test_an_audit_finds_the_bit_that_a_function_reports(place):
     """The function reports one bit of 20, with a probability of 0.98."""

@@ -165,6 +165,17 @@ def test_adversary_buckets_are_the_parts_of_the_data():
     assert result.density is None and "adversary value dry" in str(result)
 
 
+def test_the_error_of_all_buckets_is_the_largest():
+    values, labels = years(16, 5), np.array(["wet", "dry"] * 8)
+    options = {"epsilon": 0.3, "density": Density("gaussian", 0.5)}
+    together = empirical_privacy(values, "mean", adversary=Adversary(labels), **options)
+    errors = [
+        empirical_privacy(values[labels == z], "mean", **options).integration_error
+        for z in ("dry", "wet")
+    ]
+    assert together.integration_error == max(errors) > min(errors)
+
+
 def test_adversary_queries_are_cut_into_buckets_of_equal_size():
     values = years(20, 5)
     queries = ("max", lambda v: float(np.max(v)), JaxQuery(lambda v, present: v.max(), "max"))

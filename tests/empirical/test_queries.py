@@ -96,6 +96,16 @@ def test_variances_far_from_zero_are_precise():
     )
 
 
+def test_slopes_far_from_zero_are_precise():
+    rng = np.random.default_rng(1)
+    x, noise = rng.normal(size=(2, 12)), 0.1 * rng.normal(size=(2, 12))
+    panel = as_panel(np.stack([1e7 + x, 1e7 + 2 * x + noise], axis=2))
+    query = RegressionCoefficient("value_1", ("value_0",))
+    moved = [side - 1e7 for side in (1e7 + x, 1e7 + 2 * x + noise)]
+    expected = [np.polyfit(a, b, 1)[0] for a, b in zip(*moved, strict=True)]
+    np.testing.assert_allclose(sample_query(query, panel).full[:, 0], expected, rtol=1e-7)
+
+
 def test_what_is_undefined_without_somebody_is_nan_and_noted():
     panel = as_panel(np.array([[1.0, np.nan], [2.0, 3.0], [5.0, 1.0]]))
     samples = sample_query(Mean(), panel)

@@ -12,6 +12,7 @@ from dpjax.databases import ChangeOne, Domain
 from dpjax.hunting import Environment, environment_of, hunt, read_case
 from dpjax.hunting._draws import _plain
 from dpjax.hunting._hunt import _pace
+from dpjax.notions import Epsilon
 
 LEAK = '''
 """A sum that forgets to clip."""
@@ -55,6 +56,19 @@ def test_a_fault_is_found_and_its_record_gives_the_same_bound(case, tmp_path):
     assert again.spec == "nothing==1.0"
     assert again.result.lower_bound == found.result.lower_bound
     assert again.result.witness == found.result.witness
+
+
+def test_claims_hold_at_their_delta(tmp_path):
+    """Of all outputs, a twentieth is an error of the larger side alone: a claim at delta 0.1."""
+    path = tmp_path / "rare.py"
+    path.write_text(
+        "import random\n"
+        "package, claim, delta, pairs, draws = 'x', 0.5, 0.1, [(0, 1)], 1_000\n"
+        "def draw(value):\n    return int(value and random.random() < 0.05)\n"
+    )
+    (found,) = hunt([read_case(path)], here, tmp_path / "draws", seconds=60.0)
+    assert found.row["verdict"] == "not refuted" and found.row["delta"] == 0.1
+    assert found.result.notion == Epsilon(0.1)
 
 
 def test_noise_that_is_the_same_in_every_process(tmp_path):

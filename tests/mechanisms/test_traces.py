@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from dpjax.mechanisms._traces import same_program
+from dpjax.mechanisms._traces import _same_sequences, same_program
 
 TABLE = np.arange(3.0)
 
@@ -63,6 +63,11 @@ def test_programs_that_differ_within_a_branch_or_in_shape():
     forward, back = (partial(jax.lax.cumsum, reverse=reverse) for reverse in (False, True))
     assert same_program(traced(back), traced(back))
     assert not same_program(traced(forward), traced(back))
+
+
+def test_programs_with_more_constants_differ():
+    assert _same_sequences([1, 2.0], (1, 2.0))
+    assert not _same_sequences([1], [1, 2.0]) and not _same_sequences([1, 2.0], [1])
 
 
 def test_equality_with_a_callback_is_never_decided():

@@ -17,6 +17,7 @@ from dpjax import Events
 from dpjax.mechanisms import Laplace
 from dpjax.results import provenance
 from dpjax.sweeps import Entry, Store, SweepSpec, rows_equal, run_sweep
+from dpjax.sweeps._folder import MANIFEST
 
 SMALL = Events(num_samples=300, num_confirm=700)
 ENTRIES = (
@@ -265,3 +266,11 @@ def test_folders_that_hold_no_store(tmp_path):
         empty.table()
     with pytest.raises(TypeError, match="label must be a string, but was 3"):
         dataclasses.replace(ENTRIES[0], label=3)
+
+
+def test_the_revision_of_the_code_is_in_the_manifest_if_it_is_known(tmp_path, monkeypatch):
+    for revision in ("abc", None):
+        monkeypatch.setattr(provenance, "revision", lambda revision=revision: revision)
+        manifest = json.loads((Store.create(tmp_path / str(revision), SPEC).folder / MANIFEST)
+                              .read_text())  # fmt: skip
+        assert manifest.get("revision", "none") == (revision or "none")

@@ -519,6 +519,21 @@ def test_more_entries_than_colors_have_dashed_lines():
     assert [lines[place].get_color() for place in (0, number)] == [SERIES[0]] * 2
 
 
+def test_claims_are_dotted_lines_in_the_colors_of_their_entries():
+    entries = [
+        SimpleNamespace(bounds=[0.1, 0.2], label="one", claim=0.5),
+        SimpleNamespace(bounds=[0.3], label="two", claim=None),
+        SimpleNamespace(bounds=[], label="three", claim=0.7),
+    ]
+    (axes,) = SweepSummary._figure(SimpleNamespace(entries=entries, _is_claimed=True)).axes
+    (dotted,) = [line for line in axes.lines if line.get_linestyle() == ":"]
+    assert set(dotted.get_xdata()) == {0.5} and dotted.get_color() == axes.lines[0].get_color()
+    assert axes.get_xlabel() == "lower bound (dotted: the claim)"
+    assert axes.get_ylabel() == "share of the runs"
+    names = [text.get_text() for text in axes.get_legend().get_texts()]
+    assert names == ["one", "two"] and not axes.spines["top"].get_visible()
+
+
 def test_a_block_whose_file_cannot_be_opened(tmp_path, monkeypatch):
     def full(path, mode):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))

@@ -4,6 +4,7 @@ import dataclasses
 import time
 
 import jax
+import numpy as np
 import pytest
 
 import dpjax
@@ -244,3 +245,13 @@ def test_a_misplaced_argument_is_told_where_it_goes(call, options, says):
     with pytest.raises(TypeError) as caught:
         function(Gaussian(1.0), pairs=PAIRS, **level, **options)
     assert str(caught.value).startswith(f"{call}() has no argument {says}")
+
+
+def test_doubtful_outputs_are_neither_private_nor_not():
+    """The outputs of both sides are resampled from a thousand."""
+    rng = np.random.default_rng(1)
+    halves = rng.normal(size=(2, 1_000)) + np.array([[0.0], [3.0]])
+    recorded = dpjax.Recorded(*(rng.choice(half, 1_000) for half in halves))
+    for check in (testing.assert_private, testing.assert_not_private):
+        with pytest.raises(AssertionError, match="was not tested"):
+            check(recorded, 0.1)

@@ -194,6 +194,16 @@ def other(place, value):
     return change
 
 
+def sizes(moved):
+    """A change of the numbers of outputs of the first two chunks."""
+
+    def change(content):
+        first, second = content["taken"][:2]
+        first[1], second[1] = moved(first[1], second[1])
+
+    return change
+
+
 @pytest.mark.parametrize(
     "change",
     [
@@ -213,6 +223,9 @@ def other(place, value):
         other(["held", 0, "shape"], [10**18]),
         other(["result"], "[" * 10**5),
         lambda content: content["taken"].pop(),
+        # The sums are right.
+        sizes(lambda one, other: (float(one), other)),
+        sizes(lambda one, other: (one + other + 1, -1)),
         lambda content: content["taken"].reverse(),
     ],
 )
