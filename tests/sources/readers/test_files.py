@@ -286,6 +286,13 @@ def test_labels_of_a_named_column_do_not_include_its_name(tmp_path):
     assert read_samples(path, 1).tolist() == ["b", "no", "no"]
 
 
+def test_a_parquet_file_without_columns_is_refused(tmp_path):
+    pq, pa = pytest.importorskip("pyarrow.parquet"), pytest.importorskip("pyarrow")
+    pq.write_table(pa.table({}), tmp_path / "x.parquet")
+    with pytest.raises(ValueError, match=r"x\.parquet cannot be read: it has no columns"):
+        read_samples(tmp_path / "x.parquet")
+
+
 def test_columns_of_parquet_of_several_kinds_are_no_vector(tmp_path):
     pq, pa = pytest.importorskip("pyarrow.parquet"), pytest.importorskip("pyarrow")
     pq.write_table(pa.table({"a": [1, 2], "b": ["x", "y"]}), tmp_path / "ab.parquet")
