@@ -9,6 +9,8 @@ import pytest
 import dpjax
 from dpjax.core import validate
 from dpjax.mechanisms import CATALOGUE
+from dpjax.methods import METHODS
+from dpjax.notions import NOTIONS
 
 DEFAULTS = {
     "Box": dict(num_points=0),
@@ -182,3 +184,14 @@ def test_regions_of_mechanisms():
         ends = (region.low, region.high) if hasattr(region, "low") else region
         for end, value in zip(ends, expected, strict=True):
             np.testing.assert_allclose(end, value, err_msg=name)
+
+
+def test_flags_of_notions_and_methods():
+    """Only epsilon has a delta of its own, and two methods estimate without a bound."""
+    assert [name for name, kind in NOTIONS.items() if kind.takes_delta] == ["epsilon"]
+    assert {name: kind.name for name, kind in NOTIONS.items()} == {name: name for name in NOTIONS}
+    symbols = {name: kind().symbol for name, kind in NOTIONS.items() if name != "renyi"}
+    assert symbols["epsilon"] == "epsilon" and symbols["gdp"] == "mu" and symbols["zcdp"] == "rho"
+    assert {name for name, method in METHODS.items() if not method.bounded} == {
+        "histogram-estimate", "local-search",
+    }  # fmt: skip
