@@ -190,8 +190,8 @@ def test_flags_of_notions_and_methods():
     """Only epsilon has a delta of its own, and two methods estimate without a bound."""
     assert [name for name, kind in NOTIONS.items() if kind.takes_delta] == ["epsilon"]
     assert {name: kind.name for name, kind in NOTIONS.items()} == {name: name for name in NOTIONS}
-    symbols = {name: kind().symbol for name, kind in NOTIONS.items() if name != "renyi"}
-    assert symbols["epsilon"] == "epsilon" and symbols["gdp"] == "mu" and symbols["zcdp"] == "rho"
+    first_words = [NOTIONS[name]().symbol.split()[0] for name in ("epsilon", "gdp", "zcdp")]
+    assert first_words == ["epsilon", "mu", "rho"]
     assert {name for name, method in METHODS.items() if not method.bounded} == {
         "histogram-estimate", "local-search",
     }  # fmt: skip
