@@ -3,6 +3,7 @@
 import datetime
 import math
 import sys
+import warnings
 from collections import Counter
 
 import numpy as np
@@ -12,6 +13,7 @@ from every_pair import every_pair
 import dpjax
 from dpjax import Domain, neighbors
 from dpjax.databases import AddRemove, ChangeOne
+from dpjax.databases.spaces._fields import _reals
 from dpjax.databases.spaces._forms import form_of
 
 pd = pytest.importorskip("pandas")
@@ -172,6 +174,14 @@ def test_bounds_that_a_type_cannot_store_are_rounded_into_the_interval():
     assert all(0.1 <= value <= 0.7 for value in values)
     # The nearest float32 of 0.1 is above it, and the nearest of 0.7 below.
     assert {float(np.float32(0.1)), float(np.float32(0.7))} <= values
+
+
+def test_bounds_beyond_a_type_overflow_without_a_warning():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = _reals((-1e300, 1e300), np.dtype(np.float32))
+    most = float(np.finfo(np.float32).max)
+    assert found[:2] == [-most, most] and all(abs(value) <= most for value in found)
 
 
 def test_missing_values_only_where_a_column_may_have_them():

@@ -63,6 +63,14 @@ def test_a_mask_may_be_a_list():
     np.testing.assert_array_equal(panel.column(), [1, 3, 4])
 
 
+def test_records_of_a_database_keep_their_order():
+    number = np.arange(60)
+    frame = pd.DataFrame({"database": number % 3, "individual": number % 5, "value": number})
+    panel = as_panel(frame)
+    for d in range(3):
+        np.testing.assert_array_equal(panel.column()[panel.rows(d)], number[number % 3 == d])
+
+
 def test_labels_of_a_dense_array():
     panel = panel_from_array(np.ones((2, 3)), databases=("wet", "dry"), individuals="abc")
     assert panel.databases == ("wet", "dry") and panel.individuals == ("a", "b", "c")

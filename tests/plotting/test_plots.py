@@ -334,6 +334,13 @@ def test_files_that_cannot_be_written_are_refused(tmp_path, name, error):
         audited("one number").plot(tmp_path / name)
 
 
+def test_a_bad_path_is_refused_before_anything_is_drawn(tmp_path, monkeypatch):
+    result = audited("one number")
+    monkeypatch.setattr(type(result), "_figure", lambda self: pytest.fail("drawn"))
+    with pytest.raises(ValueError, match="plot file"):
+        result.plot(tmp_path / "x.gif")
+
+
 def curves_of(axes):
     return {line.get_label(): np.array(line.get_data()) for line in axes.get_lines()}
 
