@@ -379,6 +379,14 @@ def test_of_many_results_evenly_spaced_databases_are_kept(monkeypatch):
     assert few.tolist() == list(range(0, 800, 8))
 
 
+def test_variable_bandwidths_are_for_one_query():
+    samples = np.exp(3 * np.random.default_rng(1).normal(size=(30, 2)))
+    groups, density = np.arange(30), Density("likelihood", "likelihood")
+    assert isinstance(density.fit(samples[:, :1], groups).density.bandwidth, VariableBandwidth)
+    fixed = density.fit(samples, groups, ("one", "two")).density.bandwidth
+    assert isinstance(fixed, tuple) and len(fixed) == 2
+
+
 def test_a_rule_needs_two_databases():
     with pytest.raises(ValueError, match="needs at least two databases; pass a number"):
         Density(bandwidth="likelihood").fit(np.array([[1.0], [2.0]]), np.array([3, 3]))

@@ -65,6 +65,11 @@ def test_programs_that_differ_within_a_branch_or_in_shape():
     assert not same_program(traced(forward), traced(back))
 
 
+def test_a_number_is_no_variable():
+    square, double = (jax.make_jaxpr(f)(2.0) for f in (lambda x: x * x, lambda x: x * 2.0))
+    assert not same_program(square, double) and not same_program(double, square)
+
+
 def test_programs_with_more_constants_differ():
     assert _same_sequences([1, 2.0], (1, 2.0))
     assert not _same_sequences([1], [1, 2.0]) and not _same_sequences([1, 2.0], [1])

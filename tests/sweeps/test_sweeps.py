@@ -38,7 +38,7 @@ from dpjax.sweeps._blocks import UNREPEATABLE, on_all_devices
 from dpjax.sweeps._compute import _rows
 from dpjax.sweeps._runner import _AHEAD, _shape
 from dpjax.sweeps._spec import Block
-from dpjax.sweeps._summary import SweepSummary
+from dpjax.sweeps._summary import EntrySummary, SweepSummary
 
 SMALL = Local(num_samples=500, num_confirm=1000, floor=1e-3)
 FINITE = Entry(RandomizedResponse(1.0), SMALL, num_runs=7, label="responses")
@@ -532,6 +532,13 @@ def test_claims_are_dotted_lines_in_the_colors_of_their_entries():
     assert axes.get_ylabel() == "share of the runs"
     names = [text.get_text() for text in axes.get_legend().get_texts()]
     assert names == ["one", "two"] and not axes.spines["top"].get_visible()
+
+
+def test_long_labels_are_cut_off_in_the_table_as_text():
+    entries = [EntrySummary(name * length, "laplace", 3, (0.1, 0.2), None)
+               for name, length in (("a", 34), ("b", 35))]  # fmt: skip
+    text = str(SweepSummary("what", tuple(entries)))
+    assert "a" * 34 in text and "b" * 33 + "…" in text and "b" * 34 not in text
 
 
 def test_a_block_whose_file_cannot_be_opened(tmp_path, monkeypatch):
