@@ -23,6 +23,9 @@ _ONE_CALL, _FIRST_CALL = 30.0, 120.0
 The first output takes longer, because the library must be imported and may compile functions.
 """
 
+_TOGETHER = 2**14
+"""Maximum number of characters of the requests that are sent together; pipes hold more."""
+
 _LONGEST = 2**24
 
 Draw = Callable[[object], object]
@@ -43,10 +46,16 @@ class Draws(NamedTuple):
 
 
 class Server:
-    """A function that draws a case's outputs in a process that runs in a release's environment."""
+    """A function that draws a case's outputs in a process that runs in a release's environment.
 
-    def __init__(self, process: "subprocess.Popen[str]"):
-        self._process = process
+    Args:
+        start: Function that starts a process. If a call is interrupted, for instance at a deadline,
+            the process is killed, and the next call starts another process. Otherwise, the next
+            call would read the answer to the interrupted call.
+    """
+
+    def __init__(self, start: "Callable[[], subprocess.Popen[str]]"):
+        self._start, self._process = start, None
         self.__name__ = "draw"
         self.failure = ""
         self._longest = _FIRST_CALL
@@ -54,22 +63,50 @@ class Server:
     def __call__(self, database: object) -> object:
         return _output(self.answer(_plain(database)))
 
+    def several(self, database: object, count: int) -> list[object]:
+        """Return several outputs for one database."""
+        return [_output(line) for line in self._answers(_plain(database), count)]
+
     def answer(self, database: object) -> str:
         """Send a database to the process and return the answer; raise an error if there is none."""
-        assert self._process.stdin is not None and self._process.stdout is not None
-        request, line = json.dumps(database), ""
+        (line,) = self._answers(database, 1)
+        return line
+
+    def close(self) -> None:
+        """Kill the process, if one is running."""
+        if self._process is not None:
+            self._process.kill()
+            self._process.communicate()
+        self._process, self._longest = None, _FIRST_CALL
+
+    def _answers(self, database: object, count: int) -> list[str]:
+        request, lines = json.dumps(database), []
+        # The process must not wait for its answers to be read while requests are still written.
+        size = max(_TOGETHER // len(request), 1)
+        for first in range(0, count, size):
+            lines += self._asked(request, min(size, count - first))
+        return lines
+
+    def _asked(self, request: str, count: int) -> list[str]:
+        process = self._process = self._process or self._start()
+        assert process.stdin is not None and process.stdout is not None
+        lines: list[str] = []
         # If a call hangs, kill its process.
-        timer = threading.Timer(self._longest, self._process.kill)
+        timer = threading.Timer(self._longest, process.kill)
         timer.start()
         try:
-            self._process.stdin.write(request + "\n")
-            self._process.stdin.flush()
-            line = self._process.stdout.readline()
+            process.stdin.write(f"{request}\n" * count)
+            process.stdin.flush()
+            while len(lines) < count and (line := process.stdout.readline()):
+                lines.append(line)
         except BrokenPipeError:
             pass
+        except BaseException:
+            self.close()
+            raise
         finally:
             timer.cancel()
-        if not line:
+        if len(lines) < count:
             self.failure = self.failure or (
                 "the release's process terminated, or returned no output within "
                 f"{self._longest:g} s, for the database {request[:80]}"
@@ -77,7 +114,7 @@ class Server:
             # Any exception other than KeyboardInterrupt would be treated as an output.
             raise KeyboardInterrupt(self.failure)
         self._longest = _ONE_CALL
-        return line
+        return lines
 
 
 @contextmanager
@@ -88,22 +125,23 @@ def serving(case: Case, environment: Environment) -> Iterator[Server]:
         ValueError: If the process ends before the context does, or if an output takes too long.
     """
     command = [str(environment.python), "-I", str(_SERVE), str(case.path)]
-    with subprocess.Popen(
-        command,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    ) as process:
-        server = Server(process)
-        try:
-            yield server
-        except KeyboardInterrupt:
-            if server.failure:
-                raise BadValue(f"{server.failure}.") from None
-            raise
-        finally:
-            process.kill()
+    server = Server(
+        lambda: subprocess.Popen(
+            command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+    )
+    try:
+        yield server
+    except KeyboardInterrupt:
+        if server.failure:
+            raise BadValue(f"{server.failure}.") from None
+        raise
+    finally:
+        server.close()
 
 
 @contextmanager

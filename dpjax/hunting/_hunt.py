@@ -17,7 +17,9 @@ from dpjax.methods import Events, pairs_to_audit
 from dpjax.notions import Epsilon, Terms
 from dpjax.results import AuditResult
 from dpjax.sources import AnyPairs, HostMechanism
-from dpjax.sources._schedule import Restarted
+from dpjax.sources._calls import draw_several
+from dpjax.sources._deadline import Deadline
+from dpjax.sources._schedule import Raw, Restarted
 
 _PROBE, _MOST_PROBED = 0.02, 2000
 """When timing draws, stop after this share of the drawing time, or this many draws per database."""
@@ -150,9 +152,9 @@ def _drawn(
 ) -> AuditResult:
     """Search for pairs, then run an audit, and record the draws of the audit."""
     with serving(case, environment) as server:
-        source = HostMechanism(server, batched=False, bits=case.bits, time_limit=seconds)
+        source = _Searched(server, batched=False, bits=case.bits, time_limit=seconds, served=server)
         terms = Terms(Epsilon(case.delta), case.claim, confidence, 1, key)
-        found, _ = pairs_to_audit(source, case.pairs, terms)
+        found, _ = pairs_to_audit(source, case.pairs, terms, least=case.draws)
         pairs = AnyPairs.of(found)
         sides = [side for pair in zip(*pairs.sides, strict=True) for side in pair]
         # The first draw is not timed, because its time includes the import of the library.
@@ -189,6 +191,21 @@ def _replayed(case: Case, path: Path, confidence: float, key: int) -> AuditResul
             )
         pairs = AnyPairs((head["database"], head["neighbor"]), tuple(head["labels"]))
         return _audit(case, drawing, pairs, head, confidence, key)
+
+
+@dataclass(frozen=True)
+class _Searched(HostMechanism):
+    """Mechanism that draws several outputs of a release at once, in a search for pairs.
+
+    A search makes few draws from each of many databases, so it would spend most of its time waiting
+    for answers to single requests.
+    """
+
+    served: Server | None = None
+
+    def _call(self, deadline: Deadline | None) -> Callable[..., Raw]:
+        assert self.served is not None
+        return partial(draw_several, self.served.several, self.name, deadline)
 
 
 @dataclass(frozen=True)

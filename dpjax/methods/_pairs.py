@@ -23,7 +23,7 @@ from dpjax.databases import Pairs
 from dpjax.databases.spaces import Space, as_space
 from dpjax.databases.trees import nth
 from dpjax.methods._pairs_counted import CountedPairs, search_counted
-from dpjax.methods._rungs import Ladder
+from dpjax.methods._rungs import RUNG_DRAWS, Ladder
 from dpjax.methods.local import Local, dpl_runs
 from dpjax.notions import Epsilon, Terms
 from dpjax.partitions import RegionLike, as_region
@@ -210,7 +210,9 @@ def search_pairs(
     )
 
 
-def pairs_to_audit(source: Source, pairs: object, terms: Terms) -> tuple[object, list[str]]:
+def pairs_to_audit(
+    source: Source, pairs: object, terms: Terms, least: int = 0
+) -> tuple[object, list[str]]:
     """Return the pairs to audit, and notes about the search for these pairs.
 
     Args:
@@ -220,6 +222,8 @@ def pairs_to_audit(source: Source, pairs: object, terms: Terms) -> tuple[object,
             the function searches for the best pairs and returns them. All other pairs are returned
             unchanged.
         terms: Terms of the audit. The search makes its own draws, which the audit does not use.
+        least: Minimum total number of draws in each rung of the search, if the source has no
+            sampler and its time limit allows. A search for rare events needs many draws.
 
     Raises:
         ValueError: If no pair of the space is allowed.
@@ -229,7 +233,8 @@ def pairs_to_audit(source: Source, pairs: object, terms: Terms) -> tuple[object,
         return pairs, []
     root = random.fold_in(terms.root, random.stable_hash(_BEFORE))
     limit = getattr(source, "time_limit", None)
-    ladder = Ladder(None, None if limit is None else TIME_SHARE * limit, keep=4, factor=4)
+    seconds = None if limit is None else TIME_SHARE * limit
+    ladder = Ladder(None, seconds, keep=4, factor=4, each=max(least, RUNG_DRAWS))
     if source.sampler is not None:
         found = search_pairs(source, [*pairs], key=root, execution=terms.layout)
     else:

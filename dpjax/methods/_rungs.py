@@ -21,7 +21,7 @@ from dpjax.sources import AnyPairs, Request, Rounds, Source
 FEWEST = 24
 """Minimum number of draws per side of each pair in the first rung."""
 
-_RUNG_DRAWS = 12_000
+RUNG_DRAWS = 12_000
 """Default total number of draws in a rung, on both sides of all pairs."""
 
 _VARIED = 0.5
@@ -59,12 +59,14 @@ class Ladder:
         keep: Number of pairs that the search returns.
         factor: Number of pairs in a rung, divided by the number of pairs that are kept for the next
             rung.
+        each: Total number of draws in each rung if there is no budget.
     """
 
     budget: int | None
     seconds: float | None
     keep: int
     factor: int
+    each: int = RUNG_DRAWS
 
     def rungs(self, num_pairs: int) -> list[tuple[int, int]]:
         """Return, for each rung, the number of pairs and the number of draws per side of each pair.
@@ -73,7 +75,7 @@ class Ladder:
             ValueError: If the budget is too small.
         """
         sizes = self._sizes(num_pairs)
-        each = _RUNG_DRAWS if self.budget is None else self.budget // len(sizes)
+        each = self.each if self.budget is None else self.budget // len(sizes)
         rungs = [(size, each // (2 * size)) for size in sizes]
         if self.budget is None:
             return [(size, max(draws, FEWEST)) for size, draws in rungs]

@@ -3,6 +3,7 @@
 import inspect
 import os
 from collections.abc import Callable
+from typing import cast
 
 import numpy as np
 
@@ -99,6 +100,42 @@ def draw_batch(
             f"the function {name} was asked for {asked} but returned {preview(batch)}."
         )
     return batch
+
+
+def draw_several(
+    several: Callable[[object, int], Raw],
+    name: str,
+    deadline: Deadline | None,
+    saw: Callable[[int], None] | None,
+    database: object,
+    num_samples: int,
+    seed: Seeds,
+) -> Raw:
+    """Draw outputs from a function that draws several at once, and whose randomness is its own.
+
+    Args:
+        several: Function (database, number of outputs) -> outputs. An exception is one of them.
+        name: Name of the function that returns a single output, for messages.
+        deadline: Deadline for each batch, or None for no deadline.
+        saw: Function that reports progress, or None; see `draw_batch`.
+        database: Database from which to draw.
+        num_samples: Number of outputs.
+        seed: Not used.
+
+    Raises:
+        ValueError: If the function is still running at the end of the time limit.
+    """
+    del seed
+    try:
+        batch = _called(deadline, several, database, num_samples)
+    except TookTooLong:
+        raise BadValue(
+            f"the function {name}, called with the database {preview_database(database)}, was "
+            "still running at the end of the time limit."
+        ) from None
+    if saw is not None:
+        saw(num_samples)
+    return cast(Raw, batch)
 
 
 def _draw_one(

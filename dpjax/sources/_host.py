@@ -178,14 +178,13 @@ class HostMechanism(OnHost):
     @contextmanager
     def drawing(self) -> Iterator[Draw]:
         """Return a context manager that provides a function for drawing batches of raw outputs."""
-        call = partial(draw_batch, self.function, self.special == "outcomes")
         if not self.workers:
             deadline = Deadline.of(self.timeout, self.time_limit)
-            yield partial(self._batches, partial(call, deadline), None)
+            yield partial(self._batches, self._call(deadline), None)
             return
         # Pass a deadline to the workers: alarms work in their main threads, and all processes share
         # a clock.
-        call = partial(call, Deadline.of_workers(self.timeout, self.time_limit))
+        call = self._call(Deadline.of_workers(self.timeout, self.time_limit))
         # The process pool is imported only here, because importing it takes a tenth of dpjax's
         # import time.
         with futures.ProcessPoolExecutor(
@@ -198,6 +197,10 @@ class HostMechanism(OnHost):
                 for process in list((pool._processes or {}).values()):
                     process.kill()
                 raise
+
+    def _call(self, deadline: Deadline | None) -> Callable[..., Raw]:
+        """Return a function (saw, database, number of outputs, seeds) -> batch of raw outputs."""
+        return partial(draw_batch, self.function, self.special == "outcomes", deadline)
 
     def _batches(
         self,

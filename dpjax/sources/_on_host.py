@@ -47,11 +47,13 @@ _LEAST_TIME = 1e-3
 _CUT = 1000
 """Maximum number of outputs per batch if each output needs its own call."""
 
-_LIMITED_CUT, _LIMITED_BATCH = 32, 1e-3
-"""Maximum number of outputs per batch, and duration of a batch in seconds, if each output needs its
-own call and the draws have a time limit. A batch is finished even if its calls take longer than
-expected.
+_LIMITED_CUT = 32
+"""Maximum number of outputs per batch if each output needs its own call and the draws have a time
+limit. A batch is finished even if its calls take longer than expected.
 """
+
+_LIMITED_SHARE, _LEAST_BATCH, _MOST_BATCH = 0.25, 1e-3, 1e-2
+"""Duration of a batch of such draws, as a share of their time limit, and its limits in seconds."""
 
 _EVERY = 2**31 - 1
 """Maximum number of outputs to keep in audits that keep every output. No audit draws this many
@@ -224,7 +226,8 @@ class _OpenedOnHost:
         if self._request.each and not self._source.batched:
             quota = Quota(wanted, 1, seconds)
         elif seconds is not None and not self._source.batched:
-            quota = Quota(wanted, _LIMITED_CUT, seconds, _LIMITED_BATCH)
+            target = min(max(_LIMITED_SHARE * seconds, _LEAST_BATCH), _MOST_BATCH)
+            quota = Quota(wanted, _LIMITED_CUT, seconds, target)
         if self._pace is not None:
             now = num_pairs * wanted
             share = now / (now + later + self._rounds.num_confirm)

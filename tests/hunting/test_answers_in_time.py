@@ -28,7 +28,7 @@ def process(answers):
 
 def test_the_first_answer_may_take_two_minutes_and_others_half_of_one(monkeypatch):
     timers, own = Timers(monkeypatch), process("1.5\n2.5\n3.5\n")
-    server = Server(own)
+    server = Server(lambda: own)
     assert [server.answer([0, 1]), server.answer("x"), server.answer(3)] == [
         "1.5\n", "2.5\n", "3.5\n"
     ]  # fmt: skip
@@ -39,7 +39,7 @@ def test_the_first_answer_may_take_two_minutes_and_others_half_of_one(monkeypatc
 
 def test_no_answer_ends_the_audit_and_says_for_which_database(monkeypatch):
     timers = Timers(monkeypatch)
-    server = Server(process(""))
+    server = Server(lambda: process(""))
     with pytest.raises(
         KeyboardInterrupt, match=r"no output within 120 s, for the database \[0, 1\]$"
     ):
@@ -48,7 +48,7 @@ def test_no_answer_ends_the_audit_and_says_for_which_database(monkeypatch):
     # The first failure is the one that counts, and a long database is cut.
     with pytest.raises(KeyboardInterrupt, match=r"\[0, 1\]$"):
         server.answer([2])
-    other = Server(process(""))
+    other = Server(lambda: process(""))
     with pytest.raises(KeyboardInterrupt, match=f'the database "{"x" * 79}$'):
         other.answer("x" * 100)
 
@@ -61,7 +61,7 @@ def test_a_process_that_has_ended_gives_no_answer(monkeypatch):
     timers, own = Timers(monkeypatch), process("")
     own.stdin = Broken()
     with pytest.raises(KeyboardInterrupt, match="the release's process terminated"):
-        Server(own).answer(0)
+        Server(lambda: own).answer(0)
     assert timers.ended == [120.0]
 
 
@@ -71,4 +71,50 @@ def test_a_hung_process_is_killed(monkeypatch):
     own = SimpleNamespace(stdin=io.StringIO(), kill=killed.set)
     own.stdout = SimpleNamespace(readline=lambda: "" if killed.wait(30) else "late\n")
     with pytest.raises(KeyboardInterrupt, match=r"no output within 0\.01 s"):
-        Server(own).answer(0)
+        Server(lambda: own).answer(0)
+
+
+def test_an_interrupted_call_leaves_no_answer_for_the_next(monkeypatch):
+    """An alarm ends a call; the process is killed, and another answers the next request."""
+    Timers(monkeypatch)
+    killed, started = [], []
+
+    class Late(io.StringIO):
+        def readline(self):
+            raise Alarm
+
+    class Alarm(BaseException):
+        pass
+
+    def start():
+        number = len(started)
+        own = process("1\n2\n") if number else process("")
+        own.stdout = own.stdout if number else Late()
+        own.kill = lambda: killed.append(number)
+        own.communicate = lambda: None
+        started.append(own)
+        return own
+
+    server = Server(start)
+    with pytest.raises(Alarm):
+        server.answer("slow")
+    assert killed == [0] and server.failure == ""
+    assert server("next") == 1 and server("last") == 2
+    assert started[1].stdin.getvalue() == '"next"\n"last"\n' and len(started) == 2
+    server.close()
+    server.close()
+    assert killed == [0, 1]
+
+
+def test_several_outputs_are_asked_for_at_once(monkeypatch):
+    timers, own = Timers(monkeypatch), process("1\n2\n3\n")
+    server = Server(lambda: own)
+    assert server.several([0], 3) == [1, 2, 3] and own.stdin.getvalue() == "[0]\n" * 3
+    assert [seconds for seconds, _ in timers.asked] == [120.0]
+    # Requests of more than 2^14 characters are sent one by one, so that no pipe is full.
+    large = process("1\n2\n3\n")
+    assert Server(lambda: large).several("x" * 9_000, 2) == [1, 2]
+    assert [seconds for seconds, _ in timers.asked] == [120.0, 120.0, 30.0]
+    short = Server(lambda: process("1\n"))
+    with pytest.raises(KeyboardInterrupt, match="terminated"):
+        short.several([0], 2)

@@ -98,6 +98,26 @@ def test_a_space_of_neighbours(tmp_path):
     assert space.allows([1.0, 2.0], [3.0, 4.0]) and not space.allows([1.0], [9.0])
 
 
+def test_a_call_that_hangs_in_the_search_shifts_no_answers(tmp_path):
+    """The function hangs for large databases, which the search tries.
+
+    The output is the number of records, so an answer to another request would be seen.
+    """
+    path = tmp_path / "hangs.py"
+    path.write_text(
+        "import time\n"
+        "package, claim, draws, relation = 'x', 9.0, 400, 'add-remove'\n"
+        "like = [0.0, 1.0]\n"
+        "def draw(records):\n"
+        "    if len(records) > 100:\n        time.sleep(600)\n"
+        "    return len(records)\n"
+    )
+    (found,) = hunt([read_case(path)], here, tmp_path / "draws", seconds=8.0)
+    assert found.failure == ""
+    counts, (first, second) = found.result.witness.event_counts, found.result.evidence.trials
+    assert counts in ((first, 0), (0, second))
+
+
 @pytest.mark.parametrize(
     ("body", "message"),
     [

@@ -89,7 +89,8 @@ def opened(source=None, *, seconds=None, each=False, rounds=(60, 2, 30, 50), pac
     ("batched", "seconds", "each", "cut", "target"),
     [
         (True, None, False, None, None), (True, 3.0, True, None, None),
-        (False, None, False, 1000, None), (False, 3.0, False, 32, 1e-3),
+        (False, None, False, 1000, None), (False, 3.0, False, 32, 1e-2),
+        (False, 0.02, False, 32, 5e-3), (False, 0.001, False, 32, 1e-3),
         (False, None, True, 1, None), (False, 3.0, True, 1, None),
     ],
 )  # fmt: skip

@@ -1,6 +1,7 @@
 """Parts of sources that other tests pass by: batches, restarts, archives and values of a cell."""
 
 import io
+import time
 import zipfile
 from concurrent.futures import Future
 from types import SimpleNamespace
@@ -15,7 +16,8 @@ from dpjax.methods.local._lattices import _of_each
 from dpjax.partitions import PILOT, Encoder, Partition, pilot_size
 from dpjax.partitions.missing import MASKED, Raised, missing
 from dpjax.sources import _drawn_counts, _host, _side_values
-from dpjax.sources._calls import draw_batch
+from dpjax.sources._calls import draw_batch, draw_several
+from dpjax.sources._deadline import Deadline
 from dpjax.sources._family import _Interval, _range_of
 from dpjax.sources._kept import Kept
 from dpjax.sources._one_run import scores_of
@@ -391,3 +393,13 @@ def test_pilots_of_vectors_are_larger_without_a_region(region):
     assert _drawn_counts.OpenedDrawn._lay(opened, 0) == "laid"
     number = PILOT if region else most
     assert asked == [(0, 0, SEARCH, number), (0, 1, SEARCH, number)]
+
+
+def test_several_outputs_of_one_call():
+    told = []
+    repeat, sleep = (lambda database, count: [database] * count), (lambda *given: time.sleep(5))
+    found = draw_several(repeat, "draw", None, told.append, 7, 3, [0])
+    assert found == [7, 7, 7] and told == [3]
+    late = Deadline(None, time.monotonic() + 0.05, 0.01)
+    with pytest.raises(ValueError, match="draw, called with the database 7, was still running"):
+        draw_several(sleep, "draw", late, None, 7, 3, [0])
