@@ -6,6 +6,7 @@ import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -36,13 +37,19 @@ class Draws(NamedTuple):
     """Functions that draw outputs of a case, or read recorded outputs in the same order.
 
     Attributes:
-        draw: Function that draws an output in the process that was started for the audit.
+        several: Function (database, number of outputs) -> outputs, which draws the outputs in the
+            process that was started for the audit.
         restarted: Function that returns a context manager. The context starts a new process, and
             the context's value is a function that draws an output in the new process.
     """
 
-    draw: Draw
+    several: Callable[[object, int], list[object]]
     restarted: Callable[[], AbstractContextManager[Draw]]
+
+    def draw(self, database: object) -> object:
+        """Draw an output in the process that was started for the audit."""
+        (output,) = self.several(database, 1)
+        return output
 
 
 class Server:
@@ -61,16 +68,12 @@ class Server:
         self._longest = _FIRST_CALL
 
     def __call__(self, database: object) -> object:
-        return _output(self.answer(_plain(database)))
+        (output,) = self.several(database, 1)
+        return output
 
     def several(self, database: object, count: int) -> list[object]:
         """Return several outputs for one database."""
-        return [_output(line) for line in self._answers(_plain(database), count)]
-
-    def answer(self, database: object) -> str:
-        """Send a database to the process and return the answer; raise an error if there is none."""
-        (line,) = self._answers(database, 1)
-        return line
+        return [_output(line) for line in self.answers(database, count)]
 
     def close(self) -> None:
         """Kill the process, if one is running."""
@@ -79,8 +82,13 @@ class Server:
             self._process.communicate()
         self._process, self._longest = None, _FIRST_CALL
 
-    def _answers(self, database: object, count: int) -> list[str]:
-        request, lines = json.dumps(database), []
+    def answers(self, database: object, count: int) -> list[str]:
+        """Return the lines that answer several requests for one database.
+
+        Raises:
+            KeyboardInterrupt: If the process ends or takes too long; `failure` says so.
+        """
+        request, lines = json.dumps(_plain(database)), []
         # The process must not wait for its answers to be read while requests are still written.
         size = max(_TOGETHER // len(request), 1)
         for first in range(0, count, size):
@@ -157,20 +165,17 @@ def recording(
     with gzip.open(part, "wt") as file:
         file.write(json.dumps(_plain(head)) + "\n")
 
-        def by(process: Server) -> Draw:
-            def draw(database: object) -> object:
-                line = process.answer(_plain(database))
-                file.write(line)
-                return _output(line)
-
-            return draw
+        def several(process: Server, database: object, count: int) -> list[object]:
+            lines = process.answers(database, count)
+            file.writelines(lines)
+            return [_output(line) for line in lines]
 
         @contextmanager
         def restarted() -> Iterator[Draw]:
             with another() as process:
-                yield by(process)
+                yield lambda database: several(process, database, 1)[0]
 
-        yield Draws(by(server), restarted)
+        yield Draws(partial(several, server), restarted)
     part.replace(path)
 
 
@@ -215,7 +220,13 @@ def recorded(path: Path) -> Iterator[tuple[JsonObject, Draws]]:
                 f"the record {path.name} is damaged ({error!r:.200}): draw again."
             ) from None
         try:
-            yield head, Draws(draw, lambda: nullcontext(draw))
+            yield (
+                head,
+                Draws(
+                    lambda database, count: [draw(database) for _ in range(count)],
+                    lambda: nullcontext(draw),
+                ),
+            )
         except KeyboardInterrupt:
             if failures:
                 raise BadValue(failures[0]) from None

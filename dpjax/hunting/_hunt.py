@@ -29,6 +29,11 @@ _RESTARTED, _MOST_RESTARTED = 5, 100
 draws of the audit, and at most `_MOST_RESTARTED` draws. Draws in new processes reveal whether the
 noise is the same in every process."""
 
+_TOGETHER, _QUICK = 64, 0.1
+"""Maximum number of outputs per request, up to which requests grow as long as their answers take
+less than _QUICK seconds.
+"""
+
 _RECORD = ".jsonl.gz"
 
 _AUDITED, _LEAST = 0.6, 60
@@ -174,11 +179,23 @@ def _drawn(
 
 def _pace(server: Server, database: object, seconds: float) -> float:
     """Return the mean time, in seconds, for drawing one output for a database."""
-    began, count = time.perf_counter(), 0
-    while count == 0 or (time.perf_counter() - began < seconds and count < _MOST_PROBED):
-        server(database)
-        count += 1
-    return (time.perf_counter() - began) / count
+    spent, count, size = 0.0, 0, 1
+    while count == 0 or (spent < seconds and count < _MOST_PROBED):
+        began = time.perf_counter()
+        server.several(database, size)
+        took = time.perf_counter() - began
+        spent, count, size = spent + took, count + size, _next_size(size, took)
+    return spent / count
+
+
+def _next_size(size: int, took: float) -> int:
+    """Return the number of outputs in the next request.
+
+    Args:
+        size: Number of outputs in the last request.
+        took: Duration of the last request in seconds.
+    """
+    return min(2 * size, _TOGETHER) if took < _QUICK else max(size // 2, 1)
 
 
 def _replayed(case: Case, path: Path, confidence: float, key: int) -> AuditResult:
@@ -214,6 +231,19 @@ class _Released(HostMechanism):
 
     served: Draws | None = None
     restarts: int = 0
+
+    def _call(self, deadline: Deadline | None) -> Callable[..., Raw]:
+        return partial(draw_several, self._several, self.name, deadline)
+
+    def _several(self, database: object, count: int) -> list[object]:
+        """Draw outputs, with requests that grow as long as the answers take little time."""
+        assert self.served is not None
+        outputs, size = [], 1
+        while len(outputs) < count:
+            began = time.perf_counter()
+            outputs += self.served.several(database, min(size, count - len(outputs)))
+            size = _next_size(size, time.perf_counter() - began)
+        return outputs
 
     def restarted(self, sides: tuple[object, object], count: int) -> Restarted | None:
         """Draw outputs in two new processes of the release, as specified by `OnHost.restarted`."""

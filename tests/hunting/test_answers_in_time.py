@@ -29,9 +29,8 @@ def process(answers):
 def test_the_first_answer_may_take_two_minutes_and_others_half_of_one(monkeypatch):
     timers, own = Timers(monkeypatch), process("1.5\n2.5\n3.5\n")
     server = Server(lambda: own)
-    assert [server.answer([0, 1]), server.answer("x"), server.answer(3)] == [
-        "1.5\n", "2.5\n", "3.5\n"
-    ]  # fmt: skip
+    answers = [line for database in ([0, 1], "x", 3) for line in server.answers(database, 1)]
+    assert answers == ["1.5\n", "2.5\n", "3.5\n"]
     assert own.stdin.getvalue() == '[0, 1]\n"x"\n3\n' and server.failure == ""
     assert timers.asked == [(120.0, own.kill), (30.0, own.kill), (30.0, own.kill)]
     assert timers.ended == [120.0, 30.0, 30.0]
@@ -43,14 +42,14 @@ def test_no_answer_ends_the_audit_and_says_for_which_database(monkeypatch):
     with pytest.raises(
         KeyboardInterrupt, match=r"no output within 120 s, for the database \[0, 1\]$"
     ):
-        server.answer([0, 1])
+        server.answers([0, 1], 1)
     assert timers.ended == [120.0] and server.failure.startswith("the release's process terminated")
     # The first failure is the one that counts, and a long database is cut.
     with pytest.raises(KeyboardInterrupt, match=r"\[0, 1\]$"):
-        server.answer([2])
+        server.answers([2], 1)
     other = Server(lambda: process(""))
     with pytest.raises(KeyboardInterrupt, match=f'the database "{"x" * 79}$'):
-        other.answer("x" * 100)
+        other.answers("x" * 100, 1)
 
 
 def test_a_process_that_has_ended_gives_no_answer(monkeypatch):
@@ -61,7 +60,7 @@ def test_a_process_that_has_ended_gives_no_answer(monkeypatch):
     timers, own = Timers(monkeypatch), process("")
     own.stdin = Broken()
     with pytest.raises(KeyboardInterrupt, match="the release's process terminated"):
-        Server(lambda: own).answer(0)
+        Server(lambda: own).answers(0, 1)
     assert timers.ended == [120.0]
 
 
@@ -71,7 +70,7 @@ def test_a_hung_process_is_killed(monkeypatch):
     own = SimpleNamespace(stdin=io.StringIO(), kill=killed.set)
     own.stdout = SimpleNamespace(readline=lambda: "" if killed.wait(30) else "late\n")
     with pytest.raises(KeyboardInterrupt, match=r"no output within 0\.01 s"):
-        Server(lambda: own).answer(0)
+        Server(lambda: own).answers(0, 1)
 
 
 def test_an_interrupted_call_leaves_no_answer_for_the_next(monkeypatch):
@@ -97,7 +96,7 @@ def test_an_interrupted_call_leaves_no_answer_for_the_next(monkeypatch):
 
     server = Server(start)
     with pytest.raises(Alarm):
-        server.answer("slow")
+        server.answers("slow", 1)
     assert killed == [0] and server.failure == ""
     assert server("next") == 1 and server("last") == 2
     assert started[1].stdin.getvalue() == '"next"\n"last"\n' and len(started) == 2

@@ -4,6 +4,7 @@ import gzip
 import json
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -298,13 +299,21 @@ def test_databases_are_recorded_as_json_values():
     assert _plain({"rows": (np.int64(1), [np.arange(2), "a"])}) == {"rows": [1, [[0, 1], "a"]]}
 
 
-@pytest.mark.parametrize(("seconds", "calls"), [(0.0, 1), (5.0, 3)])
-def test_the_pace_of_a_case_is_the_mean_time_of_its_calls(monkeypatch, seconds, calls):
+@pytest.mark.parametrize(
+    ("each", "seconds", "sizes"),
+    [
+        (2.0, 0.0, [1]), (2.0, 5.0, [1, 1, 1]),
+        # Requests grow until one takes a tenth of a second, and then become smaller.
+        (0.02, 0.5, [1, 2, 4, 8, 4, 8]), (0.001, 0.2, [1, 2, 4, 8, 16, 32, 64, 64, 64]),
+    ],
+)  # fmt: skip
+def test_the_pace_of_a_case_is_the_mean_time_of_its_outputs(monkeypatch, each, seconds, sizes):
     clock, asked = [0.0], []
     monkeypatch.setattr("dpjax.hunting._hunt.time.perf_counter", lambda: clock[0])
 
-    def server(database):
-        asked.append(database)
-        clock[0] += 2.0
+    def several(database, count):
+        asked.append(count)
+        clock[0] += each * count
 
-    assert _pace(server, "a database", seconds) == 2.0 and asked == ["a database"] * calls
+    server = SimpleNamespace(several=several)
+    assert _pace(server, "a database", seconds) == pytest.approx(each) and asked == sizes
