@@ -124,6 +124,11 @@ def test_refusals():
         check.gaps(np.zeros((2, 3)))
     with pytest.raises(ValueError, match="counts must sum to num_samples"):
         check.gaps(np.zeros((2, planned.num_intervals)))
+    # One row is right, and one is not.
+    right = np.zeros((2, 8), np.int64)
+    right[:, 0] = planned.num_samples
+    with pytest.raises(ValueError, match="counts must sum to num_samples"):
+        check.gaps(right - np.array([[0] * 8, [1] + [0] * 7]))
     with pytest.raises(ValueError, match="beta must lie strictly between 0 and 1"):
         safety_check(planned, 1.0)
     with pytest.raises(ValueError, match="excess must be a number > 1"):
