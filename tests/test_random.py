@@ -432,3 +432,11 @@ def test_float64_where_jax_is_told_so():
             np.testing.assert_allclose(draws, single, rtol=2e-5, atol=2e-6)
     """
     subprocess.run([sys.executable, "-W", "error", "-c", textwrap.dedent(code)], check=True)
+
+
+@pytest.mark.parametrize("draw", [random.laplace, random.normal, random.gumbel, random.exponential])
+def test_the_first_row_is_drawn_unless_another_is_named(draw):
+    key = random.as_key(3)
+    first, again, other = draw(key, 9), draw(key, 9, 0), draw(key, 9, 1)
+    np.testing.assert_array_equal(first, again)
+    assert not np.any(first == other)

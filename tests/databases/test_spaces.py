@@ -13,6 +13,7 @@ from every_pair import every_pair
 import dpjax
 from dpjax import Domain, neighbors
 from dpjax.databases import AddRemove, AnyTwo, ChangeOne, Pairs, Within
+from dpjax.databases.spaces._fields import _kind_of
 from dpjax.databases.spaces._forms import form_of
 from dpjax.databases.spaces._record_pairs import RecordPairs
 from dpjax.databases.spaces._relations import _edits
@@ -323,6 +324,21 @@ def test_edits_are_counted_like_longest_common_subsequences():
         one, other = start + one + end, start + other + end
         expected = len(one) + len(other) - 2 * common(one, other)
         assert _edits(one, other) == expected
+
+
+@pytest.mark.parametrize("distance", [0.5, 1.0, 2.0])
+def test_distances_of_vectors_by_hand(distance):
+    """A step of 0.6 and 0.8 of the distance has the length 1.4, 1 or 0.8 of it."""
+    step = (0.6 * distance, 0.8 * distance)
+    for norm, factor in (("l1", 1.4), ("l2", 1.0), ("linf", 0.8)):
+        for size in (0.98, 1.02):
+            moved = [size * value / factor for value in step]
+            assert Within(distance, norm).holds([0.0, 0.0], moved) is (size < 1)
+
+
+def test_the_kind_of_a_field_with_missing_values_alone():
+    assert _kind_of([math.nan, math.nan]) is _kind_of([0.5, None]) is float
+    assert _kind_of([None]) is None and _kind_of([1, 2.5]) is float
 
 
 def test_of_large_databases_few_pairs_are_held(monkeypatch):

@@ -435,13 +435,14 @@ def test_bounds_of_a_level_are_a_bar(low, high, said, side):
 @pytest.mark.parametrize(
     ("estimate", "claim", "sides"),
     [(0.3, 0.5, ["right", "left"]), (0.5, 0.3, ["left", "right"]), (0.5, None, ["right"]),
-     (None, 0.02, ["left"])],
+     (None, 0.02, ["left"]), (None, 0.6, ["right"]), (2.0, None, ["right"]),
+     (None, 0.034, ["left"]), (None, 0.035, ["center"])],
 )  # fmt: skip
 def test_names_of_estimate_and_claim_extend_away_from_each_other(estimate, claim, sides):
     axes = plot_levels("", "epsilon", 0.02, None, estimate, claim, "sure").axes[0]
     below = [text for text in axes.texts if "sure" not in text.get_text()]
     assert [text.get_ha() for text in below] == sides
-    gaps = {"left": 2, "right": -2} if estimate and claim else {"left": 0, "right": 0}
+    gaps = {"left": 2, "right": -2} if estimate and claim else dict.fromkeys(sides, 0)
     assert [text.get_position() for text in below] == [(gaps[side], 0) for side in sides]
     values = [value for value in (estimate, claim) if value is not None]
     assert [text.xy for text in below] == [(value, -0.38) for value in values]

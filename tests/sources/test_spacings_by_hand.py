@@ -130,6 +130,14 @@ def test_ranks_that_are_the_same(size, same):
     assert bool(_same_ranks(few, 3.0 * few)) is same
 
 
+def test_the_last_of_the_compared_outputs_counts():
+    values = np.random.default_rng(1).normal(size=400)
+    other = np.exp(values)
+    assert _same_ranks(values, other) == 400
+    other[-1] = other.max() + 1 if values[-1] < values.max() else -1
+    assert _same_ranks(values, other) == 0
+
+
 def test_one_object_on_both_sides():
     values = np.zeros(3)
     with pytest.raises(ValueError, match="were the same object"):
