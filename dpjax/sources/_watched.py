@@ -80,9 +80,9 @@ class Watched:
         spent, last, number, size = 0.0, time.perf_counter(), first + done, 0
 
         def cut() -> int:
-            nonlocal size
-            size = quota.next_size(size, spent / max(number - first - done, 1))
-            return size
+            # Workers ask for batches before the first batch is drawn, so `size` is that of the last
+            # batch that was drawn.
+            return quota.next_size(size, spent / max(number - first - done, 1))
 
         outputs = range(first, first + quota.num_samples)
         most = quota.cut if quota.target is None else cut
@@ -90,7 +90,8 @@ class Watched:
         for raw in self._draw(database, span):
             encoded = self._encoder.encode(raw)
             self._watch(encoded, pair, side, (stage, number))
-            number += len(encoded.labels)
+            size = len(encoded.labels)
+            number += size
             self._tally.searched += len(encoded.labels) * (stage != CONFIRM)
             # Measure only the time of this side, since the two sides are drawn alternately.
             spent += time.perf_counter() - last

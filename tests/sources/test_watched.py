@@ -66,6 +66,21 @@ def test_batches_grow_with_what_outputs_take(monkeypatch):
         assert sizes[:6] == [1, 2, 4, 8, 1, 1]
 
 
+def test_batches_that_are_asked_for_ahead_do_not_grow():
+    """Four workers ask for batches before the first one is drawn."""
+    asked = []
+
+    def draw(database, span):
+        asked.extend(span.most(99) for _ in range(4))
+        for size in asked[:2]:
+            yield REALS[:size]
+        asked.append(span.most(99))
+
+    found = Watched(draw, Encoder("the function f"), PAIRS, ((7, 8), 2), Tally(), {})
+    list(found.batches(0, 0, SEARCH, Quota(30, 32, 1e9, 1e6)))
+    assert asked == [1, 1, 1, 1, 2]
+
+
 @pytest.mark.parametrize("size", [100, 1000])
 def test_a_batch_that_begins_alike_is_refused(size):
     again = np.concatenate([REALS[:size], REALS[3000:3010]])
