@@ -127,9 +127,10 @@ def search_pairs(
             a library's object specifies.
         budget: Maximum total number of draws on both sides of all pairs. The draws are divided
             equally among the rungs. If `budget` is None, the maximum is 1,000,000 for JAX
-            mechanisms, and about 12,000 per rung for other sources.
-        keep: Number of pairs to return. If the source has a time limit, a search returns fewer
-            pairs if an audit within this limit could not test all of them.
+            mechanisms, and about 12,000 per rung for other sources, whose time limit then applies
+            to the search, too.
+        keep: Number of pairs to return. If the time limit of the source applies, the search returns
+            fewer pairs if an audit within this limit could not test all of them.
         factor: Factor by which each rung reduces the number of pairs. Each rung keeps at least
             `keep` pairs.
         region: Region of outputs, as in the methods of `dpjax.audit`. A region is required for a
@@ -158,7 +159,7 @@ def search_pairs(
     pairs = source.usual_pairs if pairs is None else as_space(pairs)
     if source.sampler is None:
         terms = Terms(Epsilon(), None, _CONFIDENCE, 1, key, execution)
-        limit = getattr(source, "time_limit", None)
+        limit = getattr(source, "time_limit", None) if budget is None else None
         ladder = Ladder(budget, None if limit is None else _SEARCH_SHARE * limit, keep, factor)
         return _found(search_counted(source, pairs, ladder, terms, region, root))
     budget = _BUDGET if budget is None else budget
