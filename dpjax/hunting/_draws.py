@@ -77,10 +77,11 @@ class Server:
 
     def close(self) -> None:
         """Kill the process, if one is running."""
-        if self._process is not None:
-            self._process.kill()
-            self._process.communicate()
-        self._process, self._longest = None, _FIRST_CALL
+        # Forget the process first, because an alarm may interrupt this method, too.
+        process, self._process, self._longest = self._process, None, _FIRST_CALL
+        if process is not None:
+            process.kill()
+            process.communicate()
 
     def answers(self, database: object, count: int) -> list[str]:
         """Return the lines that answer several requests for one database.

@@ -157,7 +157,7 @@ def _drawn(
 ) -> AuditResult:
     """Search for pairs, then run an audit, and record the draws of the audit."""
     with serving(case, environment) as server:
-        source = _Searched(server, batched=False, bits=case.bits, time_limit=seconds, served=server)
+        source = _Searched(server, batched=False, bits=case.bits, time_limit=seconds)
         terms = Terms(Epsilon(case.delta), case.claim, confidence, 1, key)
         found, _ = pairs_to_audit(source, case.pairs, terms, least=case.draws)
         pairs = AnyPairs.of(found)
@@ -218,11 +218,9 @@ class _Searched(HostMechanism):
     for answers to single requests.
     """
 
-    served: Server | None = None
-
     def _call(self, deadline: Deadline | None) -> Callable[..., Raw]:
-        assert self.served is not None
-        return partial(draw_several, self.served.several, self.name, deadline)
+        assert isinstance(self.function, Server)
+        return partial(draw_several, self.function.several, self.name, deadline)
 
 
 @dataclass(frozen=True)

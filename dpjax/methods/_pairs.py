@@ -159,8 +159,10 @@ def search_pairs(
     pairs = source.usual_pairs if pairs is None else as_space(pairs)
     if source.sampler is None:
         terms = Terms(Epsilon(), None, _CONFIDENCE, 1, key, execution)
-        limit = getattr(source, "time_limit", None) if budget is None else None
-        ladder = Ladder(budget, None if limit is None else _SEARCH_SHARE * limit, keep, factor)
+        limit, seconds = getattr(source, "time_limit", None), None
+        if limit is not None and budget is None:
+            seconds = _SEARCH_SHARE * limit
+        ladder = Ladder(budget, seconds, keep, factor)
         return _found(search_counted(source, pairs, ladder, terms, region, root))
     budget = _BUDGET if budget is None else budget
     pairs = pairs_of(source.sampler, pairs)

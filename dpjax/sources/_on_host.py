@@ -53,7 +53,9 @@ limit. A batch is finished even if its calls take longer than expected.
 """
 
 _LIMITED_SHARE, _LEAST_BATCH, _MOST_BATCH = 0.25, 1e-3, 1e-2
-"""Duration of a batch of such draws, as a share of their time limit, and its limits in seconds."""
+"""Duration of a batch if the draws have a time limit: the share of the time limit, and the minimum
+and maximum in seconds.
+"""
 
 _EVERY = 2**31 - 1
 """Maximum number of outputs to keep in audits that keep every output. No audit draws this many
@@ -221,11 +223,12 @@ class _OpenedOnHost:
             later: Number of samples per side in the next search round, summed over all pairs of
                 that round, or 0 if there is no next round.
         """
-        cut, seconds = None if self._source.batched else _CUT, self._request.seconds
-        quota = Quota(wanted, cut, seconds)
-        if self._request.each and not self._source.batched:
-            quota = Quota(wanted, 1, seconds)
-        elif seconds is not None and not self._source.batched:
+        seconds = self._request.seconds
+        if self._source.batched:
+            quota = Quota(wanted, None, seconds)
+        elif self._request.each or seconds is None:
+            quota = Quota(wanted, 1 if self._request.each else _CUT, seconds)
+        else:
             target = min(max(_LIMITED_SHARE * seconds, _LEAST_BATCH), _MOST_BATCH)
             quota = Quota(wanted, _LIMITED_CUT, seconds, target)
         if self._pace is not None:

@@ -130,8 +130,8 @@ class Pace:
                 self._fixed, self._each = 0.0, took / size
             else:
                 # For the first database, do not subtract one-time costs from the allowed time.
-                begun = spent if number else took
-                spent += self._measure_at(database, words, wanted, (size, took), begun) - begun
+                before = spent - took if number else 0.0
+                spent += self._measure_at(database, words, wanted, (size, took), before)
             if self._each < each:
                 self._fixed, self._each = fixed, each
 
@@ -149,11 +149,9 @@ class Pace:
         words: tuple[int, ...],
         wanted: int,
         first: tuple[int, float],
-        spent: float,
+        earlier: float,
     ) -> float:
         """Draw larger and larger batches until the startup time is a small part of the duration.
-
-        Return the duration of the whole measurement so far in seconds, `spent` included.
 
         Args:
             database: Database from which to draw.
@@ -161,9 +159,12 @@ class Pace:
             wanted: Number of outputs in the whole audit, if time allows.
             first: Tuple (number of outputs already drawn from the database, duration of these draws
                 in seconds).
-            spent: Duration of the whole measurement so far in seconds, these draws included.
+            earlier: Duration of the measurement before these draws, in seconds.
+
+        Returns:
+            The duration of the larger batches, in seconds.
         """
-        (size, took), before = first, (0, 0.0)
+        (size, took), spent, before = first, 0.0, (0, 0.0)
         while True:
             if before[0]:
                 took = self._seconds(database, words, size)
@@ -183,7 +184,7 @@ class Pace:
             # After a single batch size, the startup time is unknown. In this case, allow a second
             # size even if the measurement may take twice its share of the time limit.
             share = _MEASURE_SHARE * (1 if before[0] else 2)
-            if spent + expected > share * self.limit:
+            if earlier + first[1] + spent + expected > share * self.limit:
                 return spent
             size, before = min(factor * size, self._source.batch_size), (size, took)
 
