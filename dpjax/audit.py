@@ -15,6 +15,7 @@ from dpjax.core.types import JsonObject
 from dpjax.core.wording import BadType, BadValue
 from dpjax.databases import Pairs
 from dpjax.methods import METHODS, Method, Sequential, pairs_to_audit, settled
+from dpjax.methods._pairs import MOST_AUDITED, best_pairs
 from dpjax.methods._signposts import signposted
 from dpjax.notions import Epsilon, Notion, Terms, bets_of
 from dpjax.results import AuditResult, build, finding_of_repeats
@@ -22,6 +23,8 @@ from dpjax.results._subjects import subject_from_plain
 from dpjax.results.provenance import DECISIVE, key_of, versions
 from dpjax.results.recipes import notion_from_plain, options_from_plain
 from dpjax.sources import ONE_RUN, AnyPairs, Repeats, Source, Trust, as_source
+from dpjax.sources._time_limit import TooShort
+from dpjax.sources._workers import kept_workers
 
 _RECIPE: JsonObject = {
     "method": dict,
@@ -35,6 +38,7 @@ _RECIPE: JsonObject = {
 
 @signposted
 @own_floats()
+@kept_workers()
 def audit(
     subject: object,
     pairs: object = None,
@@ -60,7 +64,8 @@ def audit(
             for the least private member of the family.
         pairs: `dpjax.Pairs`, or a list of (database, neighbor). If `pairs` is a search space that
             `dpjax.neighbors(...)` returned, or a Hypothesis strategy that draws pairs, the audit
-            first searches for the three best pairs. If `pairs` is None, the audit uses a built-in
+            first searches for the four best pairs; likewise, if the subject has a time limit that
+            is too short for all pairs. If `pairs` is None, the audit uses a built-in
             mechanism's standard pairs, or the pairs that a library object states. For recorded
             outputs, `pairs` must be None.
         method: `dpjax.Events()`, whose bound is exact for every kind of output; `dpjax.Local()`,
@@ -144,7 +149,16 @@ def _audited(
         try:
             pairs, searched = pairs_to_audit(source, pairs, terms)
             timed = source.with_time_used(time.perf_counter() - start) if searched else source
-            finding = method.run(timed, pairs, terms, ONE_RUN).finding(0)
+            try:
+                finding = method.run(timed, pairs, terms, ONE_RUN).finding(0)
+            except TooShort:
+                # If there is no time for all pairs of a list, search for the best of them.
+                if searched or len(AnyPairs.of(pairs)) <= MOST_AUDITED:
+                    raise
+                timed = source.with_time_used(time.perf_counter() - start)
+                pairs, searched = best_pairs(timed, pairs, terms)
+                timed = source.with_time_used(time.perf_counter() - start)
+                finding = method.run(timed, pairs, terms, ONE_RUN).finding(0)
             finding = replace(finding, notes=[*finding.notes, *searched])
         except Repeats as found:
             finding = finding_of_repeats(found, terms)

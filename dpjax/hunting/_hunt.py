@@ -20,6 +20,7 @@ from dpjax.sources import AnyPairs, HostMechanism
 from dpjax.sources._calls import draw_several
 from dpjax.sources._deadline import Deadline
 from dpjax.sources._schedule import Raw, Restarted
+from dpjax.sources._time_limit import next_size
 
 _PROBE, _MOST_PROBED = 0.02, 2000
 """When timing draws, stop after this share of the drawing time, or this many draws per database."""
@@ -30,9 +31,7 @@ draws of the audit, and at most `_MOST_RESTARTED` draws. Draws in new processes 
 noise is the same in every process."""
 
 _TOGETHER, _QUICK = 64, 0.1
-"""Maximum number of outputs per request, up to which requests grow as long as their answers take
-less than _QUICK seconds.
-"""
+"""Maximum number of outputs per request, and maximum expected duration of a request in seconds."""
 
 _RECORD = ".jsonl.gz"
 
@@ -184,18 +183,9 @@ def _pace(server: Server, database: object, seconds: float) -> float:
         began = time.perf_counter()
         server.several(database, size)
         took = time.perf_counter() - began
-        spent, count, size = spent + took, count + size, _next_size(size, took)
+        spent, count = spent + took, count + size
+        size = next_size(size, took / size, _TOGETHER, _QUICK)
     return spent / count
-
-
-def _next_size(size: int, took: float) -> int:
-    """Return the number of outputs in the next request.
-
-    Args:
-        size: Number of outputs in the last request.
-        took: Duration of the last request in seconds.
-    """
-    return min(2 * size, _TOGETHER) if took < _QUICK else max(size // 2, 1)
 
 
 def _replayed(case: Case, path: Path, confidence: float, key: int) -> AuditResult:
@@ -239,8 +229,9 @@ class _Released(HostMechanism):
         outputs, size = [], 1
         while len(outputs) < count:
             began = time.perf_counter()
-            outputs += self.served.several(database, min(size, count - len(outputs)))
-            size = _next_size(size, time.perf_counter() - began)
+            drawn = self.served.several(database, min(size, count - len(outputs)))
+            pace = (time.perf_counter() - began) / len(drawn)
+            outputs, size = outputs + drawn, next_size(size, pace, _TOGETHER, _QUICK)
         return outputs
 
     def restarted(self, sides: tuple[object, object], count: int) -> Restarted | None:

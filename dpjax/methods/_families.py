@@ -12,7 +12,7 @@ from dpjax.core.errors import text_of
 from dpjax.core.wording import BadType, BadValue
 from dpjax.databases.spaces import Proposed, Space, as_space
 from dpjax.methods._pairs import TIME_SHARE
-from dpjax.methods._pairs_counted import search_counted
+from dpjax.methods._pairs_counted import notes_of_untried, search_counted
 from dpjax.methods._rungs import Ladder
 from dpjax.notions import Epsilon, Notion, Terms
 from dpjax.partitions import Encoder
@@ -92,7 +92,7 @@ def settled(
         f"and their variations, {draws} separate draws) chose this member, whose expected bound "
         "exceeds its claim by the largest margin."
     )
-    notes = [note]
+    notes = [note, *notes_of_untried(found.untried)]
     if space.failed:
         notes.append(
             f"{source.name} refused {space.failed} combinations of parameters; the last error was "

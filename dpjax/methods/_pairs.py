@@ -22,7 +22,7 @@ from dpjax.core.wording import COLUMNS, BadValue
 from dpjax.databases import Pairs
 from dpjax.databases.spaces import Space, as_space
 from dpjax.databases.trees import nth
-from dpjax.methods._pairs_counted import CountedPairs, search_counted
+from dpjax.methods._pairs_counted import CountedPairs, notes_of_untried, search_counted
 from dpjax.methods._rungs import RUNG_DRAWS, Ladder
 from dpjax.methods.local import Local, dpl_runs
 from dpjax.notions import Epsilon, Terms
@@ -30,6 +30,7 @@ from dpjax.partitions import RegionLike, as_region
 from dpjax.partitions.outputs import preview_database
 from dpjax.sources import ONE_RUN, AnyPairs, Source, as_source
 from dpjax.sources._subject import check_shape, mechanism_at, pairs_of
+from dpjax.sources._workers import kept_workers
 from dpjax.sources.streams import DrawnStreams
 
 _STAGE, _BEFORE = "search of pairs", "pairs of an audit"
@@ -38,6 +39,11 @@ _BUDGET = 1_000_000
 """Default budget for a JAX mechanism: the total number of draws on both sides of all pairs."""
 
 _CONFIDENCE = 0.999
+MOST_AUDITED, _FACTOR = 4, 4
+"""Maximum number of pairs to audit after a search, and factor by which each rung of the search
+reduces the number of pairs.
+"""
+
 TIME_SHARE = 0.35
 """Fraction of a source's time limit that the search for pairs before an audit may take."""
 
@@ -55,12 +61,14 @@ class FoundPairs:
             loss estimated in the last rung; for other sources, it is the expected bound.
         rungs: For each rung, the number of pairs and the number of draws per side of each pair.
         probes: Total number of draws made to find sizes of a database at which the outputs jump.
+        untried: Number of pairs that the search never tried, because of a time limit.
     """
 
     pairs: Pairs | AnyPairs
     estimates: tuple[float, ...]
     rungs: tuple[tuple[int, int], ...]
     probes: int = 0
+    untried: int = 0
 
     @property
     def num_draws(self) -> int:
@@ -102,6 +110,7 @@ def _shown(database: object) -> str:
     return preview_database(database.tolist() if hasattr(database, "tolist") else database)  # pyright: ignore[reportAttributeAccessIssue]
 
 
+@kept_workers()
 def search_pairs(
     subject: object,
     pairs: object = None,
@@ -234,27 +243,42 @@ def pairs_to_audit(
     pairs = source.usual_pairs if pairs is None else as_space(pairs)
     if not isinstance(pairs, Space):
         return pairs, []
-    root = random.fold_in(terms.root, random.stable_hash(_BEFORE))
+    if source.sampler is None:
+        return best_pairs(source, pairs, terms, least)
+    found = search_pairs(source, [*pairs], key=_root(terms), execution=terms.layout)
+    return found.pairs, _notes(found, varied=False)
+
+
+def best_pairs(
+    source: Source, pairs: object, terms: Terms, least: int = 0
+) -> tuple[AnyPairs, list[str]]:
+    """Return the best pairs of a source without a sampler, and notes; see `pairs_to_audit`."""
     limit = getattr(source, "time_limit", None)
     seconds = None if limit is None else TIME_SHARE * limit
-    ladder = Ladder(None, seconds, keep=4, factor=4, each=max(least, RUNG_DRAWS))
-    if source.sampler is not None:
-        found = search_pairs(source, [*pairs], key=root, execution=terms.layout)
-    else:
-        found = _found(search_counted(source, pairs, ladder, terms, None, root))
-    return found.pairs, [
-        f"The audit used the best {len(found.pairs)} of {found.rungs[0][0]} proposed pairs and "
-        f"their variations; the search for these pairs used {found.num_draws} separate draws."
-    ]
+    ladder = Ladder(None, seconds, keep=MOST_AUDITED, factor=_FACTOR, each=max(least, RUNG_DRAWS))
+    found = _found(search_counted(source, pairs, ladder, terms, None, _root(terms)))
+    return AnyPairs.of(found.pairs), _notes(found, varied=isinstance(pairs, Space))
+
+
+def _root(terms: Terms) -> Array:
+    return random.fold_in(terms.root, random.stable_hash(_BEFORE))
+
+
+def _notes(found: FoundPairs, *, varied: bool) -> list[str]:
+    proposed = f"{found.rungs[0][0]} {'proposed pairs and their variations' if varied else 'pairs'}"
+    note = (
+        f"The audit used the best {len(found.pairs)} of {proposed}; the search for these pairs "
+        f"used {found.num_draws} separate draws."
+    )
+    return [note, *notes_of_untried(found.untried)]
 
 
 def _found(counted: CountedPairs) -> FoundPairs:
     best = counted.pairs
     sides = [pair.database for pair in best], [pair.neighbor for pair in best]
     labels = tuple(pair.label for pair in best)
-    return FoundPairs(
-        AnyPairs(sides, labels), tuple(counted.estimates), tuple(counted.rungs), counted.probes
-    )
+    pairs, rungs = AnyPairs(sides, labels), tuple(counted.rungs)
+    return FoundPairs(pairs, tuple(counted.estimates), rungs, counted.probes, counted.untried)
 
 
 def _rung_sizes(num_pairs: int, keep: int, factor: int) -> list[int]:

@@ -21,6 +21,8 @@ from dpjax.notions import Terms
 from dpjax.partitions import RegionLike
 from dpjax.sources import AnyPairs, Source
 
+_WARM = "first calls of a search"
+
 _WITHOUT_SMALL = 2
 """If the search keeps more pairs than this, one place is reserved for a pair of small databases."""
 
@@ -46,12 +48,22 @@ class CountedPairs(NamedTuple):
         estimates: Expected bound of each pair, minus the level that the bound should exceed.
         rungs: For each rung, the number of pairs and the number of draws per side of each pair.
         probes: Total number of draws that the search for jumps made.
+        untried: Number of pairs for which the first rung had no time.
     """
 
     pairs: list[Proposed]
     estimates: list[float]
     rungs: list[tuple[int, int]]
     probes: int = 0
+    untried: int = 0
+
+
+def notes_of_untried(number: int) -> list[str]:
+    """Return a note if the time limit of a search left some pairs untried."""
+    if not number:
+        return []
+    pairs = "a pair" if number == 1 else f"{number} pairs"
+    return [f"The time limit left the search no time for {pairs}."]
 
 
 def search_counted(
@@ -85,14 +97,24 @@ def search_counted(
     most = 0.0 if space is None else most_draws(space.paths(), ladder, len(alive))
     plan = ladder.without_jumps(most) if most else ladder
     rungs = plan.rungs(len(alive))
-    each = None if plan.seconds is None else plan.seconds / len(rungs)
+    if plan.seconds is not None:
+        source.warm(alive[0].database, random.fold_in(root, random.stable_hash(_WARM)))
     tell, done, ranked = terms.layout.progress, [], Ranked(np.zeros(0), np.zeros(0), 0)
-    spent = probes = 0
+    spent = probes = untried = 0
+    taken = 0.0
     for number, (size, draws) in enumerate(rungs):
         if number:
             alive = _next(alive, ranked, ladder, space, (number, size))
         rung = rung_of(alive=alive, draws=draws, key=random.fold_in(root, number))
-        ranked = rung.ranked(each, ladder.seconds)
+        if plan.seconds is None:
+            ranked = rung.ranked(None)
+        else:
+            start = time.perf_counter()
+            limits = plan.time_of_rung(number, len(rungs), taken)
+            ranked = rung.ranked(limits[0], ladder.seconds, limits[1])
+            taken += time.perf_counter() - start
+        if not number:
+            untried = int((ranked.paces == 0).sum()) if ladder.seconds is not None else 0
         if space is not None and most and not number:
             pace = ranked.pace
             jumps = search_jumps(space, ladder.seconds, most, rung_of, draws, pace, root)
@@ -117,7 +139,7 @@ def search_counted(
     if ladder.seconds is not None:
         best = best[: max(int(ladder.seconds / (2 * pace * _WORTH)), 1)]
     estimates = [float(ranked.scores[place]) for place in best]
-    return CountedPairs([alive[place] for place in best], estimates, done, probes)
+    return CountedPairs([alive[place] for place in best], estimates, done, probes, untried)
 
 
 def _proposed(pairs: object) -> list[Proposed]:

@@ -34,11 +34,17 @@ _PLANNED is the upper limit. If the time limit allows fewer than _LEAST_PLANNED 
 the pair is dropped.
 """
 
+_FIRST_SHARE = 0.5
+"""Share of the time limit that the first rung may take to make FEWEST draws per side of each pair.
+
+Without such a number of draws, the best pair may be lost in the first rung.
+"""
+
+_LEAST_SHARE = 0.25
+"""Minimum time that a side of a pair is given, divided by its equal share of the remaining time."""
+
 _AUDIT_SHARE = 1.5
 """Assumed duration of the audit, divided by the duration of the search."""
-
-_PARTS = 4
-"""Number of parts into which a rung is divided if a source has workers and a time limit."""
 
 JUMP_SHARE = 0.25
 """Largest share of the budget and of the time limit that the search for jumps may use.
@@ -85,6 +91,20 @@ class Ladder:
                 f"{len(sizes)} rounds, but was {self.budget}."
             )
         return rungs
+
+    def time_of_rung(self, number: int, count: int, spent: float) -> tuple[float, float]:
+        """Return the time limit of a rung in seconds, and the extended limit; see `Rung.ranked`.
+
+        Args:
+            number: Index of the rung.
+            count: Number of rungs.
+            spent: Time that the earlier rungs took, in seconds.
+        """
+        assert self.seconds is not None
+        if number:
+            left = (self.seconds - spent) / (count - number)
+            return min(self.seconds / count, left), 0.0
+        return self.seconds / count, _FIRST_SHARE * self.seconds
 
     def spare(self, num_pairs: int) -> float:
         """Return the maximum number of draws that a search for jumps may make."""
@@ -177,7 +197,9 @@ class Rung:
     asked: Asked | None
     began: float
 
-    def ranked(self, seconds: float | None, whole: float | None = None) -> Ranked:
+    def ranked(
+        self, seconds: float | None, whole: float | None = None, extended: float = 0.0
+    ) -> Ranked:
         """Return the expected bounds of the pairs.
 
         Args:
@@ -186,32 +208,35 @@ class Rung:
                 equally among the remaining pairs. The score of a pair is -infinity if the pair is
                 too slow to be audited, or if the rung has no time for the pair.
             whole: Time limit for all rungs in seconds, or None for no limit.
+            extended: Time limit in seconds that replaces a smaller `seconds` for a pair that would
+                otherwise have fewer than FEWEST draws per side.
         """
         count = len(self.alive)
         if seconds is None or whole is None:
             scores, drawn = self.compared(None)
             return Ranked(scores, np.zeros(count), drawn)
         scores, paces, total = np.full(count, -np.inf), np.zeros(count), 0
-        # Use few parts because workers restart for every part.
-        size = -(-count // _PARTS) if getattr(self.source, "workers", 0) else 1
-        start = time.perf_counter()
-        for first in range(0, count, size):
-            part = range(first, min(first + size, count))
-            began = time.perf_counter()
-            left = seconds - (began - start)
-            if left <= 0:
+        start, longer = time.perf_counter(), []
+        for place in range(count):
+            began, part = time.perf_counter(), range(place, place + 1)
+            spent, sides = began - start, 2 * (count - place)
+            needed = FEWEST * Ranked(scores, paces, total).pace
+            over = float(np.median(longer or 0.0))
+            most = _given(extended - spent, sides, over)
+            each = max(_given(seconds - spent, sides, over), min(needed, most))
+            if each <= 0:
                 break
-            searches = self._searches(part, left / (2 * (count - first)))
+            searches = self._searches(part, each)
             total += _drawn(searches)
             # With a time limit, the slower side has fewer draws. Include only as many draws from
             # the faster side because the audit needs equal numbers.
             even = 2 * sum(int(search.halves.sum(axis=(0, 1, 3)).min()) for search in searches)
-            pace = (time.perf_counter() - began) / max(even, 1)
-            paces[part.start : part.stop] = pace
+            paces[place] = (time.perf_counter() - began) / max(even, 1)
             # Compute the number of draws per side that a confirmation would have time for.
-            planned = min(int(_AUDIT_SHARE * whole / (4 * pace)), _PLANNED)
+            planned = min(int(_AUDIT_SHARE * whole / (4 * paces[place])), _PLANNED)
             if planned >= _LEAST_PLANNED:
-                scores[part.start : part.stop] = self._promised(part, searches, planned)
+                (scores[place],) = self._promised(part, searches, planned)
+            longer.append(max((time.perf_counter() - began) / 2 - each, 0.0))
         return Ranked(scores, paces, total)
 
     def within(self, seconds: float) -> "Rung":
@@ -258,6 +283,19 @@ class Rung:
         source = self.source.with_time_used(time.perf_counter() - self.began)
         with source.opened(AnyPairs(sides, tuple(p.label for p in pairs)), request) as opened:
             return opened.search()
+
+
+def _given(left: float, sides: int, over: float) -> float:
+    """Return the time to draw from one side of a pair, in seconds.
+
+    Args:
+        left: Remaining time, in seconds.
+        sides: Number of sides that share the remaining time.
+        over: Time by which a side exceeds the time that it is given, for instance because calls
+            have been started, in seconds.
+    """
+    share = left / sides
+    return max(share - over, _LEAST_SHARE * share)
 
 
 def _drawn(searches: list[Search]) -> int:

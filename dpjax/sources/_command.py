@@ -164,14 +164,15 @@ class CommandMechanism(OnHost):
         calls = seeds_of_calls(span._replace(cut=None), self.batch_size, self.batched)
         if self.batched:
             tasks = ((text, size, seed) for size, seed in calls)
-            for batch in in_order(partial(self._run_batch, run), tasks, pool, self.workers + 1):
+            call = partial(self._run_batch, run)
+            for batch in in_order(call, tasks, pool, self.workers + 1, span.over):
                 span.saw(len(batch))
                 yield batch
             return
         single = ((text, 1, int(seed)) for _, seeds in calls for seed in np.atleast_1d(seeds))
         # Submit the runs of all batches to one queue, so that no worker waits at the end of a
         # batch.
-        outputs = in_order(partial(self._run_one, run), single, pool, 2 * self.workers)
+        outputs = in_order(partial(self._run_one, run), single, pool, 2 * self.workers, span.over)
         lines = _told(outputs, span.saw)
         while batch := list(islice(lines, span.most(self.batch_size))):
             yield [line if isinstance(line, Raised) else as_outputs([line])[0] for line in batch]

@@ -42,8 +42,8 @@ from dpjax.sources._layouts import (
 )
 from dpjax.sources._pairs import AnyPairs
 from dpjax.sources._pilots import MANY_PAIRS, Laid, Pilots, kept_draws, options_of
-from dpjax.sources._searched import notes_of_search
-from dpjax.sources._source import Marked, Request, parts_note
+from dpjax.sources._searched import notes_of_search, parts_note
+from dpjax.sources._source import Marked, Request
 from dpjax.sources.streams import CONFIRM, SEARCH, SEARCH_AGAIN, DrawnStreams
 
 _STREAMED_FROM = 2**25

@@ -21,10 +21,9 @@ from dpjax.sources._calls import draw_batch, seed_argument
 from dpjax.sources._deadline import Deadline
 from dpjax.sources._on_host import OnHost
 from dpjax.sources._plain import known_options, stated_options
-from dpjax.sources._process import end_with_parent
 from dpjax.sources._schedule import Draw, Raw, Restarted, Span, in_order, seeds_of_calls
 from dpjax.sources._source import Trust
-from dpjax.sources._workers import Workers
+from dpjax.sources._workers import new_pool, worker_pool
 
 
 @dataclass(frozen=True)
@@ -164,14 +163,8 @@ class HostMechanism(OnHost):
         draw = partial(draw_batch, self.function, catch, deadline, None)
         seed = 0 if self.batched else range(count)
         with ExitStack() as stack:
-            pools = [
-                stack.enter_context(
-                    futures.ProcessPoolExecutor(
-                        1, mp_context=Workers(), initializer=end_with_parent
-                    )
-                )
-                for _ in range(2)
-            ]
+            # New processes, even if the audit keeps its workers.
+            pools = [stack.enter_context(new_pool(1)) for _ in range(2)]
             tasks = [[pool.submit(draw, side, count, seed) for side in sides] for pool in pools]
             return "processes", [[[*task.result()] for task in run] for run in tasks]
 
@@ -185,18 +178,8 @@ class HostMechanism(OnHost):
         # Pass a deadline to the workers: alarms work in their main threads, and all processes share
         # a clock.
         call = self._call(Deadline.of_workers(self.timeout, self.time_limit))
-        # The process pool is imported only here, because importing it takes a tenth of dpjax's
-        # import time.
-        with futures.ProcessPoolExecutor(
-            self.workers, mp_context=Workers(), initializer=end_with_parent
-        ) as pool:
-            try:
-                yield partial(self._batches, call, pool)
-            except BaseException:
-                # Kill the workers; otherwise the pool would wait for calls that may never return.
-                for process in list((pool._processes or {}).values()):
-                    process.kill()
-                raise
+        with worker_pool(self.workers) as pool:
+            yield partial(self._batches, call, pool)
 
     def _call(self, deadline: Deadline | None) -> Callable[..., Raw]:
         """Return a function (saw, database, number of outputs, seeds) -> batch of raw outputs."""
@@ -216,7 +199,7 @@ class HostMechanism(OnHost):
         each = pool is None and not self.batched
         call = partial(call, span.saw) if each else partial(call, None)
         try:
-            for batch in in_order(call, tasks, pool, 2 * max(self.workers, 1)):
+            for batch in in_order(call, tasks, pool, 2 * max(self.workers, 1), span.over):
                 if not each:
                     span.saw(len(batch))
                 yield batch

@@ -8,6 +8,7 @@ from itertools import chain, zip_longest
 from typing import Any, ClassVar
 
 import numpy as np
+from jax import Array
 from numpy.typing import NDArray
 
 from dpjax.core import random
@@ -31,8 +32,9 @@ from dpjax.sources._labels_alone import refuse_labels_alone
 from dpjax.sources._learned import lay_best
 from dpjax.sources._pairs import AnyPairs
 from dpjax.sources._schedule import Draw, Restarted
-from dpjax.sources._source import Marked, Request, Source, parts_note
-from dpjax.sources._time_limit import Pace, Quota
+from dpjax.sources._searched import parts_note
+from dpjax.sources._source import Marked, Request, Source
+from dpjax.sources._time_limit import Pace, Quota, fewest_draws, timed_draws
 from dpjax.sources._watched import Watched
 from dpjax.sources.streams import CONFIRM, MEASURE, SEARCH, SEARCH_AGAIN
 
@@ -43,19 +45,6 @@ per side in each run, and the maximum share of the time limit.
 
 _LEAST_TIME = 1e-3
 """Minimum remaining time limit, in seconds, no matter how much time earlier steps have used."""
-
-_CUT = 1000
-"""Maximum number of outputs per batch if each output needs its own call."""
-
-_LIMITED_CUT = 32
-"""Maximum number of outputs per batch if each output needs its own call and the draws have a time
-limit. A batch is finished even if its calls take longer than expected.
-"""
-
-_LIMITED_SHARE, _LEAST_BATCH, _MOST_BATCH = 0.25, 1e-3, 1e-2
-"""Duration of a batch if the draws have a time limit: the share of the time limit, and the minimum
-and maximum in seconds.
-"""
 
 _EVERY = 2**31 - 1
 """Maximum number of outputs to keep in audits that keep every output. No audit draws this many
@@ -94,6 +83,12 @@ class OnHost(Source):
     def encoder(self) -> Encoder:
         """Return a new encoder of the outputs."""
         raise NotImplementedError
+
+    def warm(self: Any, database: object, key: Array) -> None:
+        """Draw an output in each worker, and discard the outputs; see `Source`."""
+        with self.drawing() as draw:
+            words = tuple(random.words_of(key).tolist())
+            timed_draws(self, draw, database, words, fewest_draws(self))
 
     def restarted(self, sides: tuple[object, object], count: int) -> Restarted | None:
         """Draw outputs in two new runs of a mechanism that has its own source of randomness.
@@ -223,15 +218,10 @@ class _OpenedOnHost:
             later: Number of samples per side in the next search round, summed over all pairs of
                 that round, or 0 if there is no next round.
         """
-        seconds = self._request.seconds
-        if self._source.batched:
-            quota = Quota(wanted, None, seconds)
-        elif self._request.each or seconds is None:
-            quota = Quota(wanted, 1 if self._request.each else _CUT, seconds)
+        if self._pace is None:
+            each = self._request.each
+            quota = Quota.of(self._source.batched, wanted, self._request.seconds, each=each)
         else:
-            target = min(max(_LIMITED_SHARE * seconds, _LEAST_BATCH), _MOST_BATCH)
-            quota = Quota(wanted, _LIMITED_CUT, seconds, target)
-        if self._pace is not None:
             now = num_pairs * wanted
             share = now / (now + later + self._rounds.num_confirm)
             quota = self._pace.search(num_pairs, wanted, share, self.num_confirm, self._used())

@@ -17,6 +17,10 @@ Seeds = int | Iterable[int]
 """One seed for a whole batch, or one seed for each output of a batch."""
 
 
+def _never() -> bool:
+    return False
+
+
 class Span(NamedTuple):
     """A range of outputs to draw from one database.
 
@@ -29,6 +33,8 @@ class Span(NamedTuple):
             that returns the maximum for the next batch, or None for no maximum.
         done: Number of outputs, from the start of the range, that are already known and need not be
             drawn again. The attribute `done` must be 0 unless each output has its own seed.
+        over: Function that returns whether the time for the draws is over. No batch is started
+            after that, and the batches that have been started are still yielded.
     """
 
     outputs: range
@@ -36,6 +42,7 @@ class Span(NamedTuple):
     saw: Callable[[int], None]
     cut: int | Callable[[], int] | None = None
     done: int = 0
+    over: Callable[[], bool] = _never
 
     def most(self, otherwise: int) -> int:
         """Return the maximum size of the next batch, or `otherwise` if there is no maximum."""
@@ -66,7 +73,11 @@ def seed_of_batch(words: tuple[int, ...], batch: int) -> int:
 
 
 def in_order(
-    call: Callable[..., Result], tasks: Iterator[tuple], executor: Executor | None, ahead: int
+    call: Callable[..., Result],
+    tasks: Iterator[tuple],
+    executor: Executor | None,
+    ahead: int,
+    over: Callable[[], bool] = _never,
 ) -> Iterator[Result]:
     """Call `call` for each task, and yield the results in the order of the tasks.
 
@@ -77,14 +88,22 @@ def in_order(
         executor: Executor that runs the calls, or None to run the calls in this thread.
         ahead: Maximum number of tasks that are submitted at a time. A small `ahead` limits the
             memory for results.
+        over: Function that returns whether to stop. Tasks that have not been started are then
+            canceled, but the results of all started tasks are still yielded: a worker cannot do
+            anything else before its call returns.
     """
     if executor is None:
         for task in tasks:
+            if over():
+                return
             yield call(*task)
         return
     waiting: deque[Future] = deque()
     try:
         for task in tasks:
+            if over():
+                waiting = deque(future for future in waiting if not future.cancel())
+                break
             waiting.append(executor.submit(call, *task))
             if len(waiting) >= ahead:
                 yield waiting.popleft().result()

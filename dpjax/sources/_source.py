@@ -23,9 +23,6 @@ ONE_RUN: NDArray[np.int32] = np.zeros(1, np.int32)
 run with index 0.
 """
 
-_MOST_PARTS = 20
-"""Maximum number of parts of an output that one note lists."""
-
 Promise = Callable[[Partition, NDArray[np.int64], int, int], float]
 """Function (partition, counts, num_confirm, num_partitions) -> expected bound. The counts have
 shape [2 halves, 2 sides, cells]. `num_confirm` is the number of confirmation samples per side.
@@ -334,6 +331,14 @@ class Source:
         """Return a copy of the source whose time limit, if any, is reduced by `seconds`."""
         return self
 
+    def warm(self, database: object, key: Array) -> None:
+        """Draw outputs and discard them, so that later draws do not include one-time costs.
+
+        Args:
+            database: Database from which to draw.
+            key: Typed JAX key for these draws and no other draws.
+        """
+
     def refuses(self, method: str) -> str | None:
         """Return the reason why a method cannot audit the source, or None if it can."""
         return None
@@ -388,10 +393,3 @@ class Source:
             TypeError: If the content has an invalid form.
         """
         raise NotImplementedError
-
-
-def parts_note(entries: Sequence[str]) -> str:
-    """Return a note that lists, in order, which part of an output each number represents."""
-    shown, left_out = ", ".join(entries[:_MOST_PARTS]), len(entries) - _MOST_PARTS
-    more = f" and {left_out} more" if left_out > 0 else ""
-    return f"Outputs have multiple parts; the numbers in each output are, in order: {shown}{more}."

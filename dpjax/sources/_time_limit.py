@@ -8,7 +8,7 @@ each stage is fixed before the first draw of the stage.
 import time
 from collections.abc import Sequence
 from math import ceil, floor, log10
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, Self
 
 from dpjax.core.wording import BadValue, term
 from dpjax.sources._schedule import Draw, Span
@@ -45,6 +45,16 @@ numbers of outputs. At a ratio of 1.3, unequal numbers take at most 1.10 times a
 equal numbers with the same total.
 """
 
+_CUT, _LIMITED_CUT = 1000, 32
+"""Maximum numbers of outputs per batch if each output needs its own call: without a time limit for
+the draws, and with one. A batch is finished even if its calls take longer than expected.
+"""
+
+_LIMITED_SHARE, _LEAST_BATCH, _MOST_BATCH = 0.25, 1e-3, 1e-2
+"""Duration of a batch if the draws have a time limit: the share of the time limit, and the minimum
+and maximum in seconds.
+"""
+
 _LEAST_SEARCH, _LEAST_CONFIRM = 30, 50
 """Minimum number of samples per side in the search, and minimum number in the confirmation."""
 
@@ -67,16 +77,39 @@ class Quota(NamedTuple):
     seconds: float | None
     target: float | None = None
 
-    def next_size(self, size: int, seconds: float) -> int:
-        """Return the number of outputs for the next batch, if the batches have a target.
+    @classmethod
+    def of(cls, batched: bool, wanted: int, seconds: float | None, *, each: bool = False) -> Self:
+        """Return the quota of a round whose time per output is not measured.
 
         Args:
-            size: Number of outputs in the last batch, or 0 for the first batch.
-            seconds: Time per output so far, in seconds.
+            batched: Whether one call returns many outputs.
+            wanted: Number of samples per side of each pair.
+            seconds: Time limit for a side of a pair in seconds, or None for no limit.
+            each: Whether each output needs its own batch.
         """
-        assert self.cut is not None and self.target is not None
-        fitting = self.cut if seconds * self.cut <= self.target else int(self.target / seconds)
-        return max(min(2 * size, fitting), 1)
+        if batched:
+            return cls(wanted, None, seconds)
+        if each or seconds is None:
+            return cls(wanted, 1 if each else _CUT, seconds)
+        target = min(max(_LIMITED_SHARE * seconds, _LEAST_BATCH), _MOST_BATCH)
+        return cls(wanted, _LIMITED_CUT, seconds, target)
+
+
+def next_size(size: int, seconds: float, most: int, target: float) -> int:
+    """Return the number of outputs for the next batch if batches grow up to a target duration.
+
+    Args:
+        size: Number of outputs in the last batch, or 0 for the first batch.
+        seconds: Time per output so far, in seconds.
+        most: Maximum number of outputs per batch.
+        target: Maximum expected duration of a batch, in seconds.
+    """
+    fitting = most if seconds * most <= target else int(target / seconds)
+    return max(min(2 * size, fitting), 1)
+
+
+class TooShort(BadValue):
+    """An error that states that a time limit allows too few outputs."""
 
 
 class Timed(Protocol):
@@ -86,6 +119,22 @@ class Timed(Protocol):
     batched: bool
     batch_size: int
     workers: int
+
+
+def fewest_draws(source: Timed) -> int:
+    """Return the smallest number of outputs for which every worker draws."""
+    # Draw at least two outputs at a time, since a batched function may not support one output.
+    return max(source.workers, 1) * (2 if source.batched else 1)
+
+
+def timed_draws(
+    source: Timed, draw: Draw, database: object, words: tuple[int, ...], size: int
+) -> float:
+    """Draw `size` outputs from a database, and return the duration in seconds."""
+    lanes, began = max(source.workers, 1), time.perf_counter()
+    for _ in draw(database, Span(range(size), words, lambda count: None, ceil(size / lanes))):
+        pass
+    return time.perf_counter() - began
 
 
 class Pace:
@@ -112,9 +161,7 @@ class Pace:
             words: Integers that seed these draws and no other draws.
             wanted: Number of outputs in the whole audit, if time allows.
         """
-        lanes = max(self._source.workers, 1)
-        # Draw at least two outputs, since a batched function may not support a single output.
-        size = 2 * lanes if self._source.batched else lanes
+        size = fewest_draws(self._source)
         # Exclude the first draws from the measurement, since these draws include one-time costs,
         # such as imports in workers.
         spent = self._seconds(databases[0], words, size)
@@ -136,12 +183,7 @@ class Pace:
                 self._fixed, self._each = fixed, each
 
     def _seconds(self, database: object, words: tuple[int, ...], size: int) -> float:
-        """Draw `size` outputs from a database, and return the duration in seconds."""
-        lanes, began = max(self._source.workers, 1), time.perf_counter()
-        span = Span(range(size), words, lambda count: None, ceil(size / lanes))
-        for _ in self._draw(database, span):
-            pass
-        return time.perf_counter() - began
+        return timed_draws(self._source, self._draw, database, words, size)
 
     def _measure_at(
         self,
@@ -201,7 +243,7 @@ class Pace:
             used: Time that the audit has used so far, in seconds.
 
         Raises:
-            ValueError: If the time limit allows too few outputs.
+            TooShort: If the time limit allows too few outputs.
         """
         left = max(self.limit - used, 0.0)
         seconds = share * left / (2 * num_pairs)
@@ -230,7 +272,7 @@ class Pace:
             used: Time that the audit has used so far, in seconds.
 
         Raises:
-            ValueError: If the time limit allows too few outputs.
+            TooShort: If the time limit allows too few outputs.
         """
         # Plan for the pair whose two sides together are the slowest, since the audit may choose
         # this pair.
@@ -279,14 +321,14 @@ class Pace:
             return self._fixed + self._each * count
         return (self._fixed + self._each * batch) * max(count / batch / self._lanes, 1)
 
-    def _too_short(self, num_pairs: int, wanted: int, num_confirm: int) -> ValueError:
+    def _too_short(self, num_pairs: int, wanted: int, num_confirm: int) -> TooShort:
         search, confirm = min(wanted, _LEAST_SEARCH), min(num_confirm, _LEAST_CONFIRM)
         needed = max(
             2 * num_pairs * self._taking(search) / self._share,
             2 * self._taking(confirm) / (1 - self._share),
         ) / (_MARGIN * (1 - _MEASURE_SHARE))  # fmt: skip
         step = 10.0 ** (floor(log10(needed)) - 1)
-        return BadValue(
+        return TooShort(
             f"time_limit must allow {search} outputs per side of each pair for the search, and "
             f"{confirm} per side for the confirmation, but was {self.limit:g} s, and an output "
             f"takes about {self._taking(confirm) / confirm:.2g} s: allow at least "

@@ -15,7 +15,7 @@ from dpjax.sources._counting import Tally
 from dpjax.sources._pairs import AnyPairs
 from dpjax.sources._repeats import LEAST_NATS, Repeats, content_of, nats_of
 from dpjax.sources._schedule import Draw, Restarted, Span
-from dpjax.sources._time_limit import Quota
+from dpjax.sources._time_limit import Quota, next_size
 from dpjax.sources.streams import CONFIRM, NUM_STAGES
 
 _BEGINNINGS = (100, 1000)
@@ -82,11 +82,16 @@ class Watched:
         def cut() -> int:
             # Workers ask for batches before the first batch is drawn, so `size` is that of the last
             # batch that was drawn.
-            return quota.next_size(size, spent / max(number - first - done, 1))
+            assert quota.cut is not None and quota.target is not None
+            pace = spent / max(number - first - done, 1)
+            return next_size(size, pace, quota.cut, quota.target)
+
+        def over() -> bool:
+            return quota.seconds is not None and number > first + done and spent >= quota.seconds
 
         outputs = range(first, first + quota.num_samples)
         most = quota.cut if quota.target is None else cut
-        span = Span(outputs, words, self._tally.saw, most, done)
+        span = Span(outputs, words, self._tally.saw, most, done, over)
         for raw in self._draw(database, span):
             encoded = self._encoder.encode(raw)
             self._watch(encoded, pair, side, (stage, number))
@@ -99,8 +104,6 @@ class Watched:
             self.taken[pair, side] = count, before + spent
             yield encoded
             last = time.perf_counter()
-            if quota.seconds is not None and spent >= quota.seconds:
-                return
 
     def streams(self) -> list[list[tuple[int, float]]]:
         """Return, for each pair and side, the number of outputs and the duration in seconds."""

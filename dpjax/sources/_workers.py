@@ -1,8 +1,15 @@
-"""Multiprocessing context in which worker processes start with interrupts (ctrl-c) blocked."""
+"""Worker processes, which start with interrupts (ctrl-c) blocked, and may be kept for later."""
 
 import signal
+from collections.abc import Iterator
+from concurrent import futures
+from contextlib import ExitStack, contextmanager
+from contextvars import ContextVar
 from multiprocessing import resource_tracker
 from multiprocessing.context import SpawnContext, SpawnProcess
+from typing import NamedTuple
+
+from dpjax.sources._process import end_with_parent
 
 
 class _Worker(SpawnProcess):
@@ -34,3 +41,77 @@ class Workers(SpawnContext):
     """
 
     Process = _Worker
+
+
+class _Kept(NamedTuple):
+    """Pools to keep, by their number of workers, and the stack that ends them."""
+
+    pools: dict[int, "futures.ProcessPoolExecutor"]
+    stack: ExitStack
+
+
+_KEPT: ContextVar[_Kept | None] = ContextVar("kept", default=None)
+
+
+@contextmanager
+def kept_workers() -> Iterator[None]:
+    """Within the context, keep worker processes for later draws, of any function.
+
+    A worker takes a second or more to start, because it imports dpjax. Workers are started when
+    they are first needed, and end when the outermost context ends.
+    """
+    if _KEPT.get() is not None:
+        yield
+        return
+    with ExitStack() as stack:
+        token = _KEPT.set(_Kept({}, stack))
+        try:
+            yield
+        finally:
+            _KEPT.reset(token)
+
+
+@contextmanager
+def worker_pool(workers: int) -> Iterator[futures.Executor]:
+    """Return a context manager that provides worker processes, new ones or kept ones.
+
+    If the context ends with an exception, the workers are killed.
+    """
+    kept = _KEPT.get()
+    if kept is None:
+        with new_pool(workers) as pool:
+            yield pool
+        return
+    if workers not in kept.pools:
+        kept.pools[workers] = kept.stack.enter_context(new_pool(workers))
+    pool = kept.pools[workers]
+    try:
+        yield pool
+    except BaseException:
+        kept.pools.pop(workers, None)
+        _kill(pool)
+        raise
+
+
+@contextmanager
+def new_pool(workers: int) -> Iterator["futures.ProcessPoolExecutor"]:
+    """Return a context manager that provides new worker processes.
+
+    If the context ends with an exception, the workers are killed.
+    """
+    # The process pool is imported only here, because importing it takes a tenth of dpjax's import
+    # time.
+    with futures.ProcessPoolExecutor(
+        workers, mp_context=Workers(), initializer=end_with_parent
+    ) as pool:
+        try:
+            yield pool
+        except BaseException:
+            _kill(pool)
+            raise
+
+
+def _kill(pool: "futures.ProcessPoolExecutor") -> None:
+    """Kill the workers, because their calls may never return, and the pool would wait for them."""
+    for process in list((pool._processes or {}).values()):
+        process.kill()

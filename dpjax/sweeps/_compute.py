@@ -23,6 +23,7 @@ from dpjax.methods import Method
 from dpjax.notions import Terms, bets_of, evidence_from_plain
 from dpjax.results import Row, judge
 from dpjax.results.provenance import key_of
+from dpjax.sources._workers import kept_workers
 from dpjax.sweeps._entry import Entry
 
 Columns = JsonObject
@@ -72,7 +73,7 @@ def compute(
         layout = dataclasses.replace(layout, devices=layout.devices[: len(numbers)])
     terms = _terms(entry, tuple(random.words_of(entry.key(key)).tolist()))
     try:
-        with contained("the subject"):
+        with contained("the subject"), kept_workers():
             placed = dataclasses.replace(terms, execution=layout)
             if entry.goes_on:
                 rows = _rows_of_states(entry, placed, numbers, entry.longer(more), states)

@@ -303,8 +303,8 @@ def test_databases_are_recorded_as_json_values():
     ("each", "seconds", "sizes"),
     [
         (2.0, 0.0, [1]), (2.0, 5.0, [1, 1, 1]),
-        # Requests grow until one takes a tenth of a second, and then become smaller.
-        (0.02, 0.5, [1, 2, 4, 8, 4, 8]), (0.001, 0.2, [1, 2, 4, 8, 16, 32, 64, 64, 64]),
+        # Requests grow up to a tenth of a second, or 64 outputs.
+        (0.019, 0.5, [1, 2, 4, 5, 5, 5, 5]), (0.001, 0.2, [1, 2, 4, 8, 16, 32, 64, 64, 64]),
     ],
 )  # fmt: skip
 def test_the_pace_of_a_case_is_the_mean_time_of_its_outputs(monkeypatch, each, seconds, sizes):

@@ -2,6 +2,7 @@
 
 import math
 from types import SimpleNamespace
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -14,6 +15,17 @@ from dpjax.methods import _rungs
 from dpjax.methods._pairs_counted import CountedPairs, _left, _next, search_counted
 from dpjax.methods._rungs import Ladder, Ranked, Rung
 from dpjax.notions import Terms
+
+
+class Named(str):
+    """A source that is known by its name, and that notes from which databases it is warmed."""
+
+    warmed: ClassVar = []
+
+    def warm(self, database, key):
+        """Note the database and the key."""
+        self.warmed.append((database, tuple(random.words_of(key))))
+
 
 PAIRS = [(0.0, float(number)) for number in range(9)]
 
@@ -48,7 +60,7 @@ def terms(told=None):
 def search(ladder, pairs=None, told=None, **options):
     root = random.as_key(5)
     return search_counted(
-        "a source", PAIRS if pairs is None else pairs, ladder, terms(told), "a region", root,
+        Named("a source"), PAIRS if pairs is None else pairs, ladder, terms(told), "a region", root,
         **options,
     )  # fmt: skip
 
@@ -76,7 +88,7 @@ def test_each_rung_keeps_a_part_and_draws_anew(ranked):
     ]
     assert told == [(done, done + more) for done, more in zip(spent, left, strict=True)]
     for rung, seconds in ranked.rungs:
-        assert seconds == (None, None) and rung.source == "a source" and rung.region == "a region"
+        assert seconds == (None,) and rung.source == "a source" and rung.region == "a region"
         assert rung.asked is None  # the notion of the terms, and no level
 
 
@@ -93,8 +105,36 @@ def test_a_time_limit_is_divided_among_rungs(ranked):
     ranked.paces = {f"pair {number}": 0.01 for number in range(9)}
     search(ladder)
     number = len(ladder.rungs(9))
-    assert {seconds for _, seconds in ranked.rungs} == {(30.0 / number, 30.0)}
+    first, *others = [seconds for _, seconds in ranked.rungs]
+    assert first == (30.0 / number, 30.0, 15.0)
+    assert others == [(30.0 / number, 30.0, 0.0)] * (number - 1)
     assert len({rung.began for rung, _ in ranked.rungs}) == 1
+
+
+def test_a_first_rung_that_takes_more_than_its_part_leaves_less_for_the_others():
+    ladder = Ladder(None, 30.0, 2, 2)
+    assert ladder.time_of_rung(0, 5, 0.0) == (6.0, 15.0)
+    assert ladder.time_of_rung(1, 5, 14.0) == (4.0, 0.0)
+    assert ladder.time_of_rung(4, 5, 27.0) == (3.0, 0.0)
+    assert ladder.time_of_rung(1, 5, 1.0) == (6.0, 0.0)
+    assert Ladder(None, 30.0, 2, 2).time_of_rung(0, 1, 0.0) == (30.0, 15.0)
+
+
+def test_a_search_with_a_time_limit_makes_its_first_calls_before(ranked):
+    ranked.paces = {f"pair {number}": 0.01 for number in range(9)}
+    Named.warmed.clear()
+    search(Ladder(None, None, 2, 2))
+    assert not Named.warmed
+    search(Ladder(None, 30.0, 2, 2))
+    ((database, key),) = Named.warmed
+    assert database == 0.0
+    assert key not in [tuple(random.words_of(rung.key)) for rung, _ in ranked.rungs]
+
+
+@pytest.mark.parametrize(("seconds", "untried"), [(30.0, 7), (None, 0)])
+def test_pairs_without_time_are_counted(ranked, seconds, untried):
+    ranked.paces = {"pair 8": 0.01, "pair 7": 0.02}
+    assert search(Ladder(None, seconds, 2, 2)).untried == untried
 
 
 def test_slow_pairs_are_not_audited(ranked):
@@ -256,13 +296,44 @@ def test_time_that_is_up_leaves_pairs_out(monkeypatch):
     assert np.isfinite(rung.ranked(61.001, 10_000.0).scores).all()
 
 
-@pytest.mark.parametrize(("number", "sizes"), [(9, [3, 3, 3]), (8, [2] * 4), (10, [3, 3, 3, 1])])
-def test_workers_start_four_times(monkeypatch, number, sizes):
-    source = Opened([1.0] * number, [(10, 10)] * number, workers=2)
+def test_the_first_rung_may_take_longer_for_24_draws_a_side(monkeypatch):
+    """An output takes 0.1 s, so 24 draws take 2.4 s, a pair takes 2.0 s, and there are 13 s."""
+    source = Opened([2.0] * 5, [(10, 10)] * 5)
     rung, _ = timed(monkeypatch, source)
-    found = rung.ranked(1_000.0, 10_000.0)
-    assert [len(part) for part, _ in source.asked] == sizes
-    assert found.paces.tolist() == [1 / 20] * number and found.drawn == 20 * number
+    rung.ranked(5.0, 1e6, 13.0)
+    # The pace is unknown for the first pair; then (13 - 2) / 8, and so on. The first two sides
+    # take 0.5 and 0.125 s longer than their time.
+    expected = [0.5, 11 / 8 - 0.5, 9 / 6 - 0.3125, 7 / 4 - 0.125, 2.4]
+    assert [each for _, each in source.asked] == pytest.approx(expected)
+    # At 30 s, 24 draws are all that is asked for.
+    source = Opened([4.8] * 4, [(24, 24)] * 4)
+    timed(monkeypatch, source)[0].ranked(5.0, 1e6, 40.0)
+    assert [each for _, each in source.asked] == [5 / 8, 2.4, 2.4, 2.4]
+
+
+def test_what_calls_take_beyond_their_time_is_taken_into_account(monkeypatch):
+    """Each side takes 2 seconds longer than it is given, which is at least a quarter of its part.
+
+    The database that hangs does not count, since the median is taken.
+    """
+    source = Opened([0.0] * 5, [(10, 10)] * 5)
+    rung, _ = timed(monkeypatch, source)
+    given = source.searches
+
+    def searches(part, each):
+        source.seconds[part[0]] = 2 * (each + 2.0) if part[0] != 2 else 40.0
+        return given(part, each)
+
+    source.searches = searches
+    rung.ranked(120.0, 1e6)
+    first, second, third, *_ = [each for _, each in source.asked]
+    assert first == 12.0
+    # 120 - 28 seconds for 8 sides, minus the 2 seconds.
+    assert second == 92 / 8 - 2.0
+    assert third == (92 - 2 * (second + 2)) / 6 - 2.0
+    source = Opened([8.0, 8.0], [(10, 10)] * 2)
+    timed(monkeypatch, source)[0].ranked(4.0, 1e6, 12.0)
+    assert [each for _, each in source.asked] == [1.0, 2.0 / 4]
 
 
 def test_without_a_limit_all_are_searched_at_once(monkeypatch):

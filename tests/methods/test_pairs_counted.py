@@ -128,7 +128,8 @@ def test_the_audit_alone_measures_the_pace():
     method = dpjax.Events(num_draws=4_000)
     result = dpjax.audit(HostMechanism(sums, time_limit=20.0), space, method=method)
     (kept,) = re.findall(r"used the best (\d+) of \d+ proposed pairs", " ".join(result.notes))
-    assert 0 < sum(size == 2 for size in sizes) <= 2 * int(kept) + 1
+    # One more call before the search, and one before the audit.
+    assert 0 < sum(size == 2 for size in sizes) <= 2 * int(kept) + 2
 
 
 def test_time_limits_hold_where_paces_differ():
@@ -198,8 +199,9 @@ def test_pairs_for_which_a_rung_has_no_time_are_not_drawn(monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(_rungs, "time", SimpleNamespace(perf_counter=lambda: now[0]))
         ranked = rung.ranked(2.5, 1e6)
-    # The rest of the time is divided among the rest of the pairs, and both sides of each.
-    expected = [(range(0, 1), 2.5 / 10), (range(1, 2), 1.5 / 8), (range(2, 3), 0.5 / 6)]
+    # The rest of the time is divided among the rest of the pairs, and both sides of each. A side
+    # takes longer than its part, so it is given a quarter of it.
+    expected = [(range(0, 1), 2.5 / 10), (range(1, 2), 1.5 / 32), (range(2, 3), 0.5 / 24)]
     assert drawn == expected and ranked.drawn == 3 * 2 * 600
     assert ranked.paces == pytest.approx([1 / 1200] * 3 + [0.0] * 2)
     assert np.all(ranked.scores[:3] > 0) and np.all(ranked.scores[3:] == -np.inf)
@@ -251,3 +253,25 @@ def test_the_audit_has_what_the_search_left_of_the_time_limit():
     dpjax.audit(Timed(lambda x: x + np.random.default_rng().laplace(), batched=False,
                       time_limit=1.0), space)  # fmt: skip
     assert used == sorted(used) and 0 <= used[0] and 0.2 < used[-1] < time.perf_counter() - start
+
+
+def test_a_list_that_a_limit_is_too_short_for_is_searched_first():
+    """Pairs 0 to 29, at 5 ms an output: all of them would take half a minute."""
+
+    def slow(database):
+        time.sleep(0.005)
+        return database + np.random.default_rng().laplace()
+
+    pairs = [(0.0, 8.0 if number == 21 else 0.0) for number in range(30)]
+    source = HostMechanism(slow, batched=False, time_limit=6.0)
+    start = time.perf_counter()
+    result = dpjax.audit(source, pairs, claim=1.0)
+    # Two seconds more for a busy machine.
+    assert time.perf_counter() - start < 8.5
+    assert result.verdict == "violated" and result.witness.pair == "pair 21"
+    (note,) = [note for note in result.notes if "the search for these pairs used" in note]
+    assert re.match(r"The audit used the best \d of 30 pairs; ", note)
+    # A search would not help four pairs.
+    source = HostMechanism(slow, batched=False, time_limit=0.5)
+    with pytest.raises(ValueError, match="time_limit must allow 30 outputs per side"):
+        dpjax.audit(source, pairs[18:22], claim=1.0)

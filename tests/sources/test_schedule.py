@@ -56,3 +56,31 @@ def test_a_reader_that_ends_early_ends_what_has_not_begun():
         go_on.set()
     # The second may have begun; the three after it were waiting.
     assert ran in ([0], [0, 1])
+
+
+@pytest.mark.parametrize("workers", [0, 1, 2])
+def test_started_calls_still_count_when_time_is_over(workers):
+    """With two workers, two calls run when time is over, and two more wait."""
+    go_on, running, ran = threading.Event(), threading.Semaphore(0), []
+
+    def call(number):
+        ran.append(number)
+        if workers and number > 1:
+            running.release()
+            go_on.wait(60)
+        return number
+
+    def over():
+        if len(found) < 2:
+            return False
+        for _ in range(workers):
+            assert running.acquire(timeout=60)
+        go_on.set()
+        return True
+
+    found = []
+    with ThreadPoolExecutor(workers or 1) as executor:
+        pool = executor if workers else None
+        for number in in_order(call, ((n,) for n in range(99)), pool, 2 * workers, over):
+            found.append(number)
+    assert found == ran == list(range(2 + workers))

@@ -15,7 +15,7 @@ from dpjax.methods._families import _Together
 from dpjax.methods.local._lattices import _of_each
 from dpjax.partitions import PILOT, Encoder, Partition, pilot_size
 from dpjax.partitions.missing import MASKED, Raised, missing
-from dpjax.sources import _drawn_counts, _host, _side_values
+from dpjax.sources import _drawn_counts, _side_values, _workers
 from dpjax.sources._calls import draw_batch, draw_several
 from dpjax.sources._deadline import Deadline
 from dpjax.sources._family import _Interval, _range_of
@@ -35,6 +35,8 @@ from dpjax.sources.streams import SEARCH, SEARCH_AGAIN
 
 class Pool:
     """A pool of processes that calls at once, in this process."""
+
+    _processes = None
 
     def __init__(self, *given, **options):
         pass
@@ -59,7 +61,7 @@ def failing(database):
 @pytest.mark.parametrize("special", ["outcomes", "error"])
 def test_a_restart_draws_as_the_audit_does(monkeypatch, special):
     """Exceptions of single calls are outcomes in new processes, unless they are errors."""
-    monkeypatch.setattr(_host, "futures", SimpleNamespace(ProcessPoolExecutor=Pool))
+    monkeypatch.setattr(_workers, "futures", SimpleNamespace(ProcessPoolExecutor=Pool))
     source = HostMechanism(failing, batched=False, restart=True, special=special)
     if special == "error":
         with pytest.raises(ValueError, match="KeyError"):
@@ -107,7 +109,7 @@ def test_workers_are_killed_where_the_audit_fails(monkeypatch, error):
             ended.append([*killed])
 
     ended = []
-    monkeypatch.setattr(_host.futures, "ProcessPoolExecutor", Waiting)
+    monkeypatch.setattr(_workers.futures, "ProcessPoolExecutor", Waiting)
     source = HostMechanism(np.negative, batched=False, workers=2)
     with pytest.raises(error), source.drawing():
         raise error

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dpjax.sources import _time_limit
-from dpjax.sources._time_limit import Pace, Quota
+from dpjax.sources._time_limit import Pace, next_size
 
 
 def pace(fixed, each, *, limit=100.0, batched=False, batch_size=1000, workers=0):
@@ -225,4 +225,4 @@ def test_many_databases_share_the_time_of_the_measurement(monkeypatch):
 )  # fmt: skip
 def test_batches_that_grow(size, seconds, following):
     """At most 32 outputs, and about a millisecond, but no more than twice the last batch."""
-    assert Quota(100, 32, 5.0, 1e-3).next_size(size, seconds) == following
+    assert next_size(size, seconds, 32, 1e-3) == following

@@ -81,6 +81,28 @@ def test_batches_that_are_asked_for_ahead_do_not_grow():
     assert asked == [1, 1, 1, 1, 2]
 
 
+def test_time_is_over_only_after_the_first_batch(monkeypatch):
+    """Each batch takes a second, and its reader, whose time does not count, takes ten."""
+    now, over = [0.0], []
+
+    def draw(database, span):
+        for size in (3, 2, 4):
+            over.append(span.over())
+            now[0] += 1.0
+            yield REALS[:size]
+        over.append(span.over())
+
+    monkeypatch.setattr(_watched, "time", SimpleNamespace(perf_counter=lambda: now[0]))
+    found = Watched(draw, Encoder("the function f"), PAIRS, ((7, 8), 2), Tally(), {})
+    limits = ((None, [False] * 4), (2.0, [False, False, True, True]), (0.0, [False] + [True] * 3))
+    for side, (seconds, expected) in enumerate(limits):
+        over.clear()
+        for _ in found.batches(side % 2, side // 2, SEARCH, Quota(9, 9, seconds)):
+            now[0] += 10.0
+        assert over == expected
+        assert found.taken[side % 2, side // 2] == (9, 3.0)
+
+
 @pytest.mark.parametrize("size", [100, 1000])
 def test_a_batch_that_begins_alike_is_refused(size):
     again = np.concatenate([REALS[:size], REALS[3000:3010]])
@@ -134,8 +156,3 @@ def test_two_runs_that_are_the_same(side):
     assert f"Two processes of the function f, drawn from {where}, had" in str(refused.value)
     runs[0][side] = [*runs[0][side][:-1], 0.5]
     found.refuse_same(0, ("processes", runs))
-
-
-def test_a_round_ends_when_its_time_is_over():
-    found, _, _ = watched([[REALS[:10], REALS[10:20]]])
-    assert len(drawn(found, 0, 0, SEARCH, seconds=0.0)) == 1

@@ -1,15 +1,13 @@
-"""Workers that start while ctrl-c is pressed."""
+"""Workers that start while ctrl-c is pressed, and workers that are kept."""
 
 import signal
+from types import SimpleNamespace
 
 import pytest
 
+from dpjax.sources import _workers
 from dpjax.sources._process import end_with_parent
-from dpjax.sources._workers import Workers
-
-pytestmark = pytest.mark.skipif(
-    not hasattr(signal, "pthread_sigmask"), reason="this system has no signal masks"
-)
+from dpjax.sources._workers import Workers, kept_workers, worker_pool
 
 
 def report(pipe):
@@ -22,6 +20,9 @@ def report(pipe):
     pipe.send((at_start, after, signal.getsignal(signal.SIGINT) == signal.SIG_IGN))
 
 
+@pytest.mark.skipif(
+    not hasattr(signal, "pthread_sigmask"), reason="this system has no signal masks"
+)
 def test_an_interrupt_while_a_worker_starts_does_nothing():
     context = Workers()
     hear, tell = context.Pipe(duplex=False)
@@ -31,3 +32,62 @@ def test_an_interrupt_while_a_worker_starts_does_nothing():
     assert hear.poll(60) and hear.recv() == (True, False, True)
     worker.join()
     assert worker.exitcode == 0
+
+
+@pytest.fixture
+def events(monkeypatch):
+    """What happens to pools, as strings; each pool has one worker."""
+    told = []
+
+    class Pool:
+        def __init__(self, workers, **options):
+            self.name = f"pool {len([1 for line in told if 'began' in line])} of {workers}"
+            self._processes = {1: SimpleNamespace(kill=lambda: told.append(f"killed {self.name}"))}
+            told.append(f"began {self.name}")
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *raised):
+            told.append(f"ended {self.name}")
+
+    monkeypatch.setattr(_workers.futures, "ProcessPoolExecutor", Pool)
+    return told
+
+
+def test_workers_end_with_the_draws_unless_they_are_kept(events):
+    for _ in range(2):
+        with worker_pool(3):
+            pass
+    assert events == [f"{what} pool {n} of 3" for n in (0, 1) for what in ("began", "ended")]
+    events.clear()
+    with kept_workers():
+        with worker_pool(3) as first, worker_pool(3) as second, worker_pool(2) as other:
+            assert first is second and first is not other
+        with kept_workers(), worker_pool(3) as third:
+            assert third is first
+        assert events == ["began pool 0 of 3", "began pool 1 of 2"]
+    assert sorted(events[2:]) == ["ended pool 0 of 3", "ended pool 1 of 2"]
+    events.clear()
+    with worker_pool(3):
+        pass
+    assert events == ["began pool 0 of 3", "ended pool 0 of 3"]
+
+
+def test_kept_workers_are_killed_and_replaced_after_an_error(events):
+    with kept_workers():
+        with pytest.raises(ValueError), worker_pool(2):
+            raise ValueError
+        assert events == ["began pool 0 of 2", "killed pool 0 of 2"]
+        with worker_pool(2):
+            pass
+        assert events[2:] == ["began pool 1 of 2"]
+    assert not [line for line in events if line == "killed pool 1 of 2"]
+
+
+def test_kept_workers_are_killed_if_their_context_ends_with_an_error(events):
+    with pytest.raises(KeyboardInterrupt), kept_workers():
+        with worker_pool(2):
+            pass
+        raise KeyboardInterrupt
+    assert events == ["began pool 0 of 2", "killed pool 0 of 2", "ended pool 0 of 2"]
