@@ -46,11 +46,12 @@ def _held() -> dict[str, object]:
                 place = f"{module}.{name}"
                 found[place] = value
                 if isinstance(value, type) and value.__module__ == module:
-                    # A name that is added to a class hides the same name in a base class, so the
-                    # set of names is recorded too.
-                    found[f"{place}.__dict__"] = frozenset(vars(value)) - _CACHED
                     for part, attribute in list(vars(value).items()):
                         _add(found, f"{place}.{part}", attribute)
+                    # A name that is added to a class hides the same name in a base class, so the
+                    # set of names is recorded too. It takes the place of the descriptor that is
+                    # named __dict__ in a class without bases.
+                    found[f"{place}.__dict__"] = frozenset(vars(value)) - _CACHED
                 else:
                     _add(found, place, value)
     return found

@@ -120,6 +120,11 @@ HOSTILE = {
         "import dpjax; dpjax.AuditResult.verdict = 'not refuted'",
         *(2, REPLACED),
     ),
+    "adds_to_a_base": (
+        "from dpjax.report._shown import Shown; Shown.__getattribute__ = lambda result, name: 'not refuted' "
+        "if name == 'verdict' else object.__getattribute__(result, name)",
+        *(2, REPLACED),
+    ),
     "replaces_code": (
         "import dpjax.cli._finish as f; f.finish.__code__ = (lambda r, a, p, t: 0).__code__",
         *(2, REPLACED),
