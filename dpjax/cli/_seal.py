@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterator
 from contextlib import chdir, contextmanager
+from functools import cache, cached_property, partial
 from pathlib import Path
 from types import FunctionType
 
@@ -10,6 +11,13 @@ _SEALED = ("dpjax", "typer", "click")
 
 _CACHED = {"__slotnames__"}
 """Names that Python adds to a class when an object of the class is first pickled."""
+
+_WRAPPERS = (
+    FunctionType, property, staticmethod, classmethod, partial, cached_property,
+    type(cache(len)),
+)  # fmt: skip
+_WRAPPED = ("__wrapped__", "__func__", "func", "fget")
+"""Types of objects that call a function, and the attributes that hold this function."""
 
 
 @contextmanager
@@ -58,6 +66,15 @@ def _held() -> dict[str, object]:
 
 
 def _add(found: dict[str, object], place: str, value: object) -> None:
+    """Add a value, and what is behind it if it is a function, a property or a wrapper."""
     found[place] = value
     if isinstance(value, FunctionType):
         found[f"{place}.__code__"] = value.__code__
+        found[f"{place}.__defaults__"] = value.__defaults__
+        by_name = value.__kwdefaults__ or {}
+        found[f"{place}.__kwdefaults__"] = frozenset((name, id(by_name[name])) for name in by_name)
+    if isinstance(value, _WRAPPERS):
+        for name in _WRAPPED:
+            inner = getattr(value, name, None)
+            if inner is not None:
+                _add(found, f"{place}.{name}", inner)

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from functools import cache, cached_property, partial, wraps
 from types import ModuleType
 
 import pytest
@@ -78,16 +79,22 @@ def module(monkeypatch):
     found = ModuleType("dpjax.made_up")
     own = type("Own", (), {"number": 1, "method": lambda self: 2, "__module__": found.__name__})
     found.Own, found.Foreign, found.call, found.number = own, ModuleType, lambda: 3, 4
+    found.options, found.part = (lambda first=1, *, last=2: first), partial(lambda: 6)
+    found.cached, found.wrapped = cache(lambda: 7), wraps(found.call)(lambda: 8)
+    own.fixed, own.of = staticmethod(lambda: 9), classmethod(lambda cls: 10)
+    own.shown, own.kept = property(lambda self: 11), cached_property(lambda self: 12)
     monkeypatch.setitem(sys.modules, found.__name__, found)
     return found
 
 
-def replaced_code(module):
-    module.call.__code__ = (lambda: 5).__code__
+def recoded(found):
+    """Return a change that gives a function of the module another code."""
 
+    def change(module):
+        function = found(module)
+        function.__code__ = function.__code__.replace(co_name="another")
 
-def replaced_code_of_a_method(module):
-    module.Own.method.__code__ = (lambda self: 5).__code__
+    return change
 
 
 @pytest.mark.parametrize(
@@ -95,12 +102,22 @@ def replaced_code_of_a_method(module):
     [
         (lambda module: setattr(module, "number", 5), "number"),
         (lambda module: setattr(module, "call", lambda: 3), "call"),
-        (replaced_code, "call.__code__"),
+        (recoded(lambda module: module.call), "call.__code__"),
+        (recoded(lambda module: module.Own.method), "Own.method.__code__"),
+        (recoded(lambda module: module.Own.fixed), "Own.fixed.__wrapped__.__code__"),
+        (recoded(lambda module: module.Own.of.__func__), "Own.of.__wrapped__.__code__"),
+        (recoded(lambda module: module.Own.shown.fget), "Own.shown.fget.__code__"),
+        (recoded(lambda module: vars(module.Own)["kept"].func), "Own.kept.func.__code__"),
+        (recoded(lambda module: module.part.func), "part.func.__code__"),
+        (recoded(lambda module: module.cached.__wrapped__), "cached.__wrapped__.__code__"),
+        (recoded(lambda module: module.wrapped), "wrapped.__code__"),
+        (lambda module: setattr(module.options, "__defaults__", (1.0,)), "options.__defaults__"),
+        (lambda module: module.options.__kwdefaults__.update(last=3), "options.__kwdefaults__"),
+        (lambda module: setattr(module.options, "__kwdefaults__", None), "options.__kwdefaults__"),
         (lambda module: setattr(module, "Own", type("Own", (), dict(vars(module.Own)))), "Own"),
         (lambda module: setattr(module, "Foreign", type), "Foreign"),
         (lambda module: delattr(module, "Foreign"), "Foreign"),
         (lambda module: setattr(module.Own, "number", 2), "Own.number"),
-        (replaced_code_of_a_method, "Own.method.__code__"),
         (lambda module: setattr(module.Own, "__eq__", object.__eq__), "Own.__dict__"),
     ],
 )

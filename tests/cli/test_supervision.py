@@ -121,8 +121,12 @@ HOSTILE = {
         *(2, REPLACED),
     ),
     "adds_to_a_base": (
-        "from dpjax.report._shown import Shown; Shown.__getattribute__ = lambda result, name: 'not refuted' "
-        "if name == 'verdict' else object.__getattribute__(result, name)",
+        "from dpjax.report._shown import Shown; Shown.__getattribute__ = (lambda result, name: "
+        "'not refuted' if name == 'verdict' else object.__getattribute__(result, name))",
+        *(2, REPLACED),
+    ),
+    "replaces_what_is_wrapped": (
+        "import dpjax; f = dpjax.rerun; f.__kwdefaults__['allow_import'] = ('os',)",
         *(2, REPLACED),
     ),
     "replaces_code": (
