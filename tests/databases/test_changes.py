@@ -1,5 +1,7 @@
 """Bases and their changes by hand: names, sizes, records and the order in which they are tried."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -93,11 +95,56 @@ def test_records_that_are_tried_are_distinct_and_begin_with_those_seen():
     assert plain[8:10] == [(0.0, 5.0), (9.0, 5.0)] and len(set(plain)) == len(plain) == 10
 
 
+@pytest.mark.parametrize(("number", "both"), [(16, range(33, 81)), (17, range(16, 33))])
+def test_more_than_150_records_are_cut_down_by_kind(number, both):
+    """One of the example, twice 2 n with one change, n in order, 4 n at random: 9 n + 1."""
+    fields = [Options([float(i) for i in range(10, 10 + number)]) for _ in range(2)]
+    found = records_worth_trying(
+        [(1.0, 2.0)], form_of([(1.0, 2.0)]), fields, np.random.default_rng(0)
+    )
+    rows = [tuple(record) for record in found]
+    assert sum(a == 1.0 for a, _ in rows) == sum(b == 2.0 for _, b in rows) == number + 1
+    assert sum(a >= 10 and b >= 10 for a, b in rows) in both
+    assert sum(a == b for a, b in rows) >= 16
+
+
+@pytest.mark.parametrize(("number", "both"), [(30, range(130, 151)), (31, range(90, 107))])
+def test_without_an_example_records_are_cut_down_to_75_of_each_kind(number, both):
+    """There are n in order, and 4 n at random."""
+    fields = [Options([float(i) for i in range(number)]) for _ in range(2)]
+    form = SimpleNamespace(blank=(0.0, 0.0))
+    found = records_worth_trying([], form, fields, np.random.default_rng(0))
+    assert len(found) in both
+    assert [tuple(r) for r in found[:number]] == [(float(i), float(i)) for i in range(number)]
+
+
+@pytest.mark.parametrize(("number", "columns"), [(1, []), (2, [0, 1]), (12, [*range(8)])])
+def test_each_of_the_first_eight_fields_is_made_constant(number, columns):
+    """Two fields or more; at the first and at the last of the values to try."""
+    seen = [tuple(float(10 * row + field) for field in range(number)) for row in range(3)]
+    fields = [Options([0.5, 1.5, 2.5]) for _ in range(number)]
+    fields[0].column.name = "age"
+    found = {base.name: base for base in bases_of(seen, [seen[0]], fields, None, True)}
+    for column in range(number):
+        name = "age" if column == 0 else f"field {column}"
+        for value in (0.5, 2.5):
+            base = found.pop(f"the example, {name} is {value}", None)
+            assert (base is None) == (column not in columns)
+            if base is not None:
+                assert base.size == 3
+                expected = [
+                    tuple(value if at == column else old for at, old in enumerate(row))
+                    for row in seen
+                ]
+                assert [tuple(row) for row in base.records()] == expected
+    assert not [name for name in found if " is " in name]
+
+
 class Options:
     """A field whose values to try are given."""
 
     def __init__(self, options):
-        self.options = options
+        self.options, self.column = options, SimpleNamespace(name=None)
 
     def values(self, seen):
         return self.options

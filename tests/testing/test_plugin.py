@@ -7,11 +7,13 @@ import sys
 import textwrap
 import tomllib
 from pathlib import Path
+from types import SimpleNamespace
 from xml.etree import ElementTree
 
 import pytest
 
 import dpjax
+from dpjax.testing import plugin
 
 ROOT = Path(dpjax.__file__).parents[1]
 PLUGIN = "dpjax.testing.plugin"
@@ -47,6 +49,38 @@ def run_pytest(folder, *arguments):
     return subprocess.run(
         command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300
     )
+
+
+@pytest.mark.parametrize(
+    ("audits", "own", "spent"),
+    [(0, 0.0, 1.0), (1, 0.0, 1.0 + 5.0), (2, 3.0, 1.0 + 5.0), (1, 7.0, 1.0 + 7.0)],
+)
+@pytest.mark.parametrize("error", [None, KeyError])
+def test_the_whole_time_of_a_test_with_audits_counts(monkeypatch, audits, own, spent, error):
+    """A test takes five seconds; its audits say that they took `own` seconds."""
+    now = [100.0]
+    session = SimpleNamespace(spent=1.0, pending=["an earlier audit"])
+    monkeypatch.setattr(plugin, "time", SimpleNamespace(perf_counter=lambda: now[0]))
+    monkeypatch.setattr(plugin._session, "CURRENT", session)
+    call = plugin.pytest_runtest_call()
+    next(call)
+    now[0] += 5.0
+    session.pending += ["an audit"] * audits
+    session.spent += own
+    if error is None:
+        with pytest.raises(StopIteration) as end:
+            call.send("an outcome")
+        assert end.value.value == "an outcome"
+    else:
+        with pytest.raises(error):
+            call.throw(error())
+    assert session.spent == spent
+    monkeypatch.setattr(plugin._session, "CURRENT", None)
+    call = plugin.pytest_runtest_call()
+    next(call)
+    with pytest.raises(StopIteration) as end:
+        call.send("an outcome")
+    assert end.value.value == "an outcome"
 
 
 @pytest.mark.slow
