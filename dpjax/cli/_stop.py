@@ -7,7 +7,7 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from functools import wraps
 from types import FrameType
 from typing import NoReturn, TextIO
@@ -234,17 +234,18 @@ def lasting_streams() -> Iterator[None]:
     and change the exit code.
     """
     before = sys.stdin, sys.stdout, sys.stderr
-    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
-        if getattr(sys, name) is None:
-            setattr(sys, name, open(os.devnull, mode))
-    written = _UntilClosed(sys.stdout, BrokenPipeError), _UntilClosed(sys.stderr, OSError)
-    sys.stdout, sys.stderr = written
-    try:
-        yield
-    finally:
-        for stream in written:
-            try:
-                stream.flush()
-            except OSError:
-                stream.forget()
-        sys.stdin, sys.stdout, sys.stderr = before
+    with ExitStack() as opened:
+        for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+            if getattr(sys, name) is None:
+                setattr(sys, name, opened.enter_context(open(os.devnull, mode)))
+        written = _UntilClosed(sys.stdout, BrokenPipeError), _UntilClosed(sys.stderr, OSError)
+        sys.stdout, sys.stderr = written
+        try:
+            yield
+        finally:
+            for stream in written:
+                try:
+                    stream.flush()
+                except OSError:
+                    stream.forget()
+            sys.stdin, sys.stdout, sys.stderr = before
