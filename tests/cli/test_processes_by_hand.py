@@ -1,14 +1,16 @@
 """What a command does around its processes: threads, text that is not yet printed, and cores."""
 
 import os
+import signal
 import subprocess
 import sys
+from collections import Counter
 from functools import cache, cached_property, partial, wraps
 from types import ModuleType
 
 import pytest
 
-from dpjax.cli import _seal, _sweep
+from dpjax.cli import _seal, _supervise, _sweep
 
 
 def ended(script):
@@ -134,3 +136,110 @@ def test_what_is_added_beside_or_cached_is_no_replacement(module):
     with pytest.raises(ValueError, match=r"replaced dpjax\.made_up\.Own\.__dict__"):
         with _seal.untouched():
             module.Own.other = []
+
+
+@pytest.fixture
+def follows(monkeypatch):
+    """What a worker process does with its supervisor's signals: waits, and signals to itself.
+
+    `arriving` are the signals that the terminal sends to both processes; each of them arrives
+    while the worker waits.
+    """
+    told, arriving, counts = [], [], Counter()
+
+    def sleep(seconds):
+        told.append(seconds)
+        if arriving:
+            counts[arriving.pop(0)] += 1
+
+    monkeypatch.setattr(_supervise.time, "sleep", sleep)
+    monkeypatch.setattr(_supervise.os, "kill", lambda process, number: told.append(number))
+    monkeypatch.setattr(_supervise, "ARRIVED", counts)
+
+    def follow(*numbers, arrives=()):
+        told.clear()
+        counts.clear()
+        arriving[:] = arrives
+        hear, tell = os.pipe()
+        os.write(tell, bytes(numbers))
+        os.close(tell)
+        try:
+            _supervise._follow(hear)
+        finally:
+            os.close(hear)
+        return told
+
+    return follow
+
+
+@pytest.mark.skipif(os.name != "posix", reason="other systems have no such signals")
+def test_signals_of_the_supervisor_are_repeated_once(follows):
+    wait, kill = _supervise._ARRIVAL_SECONDS, signal.SIGKILL
+    assert follows() == [kill]  # the supervisor has ended
+    assert follows(2) == [wait, 2, kill]
+    assert follows(2, arrives=[2]) == [wait, kill]
+    assert follows(2, 2, arrives=[2]) == [wait, wait, 2, kill]
+    assert follows(2, 15, arrives=[2]) == [wait, wait, 15, kill]
+    assert follows(2, 15, arrives=[15, 2]) == [wait, 2, wait, kill]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="other systems have no such signals")
+def test_a_pipe_that_fails_ends_nothing(monkeypatch):
+    monkeypatch.setattr(_supervise.os, "kill", lambda *given: pytest.fail("killed"))
+    hear, tell = os.pipe()
+    for end in (hear, tell):
+        os.close(end)
+    _supervise._follow(hear)
+
+
+def test_only_the_worker_process_reports(monkeypatch):
+    """A copy that audited code forked must not, and what it replaced has no effect."""
+    hear, tell = os.pipe()
+    started = []
+
+    class Thread:
+        def __init__(self, **options):
+            self.options = options
+
+        def start(self):
+            started.append(self.options)
+
+    monkeypatch.setattr(_supervise.threading, "Thread", Thread)
+    number = [os.getpid()]
+    monkeypatch.setattr(_supervise.os, "getpid", lambda: number[0])
+    report = _supervise._working(hear, tell, b"secret")
+    monkeypatch.setattr(_supervise.os, "write", lambda *given: pytest.fail("replaced"))
+    report(3)
+    number[0] += 1
+    report(4)
+    os.close(tell)
+    report(5)  # The supervisor has ended.
+    assert os.read(hear, 99) == b"secret\3"
+    os.close(hear)
+    assert started == [{"target": _supervise._follow, "args": (hear,), "daemon": True}]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs fcntl")
+def test_ends_of_pipes_are_hard_to_guess(monkeypatch):
+    monkeypatch.setattr(_supervise.os, "urandom", lambda size: (517).to_bytes(size))
+    hear, tell = _supervise._pipe()
+    try:
+        assert min(hear, tell) >= 64 + 5 and not any(map(os.get_inheritable, (hear, tell)))
+        os.write(tell, b"x")
+        assert os.read(hear, 9) == b"x"
+    finally:
+        os.close(hear)
+        os.close(tell)
+    fcntl = pytest.importorskip("fcntl")
+    real = fcntl.fcntl
+
+    def few(end, command, least):
+        if least > 3:
+            raise OSError
+        return real(end, command, least)
+
+    monkeypatch.setattr(fcntl, "fcntl", few)
+    hear, tell = _supervise._pipe()
+    assert 3 <= min(hear, tell) and max(hear, tell) < 64 + 5
+    os.close(hear)
+    os.close(tell)

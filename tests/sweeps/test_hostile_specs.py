@@ -144,3 +144,17 @@ def test_mutated_specs():
             SweepSpec.from_dict(content)
         except (ValueError, TypeError) as error:
             assert 0 < len(str(error)) < 2000
+
+
+def test_defaults_of_entries_in_files_are_those_of_entries():
+    read = Entry.from_dict({"mechanism": "laplace"})
+    made = Entry(read.mechanism)
+    for name in ("method", "notion", "claim", "confidence", "distance", "num_runs", "label"):
+        assert getattr(read, name) == getattr(made, name)
+    assert (
+        read.pairs.labels == made.pairs.labels and read.confidence == 0.95 and read.num_runs == 1000
+    )
+    given = {"confidence": 0.5, "distance": 2, "runs": 7, "label": "x", "claim": 1.5}
+    read = Entry.from_dict({"mechanism": "laplace", **given})
+    values = read.confidence, read.distance, read.num_runs, read.label, read.claim
+    assert values == tuple(given.values())
