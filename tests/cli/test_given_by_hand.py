@@ -1,0 +1,147 @@
+"""Inputs of the command line: claims, notions, functions, and what a long audit announces."""
+
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+from dpjax.cli._audit import _announced
+from dpjax.cli._declared import registered
+from dpjax.cli._given import function_of
+from dpjax.cli._notion import claim_of, notion_of
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """An empty working folder; what is imported from it is forgotten."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    before = {*sys.modules}
+    yield tmp_path
+    for name in {*sys.modules} - before:
+        del sys.modules[name]
+
+
+@pytest.mark.parametrize(
+    ("text", "claim"),
+    [(1.5, 1.5), (None, None), ("[[1, 0.5]]", [[1, 0.5]]), ("  [[1, 2]]", [[1, 2]])],
+)
+def test_claims(text, claim):
+    assert claim_of({} if text is None else {"claim": text}) == claim
+
+
+def test_claims_in_files(here):
+    (here / "curve.json").write_text("[[0, 0.25], [1, 0]]")
+    assert claim_of({"claim": "curve.json"}) == [[0, 0.25], [1, 0]]
+    (here / "broken.json").write_text("[[0, 0.25")
+    form = r"--claim must be a number, JSON \[\[epsilon, delta\], \.\.\.\] or a file with such JSON"
+    for text, reason in (
+        ("broken.json", "but broken.json is not JSON: "),
+        ("[[1, 2", r"but \[\[1, 2 is not JSON: "),
+        ("none.json", r"but was 'none.json', and there is no such file\."),
+    ):
+        with pytest.raises(ValueError, match=f"{form}, {reason}"):
+            claim_of({"claim": text})
+    with pytest.raises(ValueError) as refused:
+        claim_of({"claim": "[" + "1" * 1000})
+    assert len(str(refused.value)) < 300
+
+
+@pytest.mark.parametrize(
+    ("written", "name", "attribute", "value"),
+    [
+        ({}, "epsilon", "delta", 0.0),
+        ({"delta": 0.25}, "epsilon", "delta", 0.25),
+        ({"notion": "renyi:3"}, "renyi", "order", 3.0),
+        ({"notion": "zcdp"}, "zcdp", "name", "zcdp"),
+    ],
+)
+def test_notions(written, name, attribute, value):
+    notion = notion_of(written)
+    assert notion.name == name and getattr(notion, attribute) == value
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("renyi", "--notion must be renyi:2, but was 'renyi'"),
+        ("gdp:2", "--notion must be gdp, but was 'gdp:2'"),
+        ("renyi:0.5", "--notion 'renyi:0.5': order"),
+        ("renyi:x", "--notion 'renyi:x': "),
+    ],
+)
+def test_refused_notions(text, message):
+    with pytest.raises(ValueError, match=f"^{message}"):
+        notion_of({"notion": text})
+
+
+def test_functions_of_files_and_modules(here):
+    (here / "mine.py").write_text("def noisy(): return 5\nnumber = 3\n_hidden = len\n")
+    assert function_of("mine.py:noisy", "--host")() == 5
+    assert function_of("mine:noisy", "--host")() == 5
+    assert sys.path[0] == str(here)
+    # Only functions are proposed.
+    with pytest.raises(ValueError, match=r"--host 'mine:noise': the module has no .*noisy"):
+        function_of("mine:noise", "--host")
+    with pytest.raises(ValueError, match="has no 'hidden'") as refused:
+        function_of("mine:hidden", "--host")
+    assert "_hidden" not in str(refused.value) and "number" not in str(refused.value)
+
+
+@pytest.mark.parametrize("path", ["mine", "mine:", ":noisy", ""])
+def test_paths_of_functions(path):
+    with pytest.raises(ValueError, match=r"--host must be MODULE:NAME or FILE\.py:NAME, but was"):
+        function_of(path, "--host")
+
+
+def test_modules_that_cannot_be_imported(here):
+    (here / "leaves.py").write_text("raise SystemExit(3)")
+    (here / "stops.py").write_text("raise KeyboardInterrupt")
+    (here / "json.py").write_text("noisy = len")
+    for path, message in (
+        ("none.py:f", r"there is no file none\.py\."),
+        ("none_here:f", "the module cannot be imported: No module named 'none_here'"),
+        ("leaves.py:f", r"the module cannot be imported: SystemExit\(3\)"),
+        ("json.py:noisy", r"Python finds another module named 'json' \(.*\): rename the file\."),
+    ):
+        with pytest.raises(ValueError, match=f"^--host '{path}': {message}"):
+            function_of(path, "--host")
+    with pytest.raises(KeyboardInterrupt):
+        function_of("stops.py:f", "--host")
+
+
+def subject(batched, time_limit):
+    return SimpleNamespace(name="f", batched=batched, batch_size=100, time_limit=time_limit)
+
+
+@pytest.mark.parametrize(
+    ("source", "given", "sentence"),
+    [
+        ("mechanism", None, "drawing 2,050 outputs takes about 3 s in total."),
+        (
+            "host",
+            (True, None),
+            "2,050 outputs need 21 calls of f, about 3 s in total; with --time-limit 60, dpjax "
+            "draws as many outputs as fit into one minute.",
+        ),
+        (
+            "command",
+            (False, None),
+            "2,050 outputs need 2,050 calls of f, about 3 s in total; with --time-limit 60, dpjax "
+            "draws as many outputs as fit into one minute.",
+        ),
+        (
+            "host",
+            (True, 5.0),
+            "f is called until it has drawn 2,050 outputs or the time limit (--time-limit 5, in "
+            "seconds) has passed.",
+        ),
+    ],
+)
+def test_what_a_long_audit_announces(source, given, sentence):
+    assert _announced(source, given and subject(*given), 2050, "3 s") == sentence
+
+
+def test_a_table_that_a_package_lacks():
+    with pytest.raises(LookupError, match=r"dpjax\.notions has no table"):
+        registered("dpjax.notions", "NO_TABLE")
