@@ -153,3 +153,27 @@ def test_missing_values_are_not_counted_as_text():
     texts = TABLE.assign(sales=[1.0, None, "many", "few", 5.0])
     with pytest.raises(TypeError, match=r"'many' in row 2 \(2 of 5 are not numbers\)"):
         panel_from_table(texts, **KEYS)
+
+
+def test_a_table_of_keys_alone_has_no_values():
+    """Its records are counted."""
+    panel = panel_from_table(TABLE[["year", "firm"]], **KEYS)
+    assert panel.columns == () and panel.values.shape == (5, 0)
+    assert panel.database.tolist() == [0, 0, 1, 1, 1]
+
+
+@pytest.mark.parametrize("options", [{}, {"value": "sales"}, {"value": ["sales"]}])
+def test_columns_of_other_types_are_named_with_their_type(options):
+    dates = TABLE.assign(sales=pd.to_datetime(["2020-01-01"] * 5))
+    with pytest.raises(TypeError, match=r"but 'sales' holds datetime64\[\w+\]\.$"):
+        panel_from_table(dates, **KEYS, **options)
+
+
+def test_of_many_columns_the_numbers_are_values():
+    wide = TABLE.assign(name=list("vwxyz"), staff=range(5))
+    assert panel_from_table(wide, **KEYS).columns == ("sales", "staff")
+    assert panel_from_table(wide, **KEYS, value="staff").columns == ("staff",)
+    with pytest.raises(TypeError, match=r"^value columns must hold numbers, but 'name' holds 'v'"):
+        panel_from_table(wide, **KEYS, value=["staff", "name"])
+    with pytest.raises(ValueError, match=r"^value column 'staf' is not in the table; .*'staff'"):
+        panel_from_table(wide, **KEYS, value="staf")
