@@ -127,7 +127,7 @@ def _missing(first: Sequence[object], second: Sequence[object], what: str) -> li
 
 def _rows(side: object) -> np.ndarray | None:
     """Convert a list or array of numbers or strings to an array; return None for other types."""
-    if not isinstance(side, list | tuple | np.ndarray) and not hasattr(side, "__array__"):
+    if not isinstance(side, list | tuple) and not hasattr(side, "__array__"):
         return None
     array = np.asarray(side)
     return array if array.ndim and array.dtype.kind in "biufcUS" else None

@@ -1,6 +1,7 @@
 """Descriptions of the difference between two wide databases."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import dpjax
@@ -41,6 +42,38 @@ def changed(array, place, value):
 )  # fmt: skip
 def test_places_by_hand(database, neighbor, said):
     assert difference(database, neighbor) == said
+
+
+@pytest.mark.parametrize("number", [2**20, 2**20 + 2])
+def test_more_than_a_million_entries_are_not_compared(number):
+    """In both databases together; of arrays, and of frames."""
+    half = np.zeros(number // 2)
+    said = "entry 5: 0.0 and 1.0" if number == 2**20 else None
+    assert difference(half, changed(half, 5, 1.0)) == said
+    frames = [pd.DataFrame({"age": side}) for side in (half, changed(half, 5, 1.0))]
+    said = "row 5, age: 0.0 and 1.0" if number == 2**20 else None
+    assert difference(*frames) == said
+
+
+def test_frames_with_other_columns_are_not_compared():
+    frame = pd.DataFrame({"age": range(50)})
+    assert difference(frame, frame.assign(more=1.0)) is None
+    assert difference(frame, frame.rename(columns={"age": "year"})) is None
+    assert difference(frame, frame.iloc[1:]) == "row 0 is missing from the neighbor: (0,)"
+
+
+@pytest.mark.parametrize("number", [3, 4, 5])
+def test_three_differences_are_described(number):
+    said = "; ".join(f"entry {place}: 0.0 and 1.0" for place in range(3))
+    more = "" if number == 3 else f"; {number - 3} more"
+    assert difference(ZEROS, changed(ZEROS, range(number), 1.0)) == said + more
+
+
+@pytest.mark.parametrize("length", [60, 61])
+def test_long_values_are_cut_after_60_characters(length):
+    text = "x" * (length - 2)
+    shown = repr(text)[:60] + ("..." if length > 60 else "")
+    assert difference([text] * 9, [text] * 8 + ["y"]) == f"entry 8: {shown} and 'y'"
 
 
 def test_short_and_strange_databases_are_shown_whole():

@@ -408,6 +408,30 @@ def test_names_lie_outward_beside_the_highest_excess():
 
 
 @pytest.mark.parametrize(
+    ("level", "shown"),
+    [(0.9, True), (0.57, True), (0.56, False), (0.5, False), (0.44, False), (0.43, True)],
+)
+@pytest.mark.parametrize("side", [0, 1])
+def test_a_label_may_have_curves_above_it_or_below_it(level, shown, side):
+    """Labels are at a height of 0.5, beside points at 0.45 and 0.55, and are 0.13 high.
+
+    On one side, both curves run at `level` where the label would be.
+    """
+    axes = panel()
+    axes.set(xlim=(0, 10), ylim=(0, 1))
+    x = np.array([1.0, 2, 3, 4, 4.3, 4.5, 5.5, 5.7, 6, 7, 8, 9])
+    first, second = np.zeros((2, len(x)))
+    first[5] = second[6] = 0.5
+    beside = slice(None, 5) if side == 0 else slice(7, None)
+    first[beside] = second[beside] = level
+    name_sides(axes, x, first, second)
+    found = {text.get_position() for text in axes.texts}
+    assert len(found) == 2 * shown
+    if shown:
+        assert sorted(found) == [pytest.approx((0.43, 0.5)), pytest.approx((0.57, 0.5))]
+
+
+@pytest.mark.parametrize(
     ("low", "high", "said", "side"),
     [
         (0.2, None, "at least 0.200 (sure)", "center"),
