@@ -12,12 +12,13 @@ from dpjax.empirical import (
     Density,
     LaplaceNoise,
     TaperedDeconvolution,
+    _calibrate,
     calibrate_noise,
     empirical_privacy,
     hausdorff_distance,
     wasserstein_infinity,
 )
-from dpjax.empirical._calibrate import _smallest_scale, _tapered_worst
+from dpjax.empirical._calibrate import _laplace_worst, _smallest_scale, _tapered_worst
 from dpjax.empirical._laplace import laplace_log_ratio
 from dpjax.empirical._noise import released_log_ratio
 
@@ -367,3 +368,16 @@ def test_noise_of_wide_kernels_is_an_atom_and_noise_has_words():
         "noise that approximately turns a Gaussian kernel of bandwidth 0.5 into a Laplace kernel "
         "of scale 2"
     )
+
+
+@pytest.mark.parametrize("block", [1, 2, 3, 5, 99])
+@pytest.mark.parametrize("place", range(5))
+def test_the_row_that_needs_the_largest_scale_may_be_in_any_block(monkeypatch, block, place):
+    """One release of a value without and with somebody: a scale of the distance over epsilon."""
+    monkeypatch.setattr(_calibrate, "_BLOCK", block)
+    without = np.full((5, 1), 0.5)
+    without[place] = 2.0
+    assert _smallest_scale(np.zeros(1), without, 0.1, 40.0) == pytest.approx(20.0, rel=1e-6)
+    assert _laplace_worst(np.zeros(1), without, 20.0) == pytest.approx(0.1)
+    assert _laplace_worst(np.zeros(1), without, 0.0) == np.inf
+    assert _laplace_worst(np.zeros(1), without[:0], 0.0) == 0.0

@@ -510,3 +510,22 @@ def test_curves_of_a_gaussian_claim():
     np.testing.assert_allclose(Claimed("trade-off", [[0.0, 0.9], [0.9, 0.0]]).errors(
         np.array([0.3])), [0.6])  # fmt: skip
     assert Claimed("renyi", None, order=4.0).order is None
+
+
+@pytest.mark.parametrize(
+    ("points", "per", "names"),
+    [
+        ([0.5, 2.0], "number", ["0.5", "2"]), ([0.5, 3], "number", ["0.5", "3"]),
+        ([np.float32(0.5), np.int64(2)], "number", ["0.5", "2"]), (["a", "b"], "label", ["a", "b"]),
+        ([1, 3], "value", None), ([np.int64(1), 3], "value", None),
+    ],
+)  # fmt: skip
+def test_points_without_bounds_are_integers_other_numbers_or_labels(points, per, names):
+    curve = {
+        "points": points, "density": [0.25, 0.75], "neighbor_density": [0.5, 0.5],
+        "loss": [0.5, -0.5],
+    }  # fmt: skip
+    (strip,) = strips_of(curve)
+    assert strip.per == per and strip.names == names
+    if per == "value":
+        assert strip.low.tolist() == [0.5, 2.5] and strip.high.tolist() == [1.5, 3.5]

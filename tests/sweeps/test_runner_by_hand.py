@@ -99,9 +99,7 @@ def test_an_error_cancels_the_other_blocks():
             future.set_exception(KeyError("x"))
         return future
 
-    message = (
-        r"the block block 0 failed on its worker \(KeyError: 'x'\); finished blocks"
-    )
+    message = r"the block block 0 failed on its worker \(KeyError: 'x'\); finished blocks"
     with pytest.raises(RuntimeError, match=message):
         _run_on(executor, STORE, BLOCKS, None, lambda *given: None, lambda: False)
     assert [future.cancelled() for future in executor.futures] == [False] + [True] * 5
