@@ -34,10 +34,9 @@ _PLANNED is the upper limit. If the time limit allows fewer than _LEAST_PLANNED 
 the pair is dropped.
 """
 
-_FIRST_SHARE = 0.5
-"""Share of the time limit that the first rung may take to make FEWEST draws per side of each pair.
-
-Without such a number of draws, the best pair may be lost in the first rung.
+_FIRST_SHARE, _FIRST_DRAWS = 0.5, 8
+"""Share of the time limit that the first rung may take to make _FIRST_DRAWS draws per side of each
+pair. With 4 draws, a pair whose level is twice the claim would be lost in one of ten searches.
 """
 
 _LEAST_SHARE = 0.25
@@ -209,7 +208,7 @@ class Rung:
                 too slow to be audited, or if the rung has no time for the pair.
             whole: Time limit for all rungs in seconds, or None for no limit.
             extended: Time limit in seconds that replaces a smaller `seconds` for a pair that would
-                otherwise have fewer than FEWEST draws per side.
+                otherwise have fewer than _FIRST_DRAWS draws per side.
         """
         count = len(self.alive)
         if seconds is None or whole is None:
@@ -220,7 +219,7 @@ class Rung:
         for place in range(count):
             began, part = time.perf_counter(), range(place, place + 1)
             spent, sides = began - start, 2 * (count - place)
-            needed = FEWEST * Ranked(scores, paces, total).pace
+            needed = _FIRST_DRAWS * Ranked(scores, paces, total).pace
             over = float(np.median(longer or 0.0))
             most = _given(extended - spent, sides, over)
             each = max(_given(seconds - spent, sides, over), min(needed, most))

@@ -296,19 +296,19 @@ def test_time_that_is_up_leaves_pairs_out(monkeypatch):
     assert np.isfinite(rung.ranked(61.001, 10_000.0).scores).all()
 
 
-def test_the_first_rung_may_take_longer_for_24_draws_a_side(monkeypatch):
-    """An output takes 0.1 s, so 24 draws take 2.4 s, a pair takes 2.0 s, and there are 13 s."""
-    source = Opened([2.0] * 5, [(10, 10)] * 5)
+def test_the_first_rung_may_take_longer_for_8_draws_a_side(monkeypatch):
+    """An output takes 0.25 s, so 8 draws take 2 s, a pair takes 2 s, and there are 13 s."""
+    source = Opened([2.0] * 5, [(4, 4)] * 5)
     rung, _ = timed(monkeypatch, source)
     rung.ranked(5.0, 1e6, 13.0)
     # The pace is unknown for the first pair; then (13 - 2) / 8, and so on. The first two sides
     # take 0.5 and 0.125 s longer than their time.
-    expected = [0.5, 11 / 8 - 0.5, 9 / 6 - 0.3125, 7 / 4 - 0.125, 2.4]
+    expected = [0.5, 11 / 8 - 0.5, 9 / 6 - 0.3125, 7 / 4 - 0.125, 2.0]
     assert [each for _, each in source.asked] == pytest.approx(expected)
-    # At 30 s, 24 draws are all that is asked for.
-    source = Opened([4.8] * 4, [(24, 24)] * 4)
+    # At 40 s, 8 draws are all that is asked for.
+    source = Opened([4.0] * 4, [(8, 8)] * 4)
     timed(monkeypatch, source)[0].ranked(5.0, 1e6, 40.0)
-    assert [each for _, each in source.asked] == [5 / 8, 2.4, 2.4, 2.4]
+    assert [each for _, each in source.asked] == [5 / 8, 2.0, 2.0, 2.0]
 
 
 def test_what_calls_take_beyond_their_time_is_taken_into_account(monkeypatch):
