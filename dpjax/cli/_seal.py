@@ -9,8 +9,10 @@ from types import FunctionType
 
 _SEALED = ("dpjax", "typer", "click")
 
-_CACHED = {"__slotnames__"}
-"""Names that Python adds to a class when an object of the class is first pickled."""
+_CACHED = {"__slotnames__", "__annotations__", "__annotations_cache__"}
+"""Names that Python adds to a class when an object of the class is first pickled, or when the
+annotations of the class are first read.
+"""
 
 _WRAPPERS = (
     FunctionType, property, staticmethod, classmethod, partial, cached_property,

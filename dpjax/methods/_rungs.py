@@ -34,9 +34,10 @@ _PLANNED is the upper limit. If the time limit allows fewer than _LEAST_PLANNED 
 the pair is dropped.
 """
 
-_FIRST_SHARE, _FIRST_DRAWS = 0.5, 8
+_FIRST_SHARE, _FIRST_DRAWS = 0.35, 6
 """Share of the time limit that the first rung may take to make _FIRST_DRAWS draws per side of each
-pair. With 4 draws, a pair whose level is twice the claim would be lost in one of ten searches.
+pair. With 3 draws, a search would lose the only pair of level 2 in one of four cases; with 6, in
+none of 40.
 """
 
 _LEAST_SHARE = 0.25

@@ -135,6 +135,54 @@ def test_releases_of_a_local_package_are_bisected(tmp_path, run, monkeypatch):
     assert found["changes"] == {"coins": said}
 
 
+@pytest.mark.parametrize(
+    ("verdicts", "code", "said"),
+    [
+        (["violated", "violated", "not refuted", "not refuted"], 1,
+         "The claim is refuted in 2, and not refuted in 3."),
+        (["not random", "not refuted", "not refuted", "not refuted"], 1,
+         "The claim is refuted in 1, and not refuted in 2."),
+        (["violated", None, None, "not refuted"], 1,
+         "The claim is refuted in 1, and not refuted in 4. Versions in between that could not be "
+         "audited: 2, 3."),
+        (["violated", "doubtful", "doubtful", "not refuted"], 2, None),
+        ([None] * 4, 2, None),
+    ],
+)  # fmt: skip
+def test_verdicts_of_versions_are_bisected(case, tmp_path, run, monkeypatch, verdicts, code, said):
+    """Versions 1 to 4; None cannot be installed."""
+    from dpjax import hunting
+
+    def hunted(cases, environments, folder, *, again, **options):
+        assert not again and folder == tmp_path / "draws" and options == {"seconds": 5.0}
+        for case in cases:
+            (found,) = environments(case)
+            verdict = verdicts[int(found.spec[-1]) - 1]
+            row = {"release": found.spec, "case": "coins", "claim": 0.1, "delta": 0.0,
+                   "bound": 0.2, "verdict": verdict, "pair": "", "seconds": 1.0, "reported": "",
+                   "documented": False}  # fmt: skip
+            yield SimpleNamespace(row=row, spec=found.spec, case=case)
+
+    def environment_of(spec, requires, folder, dependencies):
+        assert folder == tmp_path / "environments"
+        if verdicts[int(spec[-1]) - 1] is None:
+            raise ValueError(f"{spec} cannot be installed")
+        return Environment(spec, Path(sys.executable))
+
+    monkeypatch.setattr(hunting, "hunt", hunted)
+    monkeypatch.setattr(hunting, "environment_of", environment_of)
+    options = ["--cases", case, "--folder", tmp_path, "--seconds", "5", "--json"]
+    done = run("hunt", "--bisect", " 1,2 ,3,4", *options)
+    found = json.loads(done.output)
+    assert done.exit_code == code and (said is None or found["changes"] == {"coins": said})
+    assert found["changes"].keys() == {"coins"}
+    seen = [row["verdict"] for row in found["rows"]]
+    assert set(seen) <= {*verdicts} - {None}
+    text = run("hunt", "--bisect", "1,2,3,4", *options[:-1])
+    assert text.exit_code == code
+    assert text.output.splitlines()[-1] == f"coins: {found['changes']['coins']}"
+
+
 def test_a_bisection_names_its_versions(case, refused):
     said = refused("hunt", "nothing==1.0", "--bisect", "all", "--cases", case)
     assert said.startswith("error: --bisect names the versions")

@@ -133,6 +133,7 @@ def test_what_is_added_beside_or_cached_is_no_replacement(module):
     with _seal.untouched():
         module.more = 5
         module.Own.__slotnames__ = []
+        assert module.Own.__annotations__ == {} and "__annotations__" in vars(module.Own)
     with pytest.raises(ValueError, match=r"replaced dpjax\.made_up\.Own\.__dict__"):
         with _seal.untouched():
             module.Own.other = []
