@@ -115,6 +115,19 @@ def test_pairs_are_a_pytree_with_two_leaves():
     np.testing.assert_array_equal(traced, pairs.neighbor - pairs.database)
 
 
+@pytest.mark.parametrize("traced", ["database", "neighbor"])
+def test_pairs_may_be_made_of_traced_arrays(traced):
+    """Their values are unknown, so nothing can be checked."""
+
+    @jax.jit
+    def made(array):
+        other = "neighbor" if traced == "database" else "database"
+        pairs = Pairs(**{traced: array, other: np.zeros(3)})
+        return getattr(pairs, traced)
+
+    assert made(np.ones(3)).tolist() == [1.0] * 3
+
+
 def test_databases_of_any_structure():
     """An extra record on one side, and dicts: each part is stacked separately."""
     longer = Pairs.of([([1.0, 2.0], [1.0]), ([3, 4], [3])])

@@ -210,6 +210,8 @@ def test_columns_of_a_legend_above_a_panel(names, columns):
     assert (legend._ncols, legend.get_title().get_text()) == (columns, "what")
     assert [text.get_text() for text in legend.get_texts()] == names
     assert not legend.get_frame_on() and legend.borderaxespad == 0.2
+    assert (legend.columnspacing, legend.handlelength) == (1.0, 1.4)
+    assert (legend.handletextpad, legend.labelspacing) == (0.5, 0.35)
     assert {text.get_color() for text in legend.get_texts()} == {CLAIM}
     legend_above(axes, raised=True)
     assert axes.get_legend().borderaxespad == 1.5 and not axes.get_legend().get_title().get_text()
