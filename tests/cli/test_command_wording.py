@@ -146,7 +146,8 @@ def test_a_marked_word_is_never_outside_of_a_sentence():
             id(inner)
             for node in ast.walk(tree)
             if isinstance(node, ast.Call)
-            and getattr(node.func, "id", "") in ("BadValue", "BadType", "Sentence", "Doubt")
+            and getattr(node.func, "id", "")
+            in ("BadValue", "BadType", "TooShort", "Sentence", "Doubt")
             for inner in ast.walk(node)
         }
         parents = {id(c): node for node in ast.walk(tree) for c in ast.iter_child_nodes(node)}
