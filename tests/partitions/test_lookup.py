@@ -130,3 +130,23 @@ def test_counts_have_room_for_the_largest_partition():
 )
 def test_successive_integers_that_fit_in_32_bits_are_consecutive(edges, expected):
     assert _is_consecutive(SimpleNamespace(edges=[np.array(edges)])) == expected
+
+
+def test_the_largest_integer_is_in_the_last_cell_of_padded_edges():
+    """Edges are padded with the largest integer, which must not count as another edge."""
+    random, encoder, space = np.random.default_rng(5), Encoder("draws"), IntegerSpace()
+    stack = [
+        lay([encode_drawn(encoder, side, space) for side in draws(space, random, size)],
+            encoder.names, whole=True)
+        for size in (50, 300, 4000)
+    ]  # fmt: skip
+    assert len({len(cells.edges[0]) for cells in stack}) == 3
+    ends = np.iinfo(np.int32)
+    outputs = np.array([ends.min, ends.min + 1, -1, 0, 1, ends.max - 1, ends.max], np.int32)
+    table = lookup(stack, space, np.int32)
+    assert not table.consecutive
+    for number, cells in enumerate(stack):
+        device = jax.tree.map(lambda leaf, n=number: leaf[n], table).index(outputs)
+        host = cells.index(encode_drawn(encoder, outputs, space))
+        np.testing.assert_array_equal(np.asarray(device), host)
+        assert host.max() < cells.size
