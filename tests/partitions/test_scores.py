@@ -74,6 +74,29 @@ def test_logistic_regression_is_what_a_minimiser_finds(monkeypatch, curved):
     np.testing.assert_allclose(fit.weights, whole, atol=2e-4)
 
 
+@pytest.mark.parametrize(
+    ("kind", "ridge"), [("common", 1.0), ("clipped", 1.0), ("additive", 3.0), ("products", 10.0)]
+)
+def test_a_score_of_few_outputs_has_the_penalty_of_its_kind(monkeypatch, kind, ridge):
+    """Without each fold, as a minimiser finds it; scaled by the mean of the five."""
+    monkeypatch.setattr("dpjax.partitions._scores._SETTLED", 1e-8)
+    pilot, folds = shifted(9, 40, 3, 1.0)
+    outputs = Outputs(*(np.concatenate(column) for column in zip(*pilot, strict=True)))
+    side, fold = np.repeat([0, 1], 40), np.concatenate(folds)
+    features = Features.of(kind, Columns.of(outputs), outputs)
+    table = features(outputs)
+    found = []
+    for number in range(5):
+        rest = fold != number
+        given = (table / table.std(axis=0))[rest], side[rest], ridge
+        start = np.zeros(table.shape[1] + 1)
+        found.append(-minimize(loss, start, given, method="BFGS", tol=1e-8).x[:-1])
+    expected = np.array(found) / table.std(axis=0)
+    expected /= np.abs(expected.mean(axis=0)).max()
+    score = fit_combination(features, outputs, side, fold)
+    np.testing.assert_allclose(score.weights, expected, atol=2e-3)
+
+
 def test_columns_by_hand():
     values = np.stack([np.r_[np.zeros(100), rng(3).normal(size=900)], rng(4).normal(size=1000)], 1)
     labels = np.r_[np.zeros(990, np.int32), np.full(10, 4, np.int32)]
