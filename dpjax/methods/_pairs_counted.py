@@ -101,7 +101,7 @@ def search_counted(
         source.warm(alive[0].database, random.fold_in(root, random.stable_hash(_WARM)))
     tell, done, ranked = terms.layout.progress, [], Ranked(np.zeros(0), np.zeros(0), 0)
     spent = probes = untried = 0
-    taken = 0.0
+    taken = 0.0  # Seconds that the rungs have taken so far.
     for number, (size, draws) in enumerate(rungs):
         if number:
             alive = _next(alive, ranked, ladder, space, (number, size))
@@ -113,8 +113,7 @@ def search_counted(
             limits = plan.time_of_rung(number, len(rungs), taken)
             ranked = rung.ranked(limits[0], ladder.seconds, limits[1])
             taken += time.perf_counter() - start
-        if not number:
-            untried = int((ranked.paces == 0).sum()) if ladder.seconds is not None else 0
+            untried = untried if number else int((ranked.paces == 0).sum())
         if space is not None and most and not number:
             pace = ranked.pace
             jumps = search_jumps(space, ladder.seconds, most, rung_of, draws, pace, root)
