@@ -386,6 +386,6 @@ def _said_fewer(pace: Pace, possible: int, wanted: int, what: str) -> list[str]:
     if possible >= wanted:
         return []
     return [
-        f"The time limit of {pace.limit:g} s allowed only {possible} outputs per side {what}, "
-        f"instead of {wanted}."
+        f"Within {pace.limit:.3g} s, the time limit allowed only {possible} outputs per side "
+        f"{what}, instead of {wanted}."
     ]

@@ -330,7 +330,7 @@ class Pace:
         step = 10.0 ** (floor(log10(needed)) - 1)
         return TooShort(
             f"time_limit must allow {search} outputs per side of each pair for the search, and "
-            f"{confirm} per side for the confirmation, but was {self.limit:g} s, and an output "
-            f"takes about {self._taking(confirm) / confirm:.2g} s: allow at least "
+            f"{confirm} per side for the confirmation, but left {self.limit:.3g} s for them, and "
+            f"an output takes about {self._taking(confirm) / confirm:.2g} s: allow at least "
             f"{ceil(needed / step) * step:g} s, or leave {term('time_limit')} out."
         )

@@ -127,8 +127,8 @@ def test_confirmations_within_a_limit():
     assert asked == ["streams", ("streams", 50, 7.0)]
     assert (found.num_confirm, found.shares, found.told[-1]) == (35, False, (0, 70))
     assert found._said == [
-        "The time limit of 12.5 s allowed only 35 outputs per side for the confirmation, instead "
-        "of 50."
+        "Within 12.5 s, the time limit allowed only 35 outputs per side for the confirmation, "
+        "instead of 50."
     ]
     free = opened()
     free._plan_confirm()
@@ -143,7 +143,9 @@ def test_rounds_that_were_cut_are_told():
     found._note_fewer(halves, 30, "for the search")
     assert found._said == []
     found._note_fewer(halves, 31, "for the search")
-    said = "The time limit of 3 s allowed only 30 outputs per side for the search, instead of 31."
+    said = (
+        "Within 3 s, the time limit allowed only 30 outputs per side for the search, instead of 31."
+    )
     assert found._said == [said] == _said_fewer(found._pace, 30, 31, "for the search")
     free = opened()
     free._note_fewer(halves, 31, "for the search")

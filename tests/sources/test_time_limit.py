@@ -66,7 +66,8 @@ def test_a_limit_is_kept_and_used(clock, times, batched, limit):
         # The share of the plan: 0.7 of the time is for two streams, 0.3 for two others.
         assert 1.5 < result.num_confirm / result.num_samples < 3.5
         note = (
-            f"limit of {limit:g} s allowed only {result.num_confirm} outputs per side for the conf"
+            f"Within {limit:.3g} s, the time limit allowed only {result.num_confirm} outputs per "
+            "side for the confirmation"
         )
         assert any(note in line for line in result.notes)
 
@@ -167,7 +168,9 @@ def numbers_in_order():
 
 def test_a_limit_that_shows_nothing_says_which_would(clock):
     function = slow(clock, 0, 0.3)[0]
-    with pytest.raises(ValueError, match=r"was 5 s, and an output takes about 0\.3 s") as refused:
+    with pytest.raises(
+        ValueError, match=r"left 5 s for them, and an output takes about 0\.3 s"
+    ) as refused:
         dpjax.audit(HostMechanism(function, batched=False, time_limit=5.0), PAIR)
     # A quarter of the limit may measure.
     assert clock.seconds <= 1.5

@@ -86,7 +86,7 @@ def test_the_least_that_shows_anything(limit, wanted, confirm, fits):
         found.search(1, wanted, 0.5, confirm, 0.0)
     # 30 outputs take 2 * 3 / 0.5 s, over 0.85 and three quarters; two digits, rounded up.
     needed = max(2 * search * 0.1 / 0.5, 2 * confirmed * 0.1 / 0.5) / (0.85 * 0.75)
-    assert f"was {limit:g} s, and an output takes about 0.1 s: allow at least " in str(
+    assert f"left {limit:.3g} s for them, and an output takes about 0.1 s: allow at least " in str(
         refused.value
     )
     said = float(str(refused.value).split("allow at least ")[1].split(" s")[0])
