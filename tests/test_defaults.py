@@ -2,7 +2,9 @@
 
 import importlib
 import inspect
+from types import SimpleNamespace
 
+import jax
 import numpy as np
 import pytest
 
@@ -150,6 +152,21 @@ def test_arguments_that_are_left_out(name):
     found = {p.name: p.default for p in given if isinstance(p.default, (bool, int, float, str))}
     assert found == DEFAULTS[name]
     assert [*map(type, found.values())] == [*map(type, DEFAULTS[name].values())]
+
+
+@pytest.mark.parametrize("backend", ["cpu", "gpu"])
+def test_batches_of_executions(monkeypatch, backend):
+    """Runs and pairs in parallel, and blocks of each stream; a CPU computes one at a time."""
+    monkeypatch.setattr(jax, "default_backend", lambda: backend)
+    execution = dpjax.Execution()
+    on_gpu = backend == "gpu"
+    assert (execution.runs, execution.pairs) == ((64, 64) if on_gpu else (1, 1))
+    found = [execution.blocks(*size) for size in ((1,), (4, 8), (99, 99))]
+    assert found == ([1024, 32, 1] if on_gpu else [1, 1, 1])
+    given = dpjax.Execution(runs_at_once=3, pairs_at_once=2, blocks_at_once=25)
+    assert (given.runs, given.pairs, given.blocks(9, 9), given.blocks(1)) == (3, 2, 4, 25)
+    devices = (SimpleNamespace(platform="cpu" if on_gpu else "gpu"),)
+    assert dpjax.Execution(devices=devices).runs == (1 if on_gpu else 64)
 
 
 def test_limits_of_inputs():

@@ -472,3 +472,15 @@ def test_scores_of_huge_and_tiny_entries_are_finite(size):
             # The sign of the second entry separates the sides. Float32 cannot hold tiny scores.
             places = [cells.index(side) for side in sides]
             assert not set(places[0]) & set(places[1])
+
+
+def test_a_network_is_judged_by_the_first_fold(monkeypatch):
+    """Five outputs in the first fold, seven in the second; the sides of the first are told."""
+    fold, side = np.repeat([0, 1], [50, 70]), np.tile([0, 1], 60)
+    monkeypatch.setattr("dpjax.partitions._scored._losses", lambda *given: np.full(50, np.log(2)))
+    near = 0.01 * np.arange(50)
+    assert _may_win(0.1 + near, ["another"], "outputs", side, fold)
+    assert not _may_win(1.0 + near, ["another"], "outputs", side, fold)
+    # Where nine of ten outputs outside of the fold are on one side, that alone tells much.
+    side = np.where(fold == 0, 0, np.arange(120) % 10 == 0).astype(int)
+    assert not _may_win(0.2 + near, ["another"], "outputs", side, fold)
