@@ -360,3 +360,16 @@ def test_expected_bounds_are_above_the_level_that_is_asked_for():
     assert rung._promised(range(1, 3), searches, 77).tolist() == [2.0, 1.0]
     assert {(b.num_confirm, b.confidence, b.num_rivals) for b in budgets} == {(77, 0.95, 4)}
     assert isinstance(CountedPairs([], [], []), tuple)
+
+
+@pytest.mark.parametrize(
+    ("ladder", "draws", "budget", "seconds"),
+    [
+        (Ladder(12_000, 40.0, 3, 4), 2_500.9, 9_500, 30.0), (Ladder(None, 40.0, 3, 4), 7, None, 30),
+        (Ladder(12_000, None, 3, 4), 0, 12_000, None), (Ladder(None, None, 3, 4), 7, None, None),
+    ],
+)  # fmt: skip
+def test_a_search_for_jumps_takes_its_draws_and_a_quarter_of_the_time(
+    ladder, draws, budget, seconds
+):
+    assert ladder.without_jumps(draws) == Ladder(budget, seconds, 3, 4)
