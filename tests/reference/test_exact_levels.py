@@ -224,3 +224,16 @@ def test_the_level_at_a_single_point_is_the_loss_there():
     laplace = mechanisms.Laplace(1.0)
     sides = np.array(0.0), np.array(1.0)
     assert _line_level(laplace, *sides, lambda t: 3 * np.asarray(t), 0.25, 0.25) == 0.75
+
+
+@pytest.mark.parametrize(
+    ("region", "level"),
+    [
+        (None, 1000.0), ((500.0, np.inf), 1000.0), ((-np.inf, 500.0), 1000.0),
+        ((400.0, 700.0), 400.0), ((500.0, 500.0), 0.0), ((600.0, np.inf), 1000.0),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("pair", [(0.0, 1000.0), (1000.0, 0.0)])
+def test_databases_far_apart_have_their_distance_as_level(pair, region, level):
+    """Laplace noise of scale 1: the loss at t is |t - 1000| - |t|."""
+    assert reference.pair_level(mechanisms.Laplace(1.0), *pair, region) == pytest.approx(level)
