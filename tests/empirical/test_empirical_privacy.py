@@ -488,3 +488,25 @@ def test_the_query_that_does_not_vary_is_named(flat):
     queries = ("count", "mean")[:: 1 - 2 * flat]
     with pytest.raises(ValueError, match=r"query 'count' was 8 in every database"):
         empirical_privacy(GOOD, queries, epsilon=0.1)
+
+
+@pytest.mark.parametrize("uncertainty", [False, True])
+def test_a_printed_result_has_a_row_for_each_of_nine_epsilons(uncertainty):
+    """Epsilon, delta, the total risk and, if it is known, the standard error of delta."""
+    options = {"epsilon": np.linspace(0, 2, 33), "uncertainty": uncertainty}
+    result = empirical_privacy(years(), "mean", **options, density=Density(bandwidth=0.4))
+    head, *lines = str(result).splitlines()
+    assert head == "Empirical privacy of mean: 8 individuals, 12 databases"
+    start = lines.index(next(line for line in lines if "total risk" in line))
+    assert ("standard error of delta" in lines[start]) == uncertainty
+    rows = [[float(word) for word in line.split()] for line in lines[start + 1 : start + 10]]
+    assert [row[0] for row in rows] == np.linspace(0, 2, 9).tolist()
+    places = [result.epsilons.tolist().index(row[0]) for row in rows]
+    for row, place in zip(rows, places, strict=True):
+        expected = [result.epsilons[place], result.delta[place], result.total_risk[place]]
+        if uncertainty:
+            expected.append(result.delta_error[place])
+        assert row == pytest.approx(expected, rel=1e-3)
+    assert (
+        lines[start + 10] == "" and len({len(line) for line in lines[start + 1 : start + 10]}) == 1
+    )
