@@ -61,3 +61,11 @@ def test_methods_of_sources():
         setattr(asked, name, value)
         with pytest.raises(ValueError, match=f"{name} must be left out for canaries, which draws"):
             _run._method(canaries, asked, Sizes(20, 30))
+
+
+def test_what_a_test_that_says_nothing_asks_for():
+    asked = _run.Asked("a subject", None)
+    assert (asked.notion, asked.claim, asked.region, asked.seconds) == (Epsilon(), None, None, None)
+    assert (asked.confidence, asked.key, asked.has_sizes) == (_run.DEFAULT_CONFIDENCE, 0, False)
+    for name in ("num_samples", "num_confirm"):
+        assert _run.Asked("a subject", None, **{name: 5}).has_sizes
