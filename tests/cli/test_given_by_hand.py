@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from dpjax.cli import _mechanisms
 from dpjax.cli._audit import _announced
 from dpjax.cli._declared import registered
 from dpjax.cli._given import function_of
@@ -145,3 +146,19 @@ def test_what_a_long_audit_announces(source, given, sentence):
 def test_a_table_that_a_package_lacks():
     with pytest.raises(LookupError, match=r"dpjax\.notions has no table"):
         registered("dpjax.notions", "NO_TABLE")
+
+
+@pytest.mark.parametrize(("columns", "terminal", "sources"), [
+    (80, False, True), (80, True, False), (200, False, True), (200, True, True),
+])  # fmt: skip
+def test_a_narrow_terminal_shows_mechanisms_without_sources(
+    monkeypatch, capsys, columns, terminal, sources
+):
+    """A pipe has lines of full length."""
+    for name in ("NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("COLUMNS", str(columns))
+    monkeypatch.setenv("TTY_COMPATIBLE", "1" if terminal else "0")
+    _mechanisms.command(as_json=False)
+    head = capsys.readouterr().out.splitlines()[1]
+    assert ("source" in head) == sources and "level" in head

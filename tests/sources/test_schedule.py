@@ -1,7 +1,7 @@
 """Calls that run ahead of their results: in order, bounded, and ended with their reader."""
 
 import threading
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
 
@@ -84,3 +84,24 @@ def test_started_calls_still_count_when_time_is_over(workers):
         for number in in_order(call, ((n,) for n in range(99)), pool, 2 * workers, over):
             found.append(number)
     assert found == ran == list(range(2 + workers))
+
+
+def test_an_interrupt_cancels_nothing():
+    """The owner of the workers terminates them; a canceled task would print a traceback."""
+    futures = []
+
+    class Interrupted:
+        def submit(self, call, *given):
+            future = Future()
+            futures.append(future)
+            if len(futures) == 2:
+                future.set_exception(KeyboardInterrupt())
+            elif len(futures) == 1:
+                future.set_result("first")
+            return future
+
+    results = in_order(double, ((n,) for n in range(9)), Interrupted(), 4)
+    assert next(results) == "first"
+    with pytest.raises(KeyboardInterrupt):
+        next(results)
+    assert len(futures) == 5 and not any(future.cancelled() for future in futures)
