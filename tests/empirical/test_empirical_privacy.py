@@ -18,6 +18,7 @@ from dpjax.empirical import (
     _bandwidth,
     _checks,
     empirical_privacy,
+    panel_from_array,
 )
 from dpjax.empirical._bandwidth import _subsample, nearest_distances
 from dpjax.empirical._checks import check_coverage, check_independence, runs_p_value
@@ -510,3 +511,14 @@ def test_a_printed_result_has_a_row_for_each_of_nine_epsilons(uncertainty):
     assert (
         lines[start + 10] == "" and len({len(line) for line in lines[start + 1 : start + 10]}) == 1
     )
+
+
+@pytest.mark.parametrize("buckets", [2, 3, 7])
+def test_databases_with_equal_knowledge_are_divided_in_their_order(buckets):
+    """An adversary who knows one of eight numbers of each of 200 databases."""
+    known = np.random.default_rng(5).integers(0, 8, 200) / 4
+    panel = panel_from_array(np.ones((200, 3)))
+    order = sorted(range(200), key=lambda place: (known[place], place))
+    expected = [sorted(part.tolist()) for part in np.array_split(order, buckets)]
+    found = Adversary(known, buckets).buckets(panel, 0)
+    assert [members.tolist() for _, members in found] == expected
