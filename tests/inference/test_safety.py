@@ -187,3 +187,14 @@ def test_an_excess_that_is_no_number_above_1(excess):
     planned = plan(lipschitz=0.8, precision=1.0, confidence=0.8)
     with pytest.raises((TypeError, ValueError), match="excess must be a"):
         plan_safety(planned, excess=excess)
+
+
+@pytest.mark.parametrize(
+    ("p_value", "significance", "refuted"),
+    [(0.05, None, True), (0.0501, None, False), (0.2, 0.2, True), (0.2, 0.19, False)],
+)
+def test_claims_are_refuted_at_five_percent_unless_another_level_is_given(
+    p_value, significance, refuted
+):
+    given = {} if significance is None else {"significance": significance}
+    assert SafetyVerdict(20, 16, 0.9, p_value).refuted(**given) == refuted

@@ -360,6 +360,7 @@ def test_numbers_and_labels_have_panels_of_their_own():
     numbers, labels = strips_of(curve)
     assert numbers.high.tolist() == [1, 2] and labels.names == ["failed"]
     assert labels.event.tolist() == [True] and labels.per == "label"
+    assert (labels.low.tolist(), labels.high.tolist()) == ([-0.5], [0.5])
     shown = Outputs(curve, Marks("failed", 0.7, 0.5, 0.6), discrete=True)
     first, second, third, last = plot_outputs("", shown).axes
     assert first.get_legend() is not None and third.get_legend() is None
