@@ -64,10 +64,10 @@ def audit(
             for the least private member of the family.
         pairs: `dpjax.Pairs`, or a list of (database, neighbor). If `pairs` is a search space that
             `dpjax.neighbors(...)` returned, or a Hypothesis strategy that draws pairs, the audit
-            first searches for the four best pairs; likewise, if the subject has a time limit that
-            is too short for all pairs. If `pairs` is None, the audit uses a built-in
-            mechanism's standard pairs, or the pairs that a library object states. For recorded
-            outputs, `pairs` must be None.
+            first searches for the best pairs, at most four. The audit also searches if the
+            subject's time limit is too short for all pairs of a list. If `pairs` is None, the audit
+            uses a built-in mechanism's standard pairs, or the pairs that a library object states.
+            For recorded outputs, `pairs` must be None.
         method: `dpjax.Events()`, whose bound is exact for every kind of output; `dpjax.Local()`,
             which estimates densities; `dpjax.Histogram(...)`, whose interval is valid under an
             assumption; or `dpjax.Guesses()`, which is the method for a `dpjax.OneRun`. If `method`
@@ -155,8 +155,8 @@ def _audited(
                 # If there is no time for all pairs of a list, search for the best of them.
                 if searched or len(AnyPairs.of(pairs)) <= MOST_AUDITED:
                     raise
-                timed = source.with_time_used(time.perf_counter() - start)
-                pairs, searched = best_pairs(timed, pairs, terms)
+                left = source.with_time_used(time.perf_counter() - start)
+                pairs, searched = best_pairs(left, pairs, terms)
                 timed = source.with_time_used(time.perf_counter() - start)
                 finding = method.run(timed, pairs, terms, ONE_RUN).finding(0)
             finding = replace(finding, notes=[*finding.notes, *searched])

@@ -231,7 +231,8 @@ class _Released(HostMechanism):
             began = time.perf_counter()
             drawn = self.served.several(database, min(size, count - len(outputs)))
             pace = (time.perf_counter() - began) / len(drawn)
-            outputs, size = outputs + drawn, next_size(size, pace, _TOGETHER, _QUICK)
+            outputs += drawn
+            size = next_size(size, pace, _TOGETHER, _QUICK)
         return outputs
 
     def restarted(self, sides: tuple[object, object], count: int) -> Restarted | None:

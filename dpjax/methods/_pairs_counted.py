@@ -110,8 +110,8 @@ def search_counted(
             ranked = rung.ranked(None)
         else:
             start = time.perf_counter()
-            limits = plan.time_of_rung(number, len(rungs), taken)
-            ranked = rung.ranked(limits[0], ladder.seconds, limits[1])
+            seconds, extended = plan.time_of_rung(number, len(rungs), taken)
+            ranked = rung.ranked(seconds, ladder.seconds, extended)
             taken += time.perf_counter() - start
             untried = untried if number else int((ranked.paces == 0).sum())
         if space is not None and most and not number:

@@ -16,6 +16,7 @@ from dpjax.notions import Epsilon, Notion, Terms
 from dpjax.partitions import RegionLike
 from dpjax.results import REFUTING, AuditResult
 from dpjax.sources import AnyPairs, Source, as_source
+from dpjax.sources._workers import kept_workers
 from dpjax.testing import _session
 from dpjax.testing._budget import Sizes, audit_within, detectable_epsilon, fewest_sizes, sizes_of
 
@@ -59,6 +60,7 @@ class _Ran(NamedTuple):
     is_fewest: bool = False
 
 
+@kept_workers()
 def run(asked: Asked) -> AuditResult:
     """Run an audit; if the pytest plugin is active, add a row to the session's table.
 

@@ -6,7 +6,6 @@ import pytest
 
 from dpjax.cli import _finish
 from dpjax.cli._finish import Files, finish
-from dpjax.cli._sweep import _shard
 
 
 def result(verdict="not refuted", interrupted=False, **options):
@@ -66,14 +65,3 @@ def test_output_that_fails_is_forgotten(forgotten, capsys):
     broken.to_json = to_json
     assert finish(broken, True, Files()) == 0 and forgotten == ["output"]
     assert capsys.readouterr().err == ("error: standard output was not written: OSError: closed\n")
-
-
-@pytest.mark.parametrize(("text", "share"), [("1/3", (0, 3)), ("3/3", (2, 3)), ("2/9", (1, 9))])
-def test_shards_are_counted_from_zero(text, share):
-    assert _shard(text) == share
-
-
-@pytest.mark.parametrize("text", ["0/3", "4/3", "1", "1/", "/3", "a/3", "1/b", "-1/3", "1/3/4"])
-def test_shards_that_are_none(text):
-    with pytest.raises(ValueError, match="--shard must be I/K with 1 <= I <= K"):
-        _shard(text)

@@ -154,13 +154,16 @@ def test_the_status_of_a_store(parts, monkeypatch, folder, shown):
 
 
 @pytest.mark.parametrize(
-    ("text", "share"), [("1/1", (0, 1)), ("1/3", (0, 3)), ("3/3", (2, 3)), ("10/12", (9, 12))]
+    ("text", "share"),
+    [("1/1", (0, 1)), ("1/3", (0, 3)), ("3/3", (2, 3)), ("2/9", (1, 9)), ("10/12", (9, 12))],
 )
-def test_shares(text, share):
+def test_shares_are_counted_from_zero(text, share):
     assert _shard(text) == share
 
 
-@pytest.mark.parametrize("text", ["", "1", "1/", "/2", "3/2", "0/2", "-1/2", "a/b", "1.5/2"])
+@pytest.mark.parametrize(
+    "text", ["", "1", "1/", "/2", "3/2", "0/2", "-1/2", "a/3", "1/b", "1/3/4", "1.5/2"]
+)
 def test_refused_shares(text):
     with pytest.raises(ValueError, match="--shard must be I/K with 1 <= I <= K, but was"):
         _shard(text)
