@@ -3,7 +3,7 @@
 import math
 from dataclasses import replace
 from fractions import Fraction
-from itertools import permutations
+from itertools import pairwise, permutations
 
 import numpy as np
 import pytest
@@ -236,7 +236,7 @@ def test_fits_that_cannot_be():
         "query 'count' was 2.5 in every database: bandwidth 'likelihood' cannot be chosen because "
         "the results do not vary; pass a number as bandwidth."
     )
-    with pytest.raises(ValueError, match="was 2.5 in the only database: bandwidth 'scott'"):
+    with pytest.raises(ValueError, match=r"was 2\.5 in the only database: bandwidth 'scott'"):
         Density(bandwidth="scott").fit(flat[:1, 1:], groups[:1])
     with pytest.raises(ValueError) as raised:
         Density().fit(two, np.zeros(4))
@@ -251,7 +251,7 @@ def chance_of_runs(above, below):
     """Exact law of the number of runs, by enumeration."""
     found, orders = {}, set(permutations([1] * above + [0] * below))
     for order in orders:
-        runs = 1 + sum(a != b for a, b in zip(order, order[1:], strict=False))
+        runs = 1 + sum(a != b for a, b in pairwise(order))
         found[runs] = found.get(runs, 0) + Fraction(1, len(orders))
     return found
 
