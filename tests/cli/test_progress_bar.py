@@ -1,6 +1,7 @@
 """The progress display, with a simulated clock."""
 
 import io
+import threading
 import time
 from types import SimpleNamespace
 
@@ -89,6 +90,16 @@ def test_a_pipe_gets_a_line_now_and_then(monkeypatch, capsys):
         show(1, 10**9)
         time.sleep(0.1)
     assert capsys.readouterr().err == ""
+
+
+def test_nothing_is_printed_after_the_end(monkeypatch, capsys):
+    """The thread that prints has ended when the bar is closed."""
+    monkeypatch.setattr(_progress, "_LINE_SECONDS", 0.02)
+    before = set(threading.enumerate())
+    with progress_bar("runs") as show:
+        show(3, 7)
+        assert set(threading.enumerate()) - before
+    assert not set(threading.enumerate()) - before
 
 
 def test_a_terminal_has_a_bar_before_anything_is_done(monkeypatch):
