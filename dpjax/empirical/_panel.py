@@ -5,6 +5,7 @@ with one row per record. Estimators use dense arrays [databases, individuals] of
 individual's records.
 """
 
+import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 
@@ -123,7 +124,7 @@ def panel_from_array(
             "databases must have shape [databases, individuals] or "
             f"[databases, individuals, values], but its shape was {dense.shape}."
         )
-    dense = dense.astype(float).reshape(*dense.shape[:2], -1)
+    dense = dense.astype(float).reshape(*dense.shape[:2], math.prod(dense.shape[2:]))
     num_databases, num_individuals, num_columns = dense.shape
     missing = np.isnan(dense)
     present = ~missing.all(axis=2) if num_columns else np.ones(dense.shape[:2], bool)

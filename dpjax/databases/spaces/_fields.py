@@ -115,16 +115,19 @@ class Field:
 
     def near(self, value: Value, rng: np.random.Generator) -> Value:
         """With probability 1/2, redraw or scale a number; otherwise, return the value unchanged."""
-        if not is_number(value) or not math.isfinite(value) or not rng.integers(2):
+        if not is_number(value):
             return value
-        bounds = self._bounds_for(float)
-        moved = rng.uniform(*bounds) if bounds else value * 2.0 ** int(rng.integers(-8, 9))
-        if isinstance(value, int):
-            moved = int(moved) if math.isfinite(moved) else value
         try:
+            if not math.isfinite(value) or not rng.integers(2):
+                return value
+            bounds = self._bounds_for(float)
+            moved = rng.uniform(*bounds) if bounds else value * 2.0 ** int(rng.integers(-8, 9))
+            if isinstance(value, int):
+                moved = int(moved) if math.isfinite(moved) else value
             with np.errstate(over="ignore"):
                 return self.column.stored(moved)
         except (TypeError, ValueError, OverflowError):
+            # The integer is too large for a float, or the column cannot store the new number.
             return value
 
     def _bounds_for(self, kind: type | None) -> tuple[Value, Value] | None:
