@@ -1,0 +1,120 @@
+"""Placeholders of values in the help, and the words that a shell completes, for every command."""
+
+from types import SimpleNamespace
+
+import pytest
+import typer
+
+from dpjax.cli import _app
+from dpjax.cli._table import chosen, listed, option_of, written_of
+from dpjax.methods import METHODS
+
+PLACEHOLDERS = {
+    "audit": {
+        "mechanism": "NAME", "claim": "NUMBER|JSON|FILE", "param": "NAME=VALUE",
+        "pairs": "JSON|FILE", "column": "NAME,...", "column_y": "NAME,...",
+    },
+    "empirical": {"bandwidth": "RULE|NUMBER"},
+    "hunt": {"packages": "PACKAGE==VERSION...", "bisect": "all|VERSION,..."},
+    "rerun": {"allow_import": "MODULE"},
+    "sweep": {"allow_import": "MODULE", "more": "N", "shard": "I/K", "dask": "ADDRESS"},
+    "watch": {
+        "folder": "FOLDER", "claim": "NUMBER", "column": "NAME,...", "column_y": "NAME,...",
+    },
+}  # fmt: skip
+
+CHOICES = {
+    ("audit", "method"): [name for name, method in METHODS.items() if method.bounded],
+    ("audit", "notion"): [
+        "epsilon", "profile", "trade-off", "gdp", "zcdp", "renyi:", "total-variation",
+    ],
+    ("audit", "kernel"): ["gaussian", "laplace", "epanechnikov", "biweight"],
+    ("audit", "density"): ["binned", "direct", "auto"],
+    ("audit", "objective"): ["lower-bound", "loss"],
+    ("audit", "special"): ["outcomes", "error"],
+    ("empirical", "kernel"): ["laplace", "gaussian", "likelihood", "ecdf"],
+    ("empirical", "missing"): ["error", "drop"],
+    ("plan", "bound"): ["all-intervals", "published"],
+    ("watch", "notion"): ["epsilon", "gdp", "total-variation"],
+}  # fmt: skip
+
+
+def parameters(command):
+    group = typer.main.get_command(_app.application())
+    return {each.name: each for each in group.commands[command].params}
+
+
+@pytest.mark.parametrize("command", PLACEHOLDERS)
+def test_placeholders_of_values(command):
+    found = parameters(command)
+    for name, placeholder in PLACEHOLDERS[command].items():
+        assert found[name].metavar == placeholder, name
+
+
+@pytest.mark.parametrize(("command", "name"), CHOICES)
+def test_words_that_are_offered(command, name):
+    found = parameters(command)[name]
+    words = CHOICES[command, name]
+
+    def offered(start):
+        return [item.value for item in found.shell_complete(SimpleNamespace(params={}), start)]
+
+    assert sorted(offered("")) == sorted(words)
+    for word in words:
+        assert offered(word) == [each for each in words if each.startswith(word)]
+        assert word in offered(word[:2])
+    assert offered("zz") == []
+
+
+def test_flags_have_no_placeholder():
+    for command in PLACEHOLDERS:
+        for each in parameters(command).values():
+            if getattr(each, "is_flag", False) and each.name != "help":
+                assert each.metavar == "", (command, each.name)
+
+
+def test_values_that_were_given():
+    given = {"a": None, "b": [], "c": (), "d": 0, "e": False, "f": "", "g": [1]}
+    assert written_of(given) == {"d": 0, "e": False, "f": "", "g": [1]}
+    assert chosen(given, ("a", "b", "d", "z")) == {"b": [], "d": 0}
+    assert option_of("num_confirm") == "--num-confirm"
+    assert [listed(words) for words in (["a"], ["a", "b"], ["a", "b", "c"])] == [
+        "a", "a and b", "a, b and c",
+    ]  # fmt: skip
+
+
+def test_a_hunt_tells_which_release_it_installs(monkeypatch, tmp_path):
+    from dpjax.cli import _hunt
+
+    said, failed = [], []
+    case = SimpleNamespace(requires=("numpy",), dependencies=False, package="p")
+
+    def environment(spec, requires, folder, *, dependencies):
+        assert (requires, folder, dependencies) == (("numpy",), tmp_path / "environments", False)
+        if spec == "p==2":
+            raise ValueError("no release 2")
+        return spec
+
+    monkeypatch.setattr("dpjax.hunting.environment_of", environment)
+    found = _hunt._environments(
+        case, ["p==1", "p==2", "p==3"], tmp_path, said.append,
+        lambda case, spec, error: failed.append((spec, str(error))),
+    )  # fmt: skip
+    assert found == ["p==1", "p==3"] and failed == [("p==2", "no release 2")]
+    assert said == [f"p=={n}: installing it unless it is already installed" for n in (1, 2, 3)]
+
+
+@pytest.mark.parametrize(
+    ("spec", "same"),
+    [
+        ("pure-ldp==1.0", True), ("Pure_LDP", True), ("pure-ldp[extra]==2", True),
+        ("pure==1.0", False), ("pure-ldp2==1", False),
+    ],
+)  # fmt: skip
+def test_names_of_packages_are_compared_as_installers_do(spec, same):
+    from dpjax.cli._hunt import _is_of, _named
+
+    case = SimpleNamespace(package="pure_ldp", releases=("1.0", "2.0"))
+    assert _is_of(spec, case) is same
+    assert _named(case, [spec]) == ([spec] if same else [])
+    assert _named(case, []) == ["pure_ldp==1.0", "pure_ldp==2.0"]
