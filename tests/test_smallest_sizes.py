@@ -72,6 +72,8 @@ def calls():
         (partial(databases.interval_grid, 0.0, 1.0), "num_points", 2),
         (as_mechanism, "num_outcomes", 2),
         (Local, "num_nodes", 16),
+        (databases.AddRemove, "distance", 1),
+        (databases.ChangeOne, "distance", 1),
         (partial(dpjax.HostMechanism, print), "workers", 0),
         (partial(dpjax.CanaryRuns, print), "num_canaries", 20),
         (partial(dpjax.neighbors, "add-remove"), "seed", 0),

@@ -79,6 +79,24 @@ def test_every_verdict_has_its_exit_code_and_labels_are_harmless(case, tmp_path,
     assert len(table.read_text().splitlines()) == 3 and "\x1b" not in table.read_text()
 
 
+@pytest.mark.parametrize(
+    ("written", "options"),
+    [
+        ((), {}), (("--seconds", "7"), {"seconds": 7.0}), (("--key", "3"), {"key": 3}),
+        (("--confidence", "0.9"), {"confidence": 0.9}),
+    ],
+)  # fmt: skip
+def test_options_of_a_hunt(case, tmp_path, run, monkeypatch, written, options):
+    from dpjax import hunting
+
+    asked = []
+    monkeypatch.setattr(hunting, "hunt", lambda *given, **more: asked.append((given, more)) or [])
+    run("hunt", "--again", "--cases", case, "--folder", tmp_path / "f", *written)
+    (((cases, _, folder), more),) = asked
+    assert [each.path for each in cases] == [case.resolve()] and folder == tmp_path / "f" / "draws"
+    assert more == {"again": True, **options}
+
+
 def test_releases_that_cannot_be_installed_are_rows_and_no_pass(case, tmp_path, run, monkeypatch):
     """The first release is audited, so its violation is shown although the second is missing."""
 

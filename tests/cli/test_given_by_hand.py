@@ -1,14 +1,16 @@
 """Inputs of the command line: claims, notions, functions, and what a long audit announces."""
 
+import io
 import sys
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from dpjax.cli import _mechanisms
 from dpjax.cli._audit import _announced
 from dpjax.cli._declared import registered
-from dpjax.cli._given import function_of
+from dpjax.cli._given import function_of, pairs_of, standard_input
 from dpjax.cli._notion import claim_of, notion_of
 
 
@@ -162,3 +164,59 @@ def test_a_narrow_terminal_shows_mechanisms_without_sources(
     _mechanisms.command(as_json=False)
     head = capsys.readouterr().out.splitlines()[1]
     assert ("source" in head) == sources and "level" in head
+
+
+def test_pairs_of_files(here):
+    np.savez("pairs.npz", database=[[1.0, 2.0]], neighbor=[[3.0, 4.0]])
+    found = pairs_of("pairs.npz")
+    assert found.database.tolist() == [[1, 2]] and found.neighbor.tolist() == [[3, 4]]
+    ((database, neighbor),) = pairs_of("pairs.npz", any_kind=True)
+    assert (database.tolist(), neighbor.tolist()) == ([1, 2], [3, 4])
+    assert database.dtype == np.float64
+    (here / "pairs.json").write_text("[[0, 1], [2, 3]]")
+    for text in ("pairs.json", " [[0, 1], [2, 3]]"):
+        assert pairs_of(text, any_kind=True) == [(0, 1), (2, 3)]
+        assert pairs_of(text).database.tolist() == [0, 2]
+    assert pairs_of('[["a", {"b": 1}]]', any_kind=True) == [("a", {"b": 1})]
+
+
+@pytest.mark.parametrize("text", ["[]", "[1, 2]", "[[1, 2], [3]]", "[[1, 2, 3]]", "[[1, 2"])
+def test_texts_that_are_no_pairs(here, text):
+    with pytest.raises(ValueError) as refused:
+        pairs_of(text, any_kind=True)
+    assert str(refused.value).startswith(
+        f"--pairs {text} must be JSON [[database, neighbor], ...] or an npz file with arrays named "
+        "database and neighbor: "
+    )
+
+
+def test_files_that_hold_no_pairs(here):
+    (here / "dict.json").write_text('{"a": 1}')
+    (here / "deep.json").write_text("[" * 100_000)
+    np.savez("half.npz", database=[1.0])
+    (here / "broken.npz").write_bytes(b"PK\x03\x04 and no archive")
+    for name, words in (
+        ("dict.json", ": it holds something else."), ("deep.json", ", but is damaged (Recursion"),
+        ("half.npz", "neighbor"), ("broken.npz", "database and neighbor"),
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match=r"^--pairs ") as refused:
+            pairs_of(name)
+        assert words in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("content", "suffix"),
+    [
+        (b"1,2\n3\t4\n", ".csv"), (b"1\t2\n3,4\n", ".tsv"), (b"1\n2,3\n", ".txt"), (b"x", ".txt"),
+        (b"PK\x03\x04,", ".npz"), (b"\x93NUMPY,", ".npy"), (b"PAR1,", ".parquet"),
+    ],
+)  # fmt: skip
+def test_kinds_of_standard_input(here, monkeypatch, content, suffix):
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(content)))
+    path = standard_input(str(here))
+    assert path == here / f"standard-input{suffix}" and path.read_bytes() == content
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO()))
+    with pytest.raises(
+        ValueError, match="standard input must contain outputs for --samples -, but"
+    ):
+        standard_input(str(here))
