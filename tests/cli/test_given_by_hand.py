@@ -1,13 +1,14 @@
 """Inputs of the command line: claims, notions, functions, and what a long audit announces."""
 
 import io
+import os
 import sys
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from dpjax.cli import _mechanisms
+from dpjax.cli import _app, _declared, _mechanisms
 from dpjax.cli._audit import _announced
 from dpjax.cli._declared import registered
 from dpjax.cli._given import function_of, pairs_of, standard_input
@@ -148,6 +149,51 @@ def test_what_a_long_audit_announces(source, given, sentence):
 def test_a_table_that_a_package_lacks():
     with pytest.raises(LookupError, match=r"dpjax\.notions has no table"):
         registered("dpjax.notions", "NO_TABLE")
+
+
+def test_a_table_that_is_declared_before_it_is_filled(tmp_path, monkeypatch):
+    package = tmp_path / "kinds"
+    package.mkdir()
+    (package / "__init__.py").write_text(
+        "from dpjax.kinds._one import One\n"
+        "TABLE: dict\nTABLE = {kind.name: kind for kind in (One,)}\n"
+    )
+    (package / "_one.py").write_text(
+        'class One:\n    """A kind."""\n\n    name = "x"\n    size: int\n'
+    )
+    monkeypatch.setattr(_declared, "_PACKAGE", tmp_path)
+    for cached in (_declared._source, _declared.registered, _declared.declared):
+        cached.cache_clear()
+    try:
+        (found,) = registered("dpjax.kinds", "TABLE")
+        assert (found.title, found.required) == ("A kind.", ("size",))
+    finally:
+        for cached in (_declared._source, _declared.registered, _declared.declared):
+            cached.cache_clear()
+
+
+@pytest.mark.parametrize(
+    ("given", "folder"),
+    [
+        ({"DPJAX_CACHE_DIR": "/a", "JAX_COMPILATION_CACHE_DIR": "/b"}, "/a"),
+        ({"JAX_COMPILATION_CACHE_DIR": "/b"}, "/b"), ({}, "/home/x/.cache/dpjax/xla"),
+        ({"DPJAX_CACHE_DIR": ""}, None),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("x64", [False, True])
+def test_folders_of_compiled_code(monkeypatch, given, folder, x64):
+    environment, told = {"HOME": "/home/x", **given}, {}
+    monkeypatch.setattr(os, "environ", environment)
+    jax = SimpleNamespace(config=SimpleNamespace(update=told.__setitem__))
+    monkeypatch.setitem(sys.modules, "jax", jax)
+    _app.configure(False, x64)
+    expected = {"jax_enable_x64": True} if x64 else {}
+    if folder is not None:
+        expected["jax_compilation_cache_dir"] = folder
+        expected["jax_persistent_cache_min_compile_time_secs"] = 0.0
+    assert told == expected
+    for name, value in expected.items():
+        assert environment[name.upper()] == str(value)
 
 
 @pytest.mark.parametrize(("columns", "terminal", "sources"), [

@@ -39,3 +39,23 @@ def test_log_binomials_that_bounds_share_are_those_of_their_counts():
         found = blocks.log_ways[:-1]
         np.testing.assert_allclose(found[inside], expected[inside], rtol=1e-9, atol=1e-6)
         assert np.all(np.isneginf(found[~inside])) and np.isneginf(blocks.log_ways[-1])
+
+
+@pytest.mark.parametrize(("trials", "negligible"), [(40, 1e-3), (5_000, 1e-9), (10**7, 1e-12)])
+def test_windows_end_where_bernsteins_inequality_says(trials, negligible):
+    """With s beyond the mean, each tail is at most exp(-s^2 / 2 / (v + s / 3)) = negligible / 2."""
+    p = np.array([0.0, 1e-4, 0.01, 0.3, 0.5, 0.97, 1.0])
+    first, last = Blocks(0.01, 0.97, trials, negligible).ends(p)
+    mean, variance = trials * p, trials * p * (1 - p)
+    tail = np.log(negligible / 2)
+    spread = np.empty_like(p)
+    for k, v in enumerate(variance):
+        low, high = 0.0, 10.0 * trials + 1e4
+        for _ in range(200):
+            middle = (low + high) / 2
+            inside = -(middle**2) / 2 / (v + middle / 3) > tail if middle else True
+            low, high = (middle, high) if inside else (low, middle)
+        spread[k] = high
+    np.testing.assert_array_equal(first, np.floor(np.maximum(mean - spread, 0)))
+    np.testing.assert_array_equal(last, np.ceil(np.minimum(mean + spread, trials)))
+    assert first.dtype == last.dtype == np.int64

@@ -35,6 +35,12 @@ def test_which_sources_are_called_for_many_outputs_at_once():
     assert not request().in_order
 
 
+def test_cells_of_recordings_and_of_functions_follow_their_outputs():
+    from dpjax.sources._on_host import _OpenedOnHost
+
+    assert OpenedInOrder.lays_once is _OpenedOnHost.lays_once is False
+
+
 def test_a_source_of_no_kind():
     source = Source()
     assert [flag for flag in FLAGS if getattr(source, flag)] == ["takes_pairs"]

@@ -100,7 +100,8 @@ def test_near_copies_by_hand():
     # One unit in the last place is no copy: equal values are merged.
     ulps = spaced([*base, *np.nextafter(base[::4], np.inf)], base + 5000)
     assert ulps.close == 0 and ulps.chance == 1.0
-    assert spaced([1.0], [2.0]).pairs == 0 and spaced([1.0, 2.0], [4.0]).pairs == 1
+    assert spaced([1.0], [2.0]) == (0, 0, 0, 1.0) == spaced([1.0], [])
+    assert spaced([1.0, 2.0], [4.0]).pairs == 1
     vectors = spaced(np.stack([base, base**1.5], 1), np.stack([base + 3, base**1.1], 1))
     assert vectors.chance == 1.0
 
