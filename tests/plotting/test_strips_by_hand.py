@@ -15,6 +15,7 @@ from dpjax.plotting._outcomes import (
     Strip,
     _groups,
     _heights,
+    _joined,
     _merged,
     known_losses,
     name_places,
@@ -24,7 +25,7 @@ from dpjax.plotting._outcomes import (
     strips_of,
     visible_range,
 )
-from dpjax.plotting._outputs import Marks, Outputs, plot_outputs
+from dpjax.plotting._outputs import Marks, Outputs, draw_densities, plot_outputs
 from dpjax.plotting._overview import plot_overview
 from dpjax.plotting._trade_off import Errors
 
@@ -530,3 +531,75 @@ def test_points_without_bounds_are_integers_other_numbers_or_labels(points, per,
     assert strip.per == per and strip.names == names
     if per == "value":
         assert strip.low.tolist() == [0.5, 2.5] and strip.high.tolist() == [1.5, 3.5]
+
+
+@pytest.mark.parametrize(
+    ("counts", "cells"),
+    [
+        # 1,200 outputs are enough for a bin; with one fewer, bins are joined in pairs.
+        ([1200, 0], 41), ([1199, 0], 20),
+        # So are 3% of all outputs: here 1,320 a cell, of 41 cells with 54,120 in all.
+        ([660, 660], 20), ([0, 1201], 41),
+    ],
+)  # fmt: skip
+def test_numbers_of_bins_in_a_panel(counts, cells):
+    """A density's noise is at most 3% of the highest density: 1,112 outputs of a side or more."""
+    edges, num_samples = np.arange(42.0), 41 * max(counts)
+    shares = np.repeat(np.array(counts)[:, None], 41, axis=1) / num_samples
+    found = _joined(strip(edges[:-1], edges[1:], shares), num_samples)
+    assert len(found.low) == cells
+    # Losses are drawn of bins with 1,200 outputs, or of an eighth of all.
+    each = sum(counts)
+    joined = -(-min(1200, 41 * each / 8) // each)
+    assert len(found.steps.low) == 41 // joined
+
+
+@pytest.mark.parametrize(("counts", "bins"), [(5, 8), (6, 8), (9, 8)])
+def test_few_outputs_have_about_eight_bins_of_losses(counts, bins):
+    edges, num_samples = np.arange(49.0), 48 * counts
+    shares = np.full((2, 48), 1 / 48)
+    found = _joined(strip(edges[:-1], edges[1:], shares), num_samples)
+    assert len(found.steps.low) == bins
+
+
+def test_limits_of_bars_ticks_and_names():
+    for number, few in ((40, True), (41, False)):
+        edges = np.arange(number + 1.0)
+        assert strip(edges[:-1], edges[1:]).few is few
+        assert strip(edges[:-1], edges[1:], names=[*map(str, range(number))]).few
+    assert not strip([0, 1], [1, 3]).few and not strip([0, 1], [0, 1]).few
+    for number, shown in ((12, 12), (13, 7), (25, 9)):
+        axes, edges = panel(), np.arange(number + 1.0)
+        name_places(axes, strip(edges[:-1], edges[1:], names=["a"] * number, per="label"))
+        assert len(axes.get_xticks()) == shown
+    axes = panel()
+    name_places(axes, strip([0, 1], [1, 2], names=["x" * 12, "y" * 13], per="label"))
+    assert [t.get_text() for t in axes.get_xticklabels()] == ["x" * 12, "y" * 11 + "…"]
+
+
+def test_visible_tails_are_015_of_the_inner_range():
+    cells = strip([-100, 0, 4, 10], [0, 4, 10, 100])
+    assert visible_range(cells) == (-1.5, 11.5)
+    assert visible_range(strip([-1, 0, 4, 10], [0, 4, 10, 11])) == (-1.0, 11.0)
+
+
+def test_ribbons_reach_196_standard_errors():
+    edges = np.arange(42.0)
+    cells = strip(edges[:-1], edges[1:], loss=[1.0] * 41, noise=[0.01] * 41)
+    axes = panel()
+    strip_loss_panel(axes, cells)
+    assert len(axes.collections) == 41
+    y = axes.collections[0].get_paths()[0].vertices[:, 1]
+    assert (y.min(), y.max()) == pytest.approx((1 - 0.0196, 1 + 0.0196))
+    quiet = strip(edges[:-1], edges[1:], loss=[0.01] * 41, noise=[0.01] * 41)
+    axes = panel()
+    strip_loss_panel(axes, quiet)
+    assert axes.collections[0].get_paths()[0].vertices[:, 1].min() == 0.0
+
+
+def test_losses_have_few_ticks():
+    axes = Figure().subplots(2)
+    draw_densities(*axes, {"points": [-1000.0, 0.0, 1000.0], "density": [0.1, 0.2, 0.1],
+                           "neighbor_density": [0.1, 0.2, 0.1], "loss": [0, 1, 0]})  # fmt: skip
+    assert len(axes[1].get_xticks()) <= 7  # at most five intervals are in view
+    assert len([t for t in axes[1].get_xticks() if -1000 <= t <= 1000]) <= 6

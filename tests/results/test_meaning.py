@@ -170,6 +170,11 @@ def test_advice_is_what_helps_where_it_stands():
     assert begins(above) == ["Audit", "To", "Audit", "Add"]
     assert f"{result.estimate:.4g} lies above the claim" in advice(above)[0]
     assert begins(replace(below, witness=None)) == ["To", "Add"]
+    # Whole numbers are claims, too.
+    whole = replace(result, statement=replace(result.statement, claim=0))
+    assert f"is not 0 but at least {result.lower_bound:.4g}." in advice(whole)[0]
+    kept = replace(whole, statement=replace(whole.statement, verdict="not refuted"))
+    assert begins(kept) == ["Audit", "To", "Audit", "Add"]
 
 
 @pytest.mark.parametrize("distance", [1, 3])
