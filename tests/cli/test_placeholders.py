@@ -6,6 +6,7 @@ import pytest
 import typer
 
 from dpjax.cli import _app
+from dpjax.cli._declared import registered
 from dpjax.cli._table import chosen, listed, option_of, written_of
 from dpjax.methods import METHODS
 
@@ -118,3 +119,35 @@ def test_names_of_packages_are_compared_as_installers_do(spec, same):
     assert _is_of(spec, case) is same
     assert _named(case, [spec]) == ([spec] if same else [])
     assert _named(case, []) == ["pure_ldp==1.0", "pure_ldp==2.0"]
+
+
+FORMS = {  # kind of value, placeholder, and flag where it is not the name with dashes
+    ("events", "region"): ("tuple[float, float]", "LOW HIGH", ""),
+    ("events", "also"): ("bool", "", "--also"),
+    ("sequential", "seconds"): ("float", "", ""),
+    ("local", "region"): ("tuple[float, float]", "", ""),
+    ("local", "bandwidth"): ("float | str", "RULE|NUMBER", ""),
+    ("local", "floor"): ("float", "", ""),
+    ("local", "num_nodes"): ("int", "", ""),
+    ("histogram", "input_interval"): ("width", "INPUT_WIDTH", "--input-width"),
+    ("histogram", "output_interval"): ("tuple[float, float]", "LOW HIGH", ""),
+    ("histogram", "order"): ("float", "", ""),
+    ("guesses", "reveal_fraction"): ("float", "", ""),
+    ("host", "batched"): ("bool", "", "/--one-by-one"),
+    ("host", "bits"): ("int | str", "lowest|K", ""),
+    ("host", "time_limit"): ("float", "", ""),
+    ("host", "restart"): ("bool", "", "--restart"),
+    ("samples", "discrete"): ("bool", "", "--discrete/--continuous"),
+    ("samples", "independent"): ("bool", "", "--independent"),
+    ("samples", "blocks"): ("int", "", ""),
+    ("one_run", "fair_coins"): ("bool", "", "--fair-coins"),
+    ("epsilon", "delta"): ("float", "", ""),
+}
+
+
+@pytest.mark.parametrize(("owner", "name"), FORMS)
+def test_forms_of_options(owner, name):
+    tables = {"dpjax.methods": "METHODS", "dpjax.sources": "SOURCES", "dpjax.notions": "NOTIONS"}
+    every = [kind for package, table in tables.items() for kind in registered(package, table)]
+    (found,) = (o for kind in every if kind.name == owner for o in kind.options if o.name == name)
+    assert (found.kind, found.metavar, found.flag) == FORMS[owner, name]
