@@ -6,6 +6,7 @@ seeds and would reject a correct reference with probability at most 1e-5 each.
 """
 
 import math
+import warnings
 from itertools import pairwise
 
 import numpy as np
@@ -225,3 +226,15 @@ def test_numerical_svt_by_adaptive_quadrature():
     expected = second * stats.laplace(2.0, 2.0).pdf(2.7)
     actual = reference.density(mechanisms.NumericalSVT(1.5, 1.0, 3), ANSWERS, [1, 2.7])
     assert actual == pytest.approx(expected, rel=1e-6)
+
+
+def test_queries_that_are_never_positive_have_density_zero():
+    """Probabilities that underflow are 0, without a warning."""
+    far = np.full(3, -1e5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = reference.log_density(
+            mechanisms.NumericalSVT(num_queries=3), far, [[0, -1e5], [3, 0.0]]
+        )
+        assert np.isneginf(found[0]) and found[1] == pytest.approx(0.0, abs=1e-12)
+        assert reference.log_density(mechanisms.SVT3(num_queries=3), -far, [[3, 0.0]])[0] == -np.inf
