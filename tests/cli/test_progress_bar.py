@@ -1,6 +1,7 @@
 """The progress display, with a simulated clock."""
 
 import io
+import sys
 import threading
 import time
 from types import SimpleNamespace
@@ -136,3 +137,26 @@ def test_quiet_commands_say_nothing(run, lines_at_once, arguments):
     loud, quiet = run(*arguments), run(*arguments, "--quiet")
     assert loud.error and not quiet.error
     assert [loud.output.count("\n"), loud.exit_code] == [quiet.output.count("\n"), quiet.exit_code]
+
+
+@pytest.mark.parametrize(("asked", "stream"), [({}, "stdout"), ({"stderr": True}, "stderr"),
+                                               ({"stderr": False}, "stdout")])  # fmt: skip
+def test_which_stream_is_a_terminal(monkeypatch, asked, stream):
+    for name in ("FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setitem(sys.modules, "IPython", None)
+    monkeypatch.delitem(sys.modules, "IPython")
+    for name in ("stdout", "stderr"):
+        monkeypatch.setattr(sys, name, SimpleNamespace(isatty=lambda name=name: name == stream))
+    made = []
+
+    def console(**options):
+        made.append(options)
+        return SimpleNamespace(is_terminal=True, is_jupyter=False)
+
+    monkeypatch.setattr(rich.console, "Console", console)
+    assert _progress.terminal(**asked) is not None and made == [{"stderr": stream == "stderr"}]
+    monkeypatch.setattr(sys, stream, SimpleNamespace(isatty=lambda: False))
+    assert _progress.terminal(**asked) is None
+    monkeypatch.setattr(sys, stream, None)
+    assert _progress.terminal(**asked) is None

@@ -485,3 +485,11 @@ def test_the_reach_of_wide_densities():
     assert axes.lines[0].get_xdata()[[0, -1]].tolist() == [-3.0, 8.0]
     assert _figures._widths(wide, np.zeros(0)).size == 0
     assert _figures._widths(SimpleNamespace(density=None), np.ones(3)).size == 0
+
+
+def test_sizes_of_figures():
+    sizes = [plot_empirical_curves(FOUND), plot_empirical_densities(FOUND), NOISE._small_figure()]
+    width = sizes[0].get_size_inches()[0]
+    assert [tuple(figure.get_size_inches()) for figure in sizes] == [
+        (width, 5.0), (width, 3.4), (width, 3.4),
+    ]  # fmt: skip

@@ -12,6 +12,7 @@ import dpjax
 from dpjax.core import random
 from dpjax.core.types import FiniteSpace, IntegerSpace, RealSpace, VectorSpace
 from dpjax.mechanisms import from_function
+from dpjax.mechanisms._checks import refuse_repeated
 
 FALSE_ALARM = 1e-5
 
@@ -197,3 +198,24 @@ def test_functions_with_parts_are_audited_by_compiled_programs():
     result = dpjax.audit(release, [(0.0, 2.0)], method=method, claim=4.0, confidence=1 - 1e-6)
     assert result.verdict == "not refuted" and 1.0 < result.lower_bound <= 2.0
     assert any("'count'" in note for note in result.notes)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.int32])
+def test_outputs_of_two_keys_are_the_same(dtype):
+    """Numbers that are missing equal each other; outputs that are often equal prove nothing."""
+    outputs = np.arange(40).astype(dtype)
+    if dtype is np.float32:
+        outputs[::7] = np.nan
+    with pytest.raises(
+        ValueError, match=r"^f gave the same outputs for two different keys: draw all"
+    ):
+        refuse_repeated(outputs, outputs.copy(), "f")
+    other = outputs.copy()
+    other[3] = 99
+    refuse_repeated(outputs, other, "f")
+    refuse_repeated(np.zeros(40, dtype), np.zeros(40, dtype), "f")
+    # 40 fair coins are equal with a chance of 2^-40, and 20 with 2^-20.
+    coins = np.arange(40).astype(dtype) % 2
+    with pytest.raises(ValueError, match="for two different keys"):
+        refuse_repeated(coins, coins.copy(), "f")
+    refuse_repeated(coins[:20], coins[:20].copy(), "f")
