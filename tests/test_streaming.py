@@ -375,3 +375,15 @@ def test_the_time_of_compilation_sets_no_size(monkeypatch):
     total = sum(int(counts.sum()) for counts, _ in streaming.in_calls(launch, blocks, 1))
     assert total == int(blocks.number)
     assert sizes[:5] == [first, first, 2 * first, 4 * first, 32 * first]
+
+
+def test_sums_are_of_int32_also_in_float64():
+    kernel, region = find_kernel("gaussian"), Box([-9.0], [9.0])
+    with jax.enable_x64(True):
+        reducer = _kernel_statistics(jnp.ones(1), jnp.float64(0.5), kernel, region)
+        samples, valid = jnp.linspace(0.0, 2.0, 5), jnp.arange(5) < 4
+        found = reducer.update(reducer.init(), samples, valid)
+    assert found.low.dtype == found.high.dtype == np.int32
+    values = np.exp(-0.5 * ((np.linspace(0, 2, 5)[:4] - 1) / 0.5) ** 2)
+    expected = [3, *(np.round(v * 2**17).sum() for v in (values, values**2))]
+    np.testing.assert_allclose(found.as_int(), expected, atol=2)

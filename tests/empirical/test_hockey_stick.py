@@ -287,3 +287,11 @@ def test_edges_scale_with_the_results(kernel):
     first, second = np.random.default_rng(4).normal([0.0, 0.5], size=(20, 2)).T
     edges = _edges(first, second, kernel, 0.25, 64)
     np.testing.assert_array_equal(_edges(8 * first, 8 * second, kernel, 2.0, 64), 8 * edges)
+
+
+def test_the_error_of_all_crossings_is_the_largest():
+    a, b = np.array([0.0, 1.0]), np.array([0.3, 2.0])
+    pieces = mixture_pieces(*(Mixture("gaussian", s, np.full(2, 0.5)) for s in (a, b)))
+    assert pieces.error == 0.0
+    pieces.errors.extend([1e-9, 3e-7, 2e-8])
+    assert pieces.error == 3e-7

@@ -258,3 +258,10 @@ def test_texts_of_others_are_short_and_no_formulas():
     figure = titled(Figure(), "word " * 20, 24)
     assert figure.get_suptitle().splitlines() == ["word word word word word"] * 4
     assert not titled(Figure(), "").get_suptitle()
+
+
+def test_a_profile_that_refutes_nothing_has_an_axis_of_its_own():
+    method = dpjax.Events(2_000, 5_000, also=True)
+    result = dpjax.audit(mechanisms.Laplace(1.0), [(0.0, 1e-3)], method=method)
+    shown = result.evidence.counted.simultaneous(0.999)
+    assert plot_notions(shown, "", NO_CLAIM).axes[0].get_xlim() == (0, pytest.approx(0.115))

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from dpjax.sweeps import _runner
-from dpjax.sweeps._runner import _result, _run_here, _run_on, _share, _size
+from dpjax.sweeps._runner import _result, _run_here, _run_on, _share, _size, run_sweep
 
 
 def block(number):
@@ -148,3 +148,45 @@ def test_shares_and_sizes(monkeypatch):
         with pytest.raises(ValueError, match=r"shard must be \(i, k\) with 0 <= i < k, but was"):
             _share([1], shard)
     assert _size(BLOCKS[0], 5) == 3 and _size(BLOCKS[0], 2) == 2
+
+
+def test_blocks_that_share_a_program_come_one_after_the_other(monkeypatch):
+    """Of entries in turns; of each, the blocks keep their order, and stored blocks are left out."""
+    entries = [
+        SimpleNamespace(to_dict=lambda name=name: {"mechanism": name, "method": "m", "options": {}})
+        for name in ("b", "a")
+    ]
+    blocks = [
+        SimpleNamespace(entry=entries[k % 2], first=k, stop=k + 3, name=f"block {k}")
+        for k in range(6)
+    ]
+    contents = SimpleNamespace(broken=[], strange={}, finished={"block 3"})
+    told, cleared, order = [], [], []
+    store = SimpleNamespace(
+        spec=SimpleNamespace(blocks=lambda: blocks), contents=lambda: contents,
+        clear=cleared.append,
+    )  # fmt: skip
+    monkeypatch.setattr(
+        _runner, "_run_here", lambda store, todo, *rest: order.extend(b.first for b in todo)
+    )
+    state = run_sweep(store, shard=(0, 1), progress=told.append)
+    assert order == [1, 5, 0, 2, 4] and cleared == [contents]
+    assert told == [state] and (state.num_runs, state.total_runs, state.num_computed) == (3, 18, 0)
+
+
+def test_what_a_store_has_that_is_broken_or_strange_is_told(monkeypatch):
+    contents = SimpleNamespace(
+        broken=[SimpleNamespace(name="one.parquet"), SimpleNamespace(name="two.parquet")],
+        strange={"three.txt": "it is a text"}, finished=set(),
+    )  # fmt: skip
+    store = SimpleNamespace(
+        spec=SimpleNamespace(blocks=lambda: []), contents=lambda: contents, clear=lambda _: None
+    )
+    monkeypatch.setattr(_runner, "_run_here", lambda *given: None)
+    said = []
+    run_sweep(store, shard=(0, 1), report=said.append)
+    assert said == [
+        "2 stored blocks are truncated or corrupt (the first is one.parquet); they are computed "
+        "again.",
+        "three.txt is not used and is left in place: it is a text.",
+    ]
