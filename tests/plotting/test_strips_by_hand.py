@@ -25,7 +25,7 @@ from dpjax.plotting._outcomes import (
     strips_of,
     visible_range,
 )
-from dpjax.plotting._outputs import Marks, Outputs, draw_densities, plot_outputs
+from dpjax.plotting._outputs import Marks, Outputs, draw_densities, draw_outcomes, plot_outputs
 from dpjax.plotting._overview import plot_overview
 from dpjax.plotting._trade_off import Errors
 
@@ -62,6 +62,23 @@ def test_cells_are_joined_until_they_hold_enough():
     # The rest, which is too small, goes into the last bin.
     assert grouped(ten, 21) == [0, 0, 0, 1, 1, 1] and grouped(ten, 31) == [0] * 6
     assert grouped([[5] * 5, [5] * 5], 20) == [0, 0, 1, 1, 1]
+
+
+def test_the_rest_goes_into_the_bin_beside_it():
+    assert grouped([[5, 5, 1], [5, 5, 1]], 10) == [0, 1, 1]
+    assert grouped([[9, 5, 5, 1, 1], [9, 5, 5, 1, 1]], 10) == [0, 1, 2, 2, 2]
+
+
+def test_both_panels_shade_the_event():
+    cells = strip([0, 1, 2], [1, 2, 3], event=[False, True, False])
+    above, below = panel(), panel()
+    draw_outcomes(above, below, cells)
+    for axes in (above, below):
+        (band,) = (p for p in axes.patches if to_hex(p.get_facecolor()) == to_hex(EVENT))
+        assert (band.get_x(), band.get_width()) == (1.0, 1.0)
+    assert [text.get_text() for text in below.texts] == ["event"] and not above.texts
+    assert (above.get_ylabel(), below.get_ylabel()) == ("probability", "privacy loss")
+    assert below.get_xlabel() == "output"
 
 
 def test_the_event_and_single_values_stay_apart():
