@@ -1,6 +1,7 @@
 """The front door: verdicts, the same result from the same key, every mechanism, refusals."""
 
 import re
+import sys
 
 import jax
 import jax.numpy as jnp
@@ -322,3 +323,20 @@ REFUSED = [
 def test_bad_input_is_refused_with_a_sentence(call, message):
     said = str(refusal(call))
     assert re.search(message, said, re.S), said
+
+
+@pytest.mark.parametrize("notes", [[], ["Pairs were searched."]])
+def test_the_time_of_a_search_is_part_of_a_time_limit(monkeypatch, notes):
+    """The method gets what the search has left; without a search, nothing is taken off."""
+    used, given = [], []
+    source = dpjax.HostMechanism(lambda x, size, rng: rng.laplace(x, 1.0, size), time_limit=60.0)
+    monkeypatch.setattr(
+        dpjax.HostMechanism, "with_time_used", lambda self, seconds: used.append(seconds) or self
+    )
+    module = sys.modules["dpjax.audit"]  # whose name in the package is that of the function
+    monkeypatch.setattr(module, "pairs_to_audit", lambda *asked: (ONE, notes))
+    real = dpjax.Events.run
+    monkeypatch.setattr(dpjax.Events, "run", lambda *asked: given.append(asked) or real(*asked))
+    result = dpjax.audit(source, ONE, method=dpjax.Events(300, 400))
+    assert len(used) == len(notes) and all(0 <= seconds < 60 for seconds in used)
+    assert len(given) == 1 and [*result.notes][-len(notes) or len(result.notes) :] == notes

@@ -1,12 +1,13 @@
 """Pairs of lists of records: candidates, variations, and the sizes that are allowed."""
 
 from collections import namedtuple
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from dpjax.databases import AddRemove, ChangeOne, Domain
-from dpjax.databases._pairs import _shown
+from dpjax.databases._pairs import _is_frame, _shown
 from dpjax.databases.spaces._bases import (
     _constant_columns,
     _one_changed,
@@ -279,3 +280,13 @@ def test_keys_without_what_both_have():
 def test_entries_are_shown_up_to_80_characters(length):
     text = "x" * length
     assert _shown(text) == (repr(text) if length == 78 else repr(text)[:80] + "...")
+
+
+def test_what_is_a_frame():
+    """A table of other libraries is one, too; what only names columns is none."""
+    columns = SimpleNamespace(columns=["a"])
+    both = type("Table", (), {"columns": ["a"], "__array__": lambda self: np.zeros(1)})()
+    assert [_is_frame(value) for value in (columns, np.zeros(2), both, [1])] == [
+        False, False, True, False,
+    ]  # fmt: skip
+    assert _shown(both) == "a Table" and _shown(columns) == repr(columns)

@@ -1,6 +1,7 @@
 """Partitions: every output has a cell, and events of cells have words."""
 
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -481,6 +482,24 @@ def test_of_many_parts_the_first_are_named_and_the_others_counted(joint, shown):
             left = sum(part.cells for part in parts[shown:])
             assert f"{number - shown} more such sets ({left} cells)" in text
             assert [part.text in text for part in parts] == [p < shown for p in range(number)]
+
+
+def test_cells_of_all_labels_with_the_same_boxes_are_counted(monkeypatch):
+    told = []
+    words = _Words(SimpleNamespace(
+        names=["one", "two", "three"], num_alone=0, boxed=[0, 1, 2], kind=lambda whole: "a number",
+        boxes=lambda mask: [np.array(chosen) for chosen in ([1, 1], [1, 1], [1, 0])],
+    ), True)  # fmt: skip
+    boxes = {2: _Part("here", 2), 1: _Part("there", 1)}
+    monkeypatch.setattr(_Words, "_boxes", lambda self, chosen: boxes[int(chosen.sum())])
+    monkeypatch.setattr(
+        _Words,
+        "listed",
+        lambda self, parts, *_: told.append(parts) or " or ".join(part.text for part in parts),
+    )
+    said = words.text(np.zeros(0, bool))
+    assert said == "a number here with one or two or a number there with three"
+    assert [part.cells for part in told[-1]] == [4, 1]
 
 
 @pytest.mark.parametrize("dimension", [1, 2])

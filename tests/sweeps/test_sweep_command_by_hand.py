@@ -11,6 +11,7 @@ import pytest
 import dpjax.sweeps
 from dpjax.cli import _sweep
 from dpjax.cli._sweep import _dask, _shard, command
+from dpjax.cli._sweep_status import show_status
 
 GIVEN = {
     "spec": "levels.toml", "folder": None, "out": "levels", "allow_import": None, "more": None,
@@ -225,3 +226,29 @@ def test_numbers_of_workers(clusters, address):
         with _dask(address):
             pass
     assert not clusters
+
+
+@pytest.mark.parametrize(
+    ("finished", "corrupt", "table"),
+    [({"a"}, [], True), (set(), [], False), ({"a"}, ["b"], False)],
+)
+def test_the_status_in_words(monkeypatch, capsys, finished, corrupt, table):
+    """Bounds are summarized if there are any and no block is broken."""
+    blocks = [SimpleNamespace(name=name, first=3, stop=10) for name in "ab"]
+    spec = SimpleNamespace(blocks=lambda: blocks, num_runs=20)
+    store = SimpleNamespace(
+        spec=spec, summary=lambda: "the table",
+        contents=lambda: (finished, corrupt, {"x\x1b": "it is a text"}, None),
+    )  # fmt: skip
+    asked = []
+    monkeypatch.setattr("dpjax.sweeps.Store.open", lambda *given: asked.append(given) or store)
+    show_status("folder", ["module"])
+    assert asked == [("folder", ["module"])]
+    assert capsys.readouterr().out == (
+        "the table\n"
+        * table
+        + f"{7 * len(finished)} of 20 runs are stored; {len(corrupt)} corrupt blocks.\n"
+        "x\\x1b is not used: it is a text.\n"
+    )
+    with pytest.raises(ValueError, match=r"^dpjax sweep status needs the folder of a store\.$"):
+        show_status(None, ())

@@ -226,3 +226,19 @@ def test_each_of_many_runs_has_its_own_finding():
         found = together.finding(run)
         assert found.statement == alone.statement and found.witness == alone.witness
     assert together.finding(0).statement != together.finding(2).statement
+
+
+def test_pairs_with_equal_scores_keep_their_order():
+    labels = tuple(f"pair {k}" for k in range(60))
+    pairs = AnyPairs(([0] * 60, [1] * 60), labels)
+    scores = np.where(np.arange(60) % 3 == 1, 2.0, 1.0 + 1e-8 * np.arange(60))
+    scores[4] = np.nan
+    found = finding_of(
+        statistics(scores=scores), OPTIONS, REGION, pairs, TERMS, options={}, notes=[]
+    )
+    first = [k for k in range(60) if k % 3 == 1 and k != 4]
+    rest = [k for k in range(60) if k % 3 != 1]
+    assert [label for label, _ in found.evidence.pair_scores] == [
+        f"pair {k}" for k in (4, *first, *rest)
+    ]
+    assert found.evidence.pair_scores[0][1] is None and found.evidence.pair_scores[1][1] == 2.0
