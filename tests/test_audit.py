@@ -1,7 +1,7 @@
 """The front door: verdicts, the same result from the same key, every mechanism, refusals."""
 
+import importlib
 import re
-import sys
 
 import jax
 import jax.numpy as jnp
@@ -333,7 +333,7 @@ def test_the_time_of_a_search_is_part_of_a_time_limit(monkeypatch, notes):
     monkeypatch.setattr(
         dpjax.HostMechanism, "with_time_used", lambda self, seconds: used.append(seconds) or self
     )
-    module = sys.modules["dpjax.audit"]  # whose name in the package is that of the function
+    module = importlib.import_module("dpjax.audit")  # its name in the package is the function's
     monkeypatch.setattr(module, "pairs_to_audit", lambda *asked: (ONE, notes))
     real = dpjax.Events.run
     monkeypatch.setattr(dpjax.Events, "run", lambda *asked: given.append(asked) or real(*asked))
