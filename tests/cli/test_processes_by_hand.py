@@ -6,7 +6,7 @@ import subprocess
 import sys
 from collections import Counter
 from functools import cache, cached_property, partial, wraps
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 
 import pytest
 
@@ -244,3 +244,19 @@ def test_ends_of_pipes_are_hard_to_guess(monkeypatch):
     assert 3 <= min(hear, tell) and max(hear, tell) < 64 + 5
     os.close(hear)
     os.close(tell)
+
+
+@pytest.mark.parametrize("threads", [OSError(), ["1", "2"]])
+def test_a_program_that_computes_is_not_forked(monkeypatch, threads):
+    """Where threads cannot be counted, there may be several."""
+
+    def listed(path):
+        assert path == "/proc/self/task"
+        if isinstance(threads, OSError):
+            raise threads
+        return threads
+
+    monkeypatch.setitem(sys.modules, "jax", sys.modules.get("jax", SimpleNamespace()))
+    monkeypatch.setattr(os, "listdir", listed)
+    monkeypatch.setattr(os, "fork", lambda: pytest.fail("forked"))
+    assert _supervise.supervise() is None

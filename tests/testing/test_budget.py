@@ -82,3 +82,18 @@ def test_what_is_compiled_has_whole_blocks():
     sizes = sizes_of(1_000_000, 10, whole_blocks=True)
     assert sizes == Sizes(2 * MAX_BLOCK, 36 * MAX_BLOCK)
     assert sizes.draws(10) == 2 * (20 + 36) * MAX_BLOCK
+
+
+def test_a_later_pilot_is_at_least_twice_as_large(monkeypatch):
+    """At 1 ms a draw, two pilots of 2,000 draws leave 7 of 11 s, enough for 5,950 draws."""
+    now, seen = [0.0], []
+    monkeypatch.setattr(time, "perf_counter", lambda: now[0])
+
+    def audit(sizes, key):
+        now[0] += sizes.draws(1) / 1000
+        seen.append(tuple(sizes))
+        return sizes
+
+    assert audit_within(11.0, 1, audit, 7, compiled=False) == fewest_sizes(1, compiled=False)
+    # The root of 5,950 / 2,000 is only 1.7. Of the 3 s that are left, 85% are for the audit.
+    assert seen[:3] == [(400, 600), (400, 600), (800, 1200)] and len(seen) == 4
