@@ -152,3 +152,18 @@ def test_groups_are_half_as_wide_in_the_middle_on_the_scale_of_log_odds():
     middle = np.abs(odds[1:] + odds[:-1]) / 2 < 2
     np.testing.assert_allclose(np.diff(odds), np.where(middle, 1 / 6, 1 / 3), rtol=1e-9)
     assert (odds[0], odds[-1]) == pytest.approx((-11.0, 11.0))
+
+
+def test_the_last_run_that_is_left_has_the_bits_of_two():
+    """Of three uneven runs, one often takes more steps than the others."""
+    rng, groups = np.random.default_rng(1), len(ENDS) + 1
+
+    def uneven():
+        large = rng.poisson(rng.uniform(1, 300), (2, groups)) * rng.integers(0, 2, (2, groups))
+        return (large + rng.poisson(2, (2, groups))).astype(float)
+
+    for _ in range(20):
+        runs = np.stack([uneven() for _ in range(3)])
+        odds = fitted(runs).odds
+        for run in range(3):
+            np.testing.assert_array_equal(fitted(runs[[run, run]]).odds[0], odds[run])
