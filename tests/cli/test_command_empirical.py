@@ -95,3 +95,14 @@ def test_quiet_studies_say_nothing(run, table, lines_at_once):
     loud, quiet = run(*asked), run(*asked, "--quiet")
     assert "estimates without an individual" in loud.error and "calibrating noise" in loud.error
     assert quiet.error == "" and quiet.output == loud.output
+
+
+@pytest.mark.parametrize(("name", "words"), [("r.txt", ".html or .md"), ("none/r.md", "folder")])
+def test_a_report_that_cannot_be_written_is_refused_first(
+    refused, table, tmp_path, monkeypatch, name, words
+):
+    def estimated(*given, **options):
+        raise AssertionError("an estimate was made")
+
+    monkeypatch.setattr("dpjax.empirical.empirical_privacy", estimated)
+    assert words in refused(*table, "--report", tmp_path / name)

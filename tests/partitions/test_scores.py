@@ -484,3 +484,20 @@ def test_a_network_is_judged_by_the_first_fold(monkeypatch):
     # Where nine of ten outputs outside of the fold are on one side, that alone tells much.
     side = np.where(fold == 0, 0, np.arange(120) % 10 == 0).astype(int)
     assert not _may_win(0.2 + near, ["another"], "outputs", side, fold)
+
+
+def test_a_combination_in_plain_numbers():
+    """Means over the folds, with which fresh outputs are scored, too."""
+    columns = Columns(
+        np.array([1.0, -2.0]), np.array([0.5, 4.0]), np.array([0]), (np.zeros(0), np.array([3.0]))
+    )
+    features = Features("linear", columns, ())
+    weights = np.arange(20.0).reshape(5, 4)
+    found = Combination(features, weights, (0,), np.array([1.0, 2.0, 3.0, 4.0, 10.0])).plain()
+    assert found == {
+        "kind": "linear", "centre": [1.0, -2.0], "scale": [0.5, 4.0], "labels": [0],
+        "atoms": [[], [3.0]], "knots": [], "coefficients": [8.0, 9.0, 10.0, 11.0],
+        "constant": -4.0,
+    }  # fmt: skip
+    named = Features("additive", columns, (np.array([0.5]), np.zeros(0)))
+    assert Combination(named, weights, (0,), np.zeros(5)).plain()["knots"] == [[0.5], []]

@@ -295,3 +295,13 @@ def test_texts_and_their_subclasses_are_one_kind():
 def test_tuples_are_lists():
     assert _held._array((1, "1")).tolist() == _held._array([1, "1"]).tolist() == [1, "1"]
     assert _held._array((None, "")).tolist() == _held._array([None, ""]).tolist()
+
+
+def test_a_list_with_outputs_of_other_types_keeps_them():
+    """A joined array would lose the index of a series."""
+    pd = pytest.importorskip("pandas")
+    series = pd.Series([1.0, 2.0], index=["a", "b"])
+    for outputs in ([[1.0, 2.0], series], [series, np.array([1.0, 2.0]), [1.0, 2.0]]):
+        found = _held._array(outputs)
+        assert found.dtype == object and found.shape == (len(outputs),)
+    assert _held._array([[1.0, 2.0], np.array([3.0, 4.0])]).shape == (2, 2)
