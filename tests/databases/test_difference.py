@@ -6,6 +6,7 @@ import pytest
 
 import dpjax
 from dpjax.databases import difference
+from dpjax.databases._difference import _same
 
 ZEROS = np.zeros(50)
 NO_SEVEN = [n for n in range(40) if n != 7]
@@ -144,3 +145,16 @@ def test_databases_of_up_to_60_characters_need_no_description(number):
     assert len(str(database)) == 3 * number
     said = None if number == 20 else "entry 0: 0 and 1"
     assert difference(database, [1, *database[1:]]) == said
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "same"),
+    [
+        (np.array([1, 2]), [1, 2], True), ([1, 2], np.array([1, 2]), True),
+        ([1, 2], np.array([1, 3]), False), ("a", "a", True), (1, 1.0, True), ([1], (1,), False),
+        (np.array([1]), np.array([1, 1]), False),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_parts_that_are_the_same(first, second, same):
+    assert _same(first, second) is same
