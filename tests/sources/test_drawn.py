@@ -136,3 +136,20 @@ def test_recipes_of_mechanisms_have_a_name_and_parameters():
     assert Drawn.from_plain(plain, 0.0, Trust(())).mechanism == Laplace(2.0)
     with pytest.raises(ValueError, match=r"the recipe's subject .*'more'"):
         Drawn.from_plain(plain | {"more": 1}, 0.0, Trust(()))
+
+
+@pytest.mark.parametrize("keeps", [False, True])
+@pytest.mark.parametrize(
+    "asked", [[(300, 0), (128, 3)], [(256, 0), (300, 2)], [(100, 0), (200, 1), (60, 1)],
+              [(128, 0), (128, 0), (300, 0)], [(500, 1), (10, 0)]],
+)  # fmt: skip
+def test_requests_that_begin_at_any_block_get_its_draws(keeps, asked):
+    """A block is used again only where the next request begins with it."""
+    source = as_source(Laplace())
+    with source.opened(Pairs([0.0], [1.0]), request(300, 400, block=128, in_order=keeps)) as opened:
+        assert opened._keeps_last is keeps
+        whole = opened._draw(0, 0, 1, 2, 1500).copy()
+        opened._last.clear()
+        for number, first in asked:
+            found = opened._draw(0, 0, 1, 2, number, first)
+            np.testing.assert_array_equal(found, whole[128 * first : 128 * first + number])
