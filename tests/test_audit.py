@@ -340,3 +340,24 @@ def test_the_time_of_a_search_is_part_of_a_time_limit(monkeypatch, notes):
     result = dpjax.audit(source, ONE, method=dpjax.Events(300, 400))
     assert len(used) == len(notes) and all(0 <= seconds < 60 for seconds in used)
     assert len(given) == 1 and [*result.notes][-len(notes) or len(result.notes) :] == notes
+
+
+@pytest.mark.parametrize("name", ["audit.json", "audit.html"])
+def test_results_are_repeated_from_their_files(laplace, tmp_path, name):
+    path = tmp_path / name
+    if name.endswith(".json"):
+        path.write_text(laplace.to_json())
+    else:
+        laplace.report(path)
+    for given in (path, str(path)):
+        again = dpjax.rerun(given)
+        assert again.evidence == laplace.evidence and again.statement == laplace.statement
+
+
+def test_a_sequential_audit_goes_on_from_its_file(tmp_path):
+    first = dpjax.audit(Laplace(1.0), ONE, method=dpjax.Sequential(1000), key=3)
+    path = tmp_path / "audit.json"
+    path.write_text(first.to_json())
+    more = dpjax.resume(path, num_draws=3000)
+    whole = dpjax.resume(first, num_draws=3000)
+    assert more.statement == whole.statement and more.settings["drawn"] == 3000

@@ -151,3 +151,20 @@ def test_forms_of_options(owner, name):
     every = [kind for package, table in tables.items() for kind in registered(package, table)]
     (found,) = (o for kind in every if kind.name == owner for o in kind.options if o.name == name)
     assert (found.kind, found.metavar, found.flag) == FORMS[owner, name]
+
+
+DEFAULTS = {
+    "search-pairs": {"budget": 1_000_000}, "plan": {"bound": "all-intervals"},
+    "empirical": {"database": "database", "individual": "individual", "kernel": "laplace",
+                  "bandwidth": "likelihood", "num_buckets": 2, "missing": "error"},
+    "audit": {}, "rerun": {}, "watch": {}, "hunt": {}, "sweep": {},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("command", DEFAULTS)
+def test_options_that_are_left_out(command):
+    """Numbers and words; a flag that is left out is off."""
+    given = {name: each.default for name, each in parameters(command).items()}
+    said = {name: value for name, value in given.items() if type(value) in (int, float, str)}
+    assert said == DEFAULTS[command]
+    assert not [name for name, value in given.items() if value is True]

@@ -237,3 +237,13 @@ def test_ranks_of_a_fixed_seed_in_an_audit():
     with pytest.raises(ValueError, match="If the mechanism itself sets its seed"):
         dpjax.audit(Recorded(noise, noise + 1.0), claim=1.0)
     assert dpjax.audit(Recorded(noise, rng(1).laplace(size=3_000) + 1.0)).lower_bound > 0.5
+
+
+def test_values_of_either_side_are_compared():
+    """Values that are on one side only speak against shared draws, whichever side that is."""
+    shared = np.arange(200.0)
+    for x, y in ((shared, [*shared, *np.repeat(np.arange(300.0, 330.0), 2)]),
+                 ([*shared, *np.repeat(np.arange(300.0, 330.0), 2)], shared)):  # fmt: skip
+        assert "of 230 values that could be compared, 200 occur equally often" in refused(
+            np.array(x)[rng().permutation(len(x))], np.array(y)[rng(1).permutation(len(y))]
+        )
