@@ -21,8 +21,8 @@ from dpjax.sources._schedule import Draw, Raw, Span
 
 _STAGE = "search of a family"
 
-_PAIRS, _FEWEST_PAIRS = 300, 4
-"""Limits on the first rung: _PAIRS pairs in all, but at least _FEWEST_PAIRS pairs per member."""
+_PAIRS = 300
+"""Maximum number of pairs in the first rung; the members have equal shares of them."""
 
 _KEPT = 4
 """Number of pairs that the search keeps for the audit."""
@@ -213,7 +213,7 @@ class _Members(Space):
 
     def proposed(self) -> list[Proposed]:
         """See `Space`. Pairs are taken from all members in turn."""
-        each = max(self.num_pairs // len(self.made), _FEWEST_PAIRS)
+        each = self.num_pairs // len(self.made)
         rows = [self._proposed_of(number, each) for number in range(len(self.made))]
         longest = max(map(len, rows))
         return [row[place] for place in range(longest) for row in rows if place < len(row)]

@@ -65,7 +65,7 @@ def test_it_runs_again_from_its_recipe(found):
 
 @pytest.mark.parametrize(("members", "asked"), [(2, 40), (2, 400), (10, 40), (100, 40)])
 def test_members_share_300_proposals_in_turns(members, asked):
-    """No member has more than its space would propose alone, or fewer than four."""
+    """No member has more than its space would propose alone; at most 48 members are made."""
 
     def made(number):
         return HostMechanism(lambda records, seed: float(seed % 7), batched=False)
@@ -73,8 +73,8 @@ def test_members_share_300_proposals_in_turns(members, asked):
     space = dpjax.neighbors([1.0, 2.0, 3.0], num_pairs=asked)
     family = _Members(Family(made, {"number": list(range(members))}), space, (None, 1.0))
     placed = [pair.database.member for pair in family.proposed()]
-    each = min(max(300 // len(family.made), 4), len(space.proposed()))
-    assert 2 <= len(family.made) <= members
+    each = min(300 // len(family.made), len(space.proposed()))
+    assert len(family.made) == min(members, 48)
     assert np.bincount(placed).tolist() == [each] * len(family.made)
     assert placed[: len(family.made)] == list(range(len(family.made)))
 

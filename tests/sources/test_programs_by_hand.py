@@ -1,5 +1,7 @@
 """What is made of the lines, codes and errors of programs, without any program."""
 
+import signal
+import threading
 from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
@@ -8,7 +10,7 @@ import pytest
 
 from dpjax import CommandMechanism
 from dpjax.partitions.missing import Raised
-from dpjax.sources import Trust, _command
+from dpjax.sources import Trust, _command, _process
 from dpjax.sources._command import _argument, _database_text, _filled, _saying
 from dpjax.sources._deadline import Deadline, TookTooLong
 from dpjax.sources._process import Ended
@@ -243,3 +245,22 @@ def test_how_long_a_call_may_take(monkeypatch):
     alone = Deadline.of_programs(4.0, None)
     assert (alone.end, alone.left(), alone.passed) == (None, 4.0, False)
     assert Deadline(None, 3.0).least == 0.5
+
+
+@pytest.mark.parametrize(("platform", "asked"), [("linux", [(1, signal.SIGKILL)]), ("darwin", [])])
+def test_workers_end_with_their_parent(monkeypatch, platform, asked):
+    """Linux kills the worker itself; elsewhere, a thread waits for the end of the parent."""
+    told, ended, ignored = [], [], []
+    library = SimpleNamespace(prctl=lambda *given: told.append(given))
+    parent = SimpleNamespace(join=lambda: ended.append("joined"))
+    monkeypatch.setattr(_process.sys, "platform", platform)
+    monkeypatch.setattr(_process.ctypes, "CDLL", lambda name: library)
+    monkeypatch.setattr(_process.multiprocessing, "parent_process", lambda: parent)
+    monkeypatch.setattr(_process.os, "_exit", lambda code: ended.append(code))
+    monkeypatch.setattr(_process.signal, "signal", lambda *given: ignored.append(given))
+    before = {*threading.enumerate()}
+    _process.end_with_parent()
+    for thread in {*threading.enumerate()} - before:
+        thread.join(5)
+    assert told == asked and ended == ["joined", 1]
+    assert ignored == [(signal.SIGINT, signal.SIG_IGN)]
