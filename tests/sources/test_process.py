@@ -79,6 +79,15 @@ def test_one_line_more_than_asked_for_is_read(asked, printed, code):
     programs.stop()
 
 
+def test_a_program_that_prints_too_many_lines_goes_no_further(tmp_path):
+    programs, last = Programs(), tmp_path / "last"
+    script = f"printf '1\\n2\\n3\\n'; sleep 3; touch {last}"
+    ended = programs.run(["sh", "-c", script], 1, None)
+    assert ended.lines == ["1", "2"] and ended.code == 0
+    assert not last.exists()
+    programs.stop()
+
+
 def test_a_limit_of_bytes_holds_exactly(monkeypatch):
     monkeypatch.setattr("dpjax.core.validate.limit", lambda name: 6)
     programs = Programs()
