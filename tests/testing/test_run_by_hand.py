@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from dpjax import Epsilon, Events, Gdp, Guesses, Pairs, TradeOff
+from dpjax import Epsilon, Events, Gdp, Guesses, Pairs, Renyi, Sequential, TradeOff
 from dpjax.testing import _run
 from dpjax.testing._budget import Sizes
 
@@ -69,3 +69,99 @@ def test_what_a_test_that_says_nothing_asks_for():
     assert (asked.confidence, asked.key, asked.has_sizes) == (_run.DEFAULT_CONFIDENCE, 0, False)
     for name in ("num_samples", "num_confirm"):
         assert _run.Asked("a subject", None, **{name: 5}).has_sizes
+
+
+def answered(monkeypatch, **settings):
+    """Audits that are not run: what was asked for, and a result with such numbers."""
+    asked = []
+
+    def audit(source, given, method, key, execution=None):
+        asked.append((source, given, method, key, execution))
+        if execution is not None and execution.progress:
+            for drawn in (0, 5, 9):
+                execution.progress(drawn, 100)
+        return SimpleNamespace(
+            verdict="not refuted", settings=settings, num_samples=300, num_confirm=500
+        )
+
+    monkeypatch.setattr(_run, "_audit", audit)
+    return asked
+
+
+@pytest.mark.parametrize(
+    ("drawn", "verdict", "few"),
+    [(9999, "not refuted", True), (10_000, "not refuted", False), (9999, "violated", False),
+     (9999, "not random", False), (20_000, "not refuted", False)],
+)  # fmt: skip
+def test_sequential_audits_in_a_time(monkeypatch, drawn, verdict, few):
+    """Fewer than 20,000 draws on both sides are too few to pass."""
+    now = iter([7.0, 8.0, 9.0])
+    monkeypatch.setattr(_run, "time", SimpleNamespace(perf_counter=lambda: next(now)))
+    asked = answered(monkeypatch, drawn=drawn)
+    real = _run._audit
+    monkeypatch.setattr(
+        _run, "_audit", lambda *given: SimpleNamespace(**vars(real(*given)) | {"verdict": verdict})
+    )
+    ran = _run._sequential("source", _run.Asked("a subject", None, seconds=3.0, key=4))
+    assert (ran.ready, ran.draws, ran.is_fewest) == (7.0, 2 * drawn, few)
+    ((source, _, method, key, _),) = asked
+    assert (source, method, key) == ("source", Sequential(seconds=3.0), 4)
+
+
+def test_audits_with_sizes(monkeypatch):
+    asked = answered(monkeypatch)
+    monkeypatch.setattr(_run, "time", SimpleNamespace(perf_counter=lambda: 7.0))
+    source = SimpleNamespace(usual_method="events", name="a function")
+    for given, sizes in (
+        ({}, None), ({"num_samples": 40}, 40), ({"num_samples": 40, "num_confirm": 50}, 40),
+    ):  # fmt: skip
+        ran = _run._with_sizes(source, _run.Asked("a subject", [(0, 1)] * 2, **given))
+        usual = _run.sizes_of(_run.DEFAULT_DRAWS, 2)
+        expected = Events(sizes or usual.num_samples, given.get("num_confirm", usual.num_confirm))
+        assert asked[-1][2] == expected and asked[-1][4] is None
+        assert (ran.ready, ran.draws, ran.is_fewest) == (7.0, 2 * (2 * 300 + 500), False)
+
+
+@pytest.mark.parametrize("sampler", [None, "compiled"])
+@pytest.mark.parametrize("fewest", [False, True])
+def test_audits_of_planned_sizes(monkeypatch, sampler, fewest):
+    asked, told = answered(monkeypatch), []
+    now = iter([7.0, 8.0])
+    monkeypatch.setattr(_run, "time", SimpleNamespace(perf_counter=lambda: next(now)))
+
+    def within(seconds, num_pairs, audit_of, key, *, compiled):
+        told.append((seconds, num_pairs, key, compiled))
+        audit_of(Sizes(10, 20), 5)
+        return audit_of(Sizes(30, 40), key)
+
+    monkeypatch.setattr(_run, "audit_within", within)
+    least = Sizes(300, 500) if fewest else Sizes(301, 500)
+    monkeypatch.setattr(_run, "fewest_sizes", lambda number, *, compiled: least)
+    source = SimpleNamespace(usual_method="events", name="a function", sampler=sampler)
+    ran = _run._within(source, _run.Asked("s", [(0, 1)] * 3, seconds=2.0, key=9, region=(0, 1)))
+    assert told == [(2.0, 3, 9, sampler is not None)]
+    assert [(method, key) for _, _, method, key, _ in asked] == [
+        (Events(10, 20, (0, 1)), 5), (Events(30, 40, (0, 1)), 9),
+    ]  # fmt: skip
+    assert all(execution.layout == "gathered" for *_, execution in asked)
+    assert (ran.ready, ran.draws, ran.is_fewest) == (7.0, 2 * (3 * 300 + 500), fewest)
+
+
+@pytest.mark.parametrize(
+    ("limit", "claim", "notion", "region", "possible"),
+    [
+        (None, 1.0, Epsilon(), None, True), (5.0, 1.0, Epsilon(), None, False),
+        (None, None, Epsilon(), None, False), (None, 1.0, TradeOff(), None, False),
+        (None, 1.0, Epsilon(), (0, 1), False), (None, 0.0, Gdp(), None, True),
+    ],
+)  # fmt: skip
+def test_which_audits_are_sequential(limit, claim, notion, region, possible):
+    asked = _run.Asked("s", None, claim=claim, notion=notion, region=region)
+    assert _run._is_sequential(SimpleNamespace(time_limit=limit), asked) is possible
+    assert _run._is_sequential(SimpleNamespace(), asked) is (possible or limit is not None)
+
+
+def test_notions_in_the_table():
+    assert [_run._written(notion) for notion in (Epsilon(), Gdp(), Renyi(2.5))] == [
+        "epsilon", "gdp", "renyi:2.5",
+    ]  # fmt: skip
