@@ -1,5 +1,6 @@
 """Names of mechanisms, their parameters as plain values, and the way back."""
 
+import dataclasses
 import functools
 import sys
 from dataclasses import dataclass
@@ -75,6 +76,14 @@ def test_names():
     main = type("Main", (), {"__module__": "__main__"})
     with pytest.raises(ValueError, match="but was __main__:Main: define it at the top level"):
         named.mechanism_name(main())
+
+
+def test_a_name_of_its_own_is_not_that_of_the_catalogue():
+    """Only mechanisms of the catalogue have standard pairs, too."""
+    named_one = dataclasses.make_dataclass("NamedOne", [], namespace={"name": "laplace"})
+    named_one.__module__ = HERE
+    assert named.mechanism_name(named_one()) == f"{HERE}:NamedOne"
+    assert named.name_of(named_one()) == "laplace"
 
 
 def test_parameters_as_plain_values():

@@ -150,3 +150,18 @@ def test_an_outline_keeps_what_is_seen_most():
 def test_outcomes_outside_of_a_finite_space_are_refused(outcomes):
     with pytest.raises(ValueError, match=r"region must hold only outcomes 0\.\.3, but was"):
         as_region(outcomes, FiniteSpace(4))
+
+
+def test_what_a_compiled_program_knows_of_a_region():
+    """The range of outcomes is static; the outcomes, and the ends of a box, are arguments."""
+    outcomes = Outcomes(2, 3, np.array([True, False, True]))
+    (allowed,) = jax.tree.leaves(outcomes)
+    assert allowed is outcomes.allowed
+    other = jax.tree.structure(Outcomes(2, 3, np.ones(3, bool)))
+    assert jax.tree.structure(outcomes) == other
+    for changed in (Outcomes(1, 3, np.ones(3, bool)), Outcomes(2, 4, np.ones(3, bool))):
+        assert jax.tree.structure(changed) != other
+    low, high = jax.tree.leaves(Box(0.0, 1.0))
+    assert (low.tolist(), high.tolist()) == ([0.0], [1.0])
+    assert jax.tree.structure(Box(0.0, 1.0)) == jax.tree.structure(Box(0.0, 2.0))
+    assert jax.tree.structure(Box(0.0, 1.0)) != jax.tree.structure(Box(0.0, 1.0, 7))
