@@ -6,7 +6,7 @@ import pytest
 from dpjax import Domain, neighbors
 from dpjax.databases import Within, drawn_pairs
 from dpjax.databases.spaces import _neighbors
-from dpjax.databases.spaces._space import Path, Proposed
+from dpjax.databases.spaces._space import Path, Proposed, Space
 
 WORDS = Domain(categories=["a", "b", "c"])
 
@@ -139,3 +139,18 @@ def test_pairs_of_a_strategy():
         drawn_pairs(st.just(("a", "a"))).proposed()
     with pytest.raises(TypeError, match=r"^strategy must be a Hypothesis strategy that draws"):
         drawn_pairs([("a", "b")])
+
+
+def test_a_space_of_ones_own():
+    """By default, all pairs are allowed and no databases grow; its pairs are those proposed."""
+
+    class Own(Space):
+        def proposed(self):
+            return [Proposed(1, 2, "one"), Proposed(3, 4, "two")]
+
+    own = Own(num_pairs=7)
+    assert own.allows("anything", None) is True and own.paths() == []
+    assert [*own] == [(1, 2), (3, 4)] and (own.num_pairs, own.seed) == (7, 0)
+    for ask in (lambda: own.varied(own.proposed()[0], (1,)), lambda: own.smallest([])):
+        with pytest.raises(NotImplementedError):
+            ask()
