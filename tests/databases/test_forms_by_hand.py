@@ -123,6 +123,11 @@ def test_rows_with_labels():
     same = [Row((5,), 0), Row((6,), 0)]
     assert _labelled(same, twice) is same
     assert [row.label for row in _labelled([*same, (7,)], twice)] == [0, 1, 2]
+    # A label of the example is not given to another row, even if the row with it is gone.
+    words = pd.Index(["new 0", "a", "new 2"])
+    assert [row.label for row in _labelled([Row((5,), "a"), (6,), (7,)], words)] == [
+        "a", "new 1", "new 3",
+    ]  # fmt: skip
     with pytest.raises(ValueError, match="no new label can be made for an index of type boolean"):
         next(_new_labels(pd.Index([True])))
     with pytest.raises(ValueError, match="an empty index with multiple levels has no labels"):
