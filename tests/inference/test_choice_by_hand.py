@@ -9,7 +9,7 @@ from scipy import stats
 from dpjax.inference import Difference, Ratio, Rivals, Shared, choose_event, largest_bound
 from dpjax.inference._choice import errors_by_ratio
 from dpjax.inference._events import best_ratio, expected_bound, shrunk
-from dpjax.inference._judged import MASSES, _sizes
+from dpjax.inference._judged import MASSES, _sizes, cells_of
 from dpjax.inference._orders import ByPosition, ByRatio
 from dpjax.inference._smooth import Smooth
 
@@ -254,3 +254,15 @@ def test_a_rare_cell_does_not_replace_the_outcome_that_was_judged():
     halves = [np.stack([rng.multinomial(1545, law, 300) for law in laws], axis=1) for _ in "ab"]
     event = choose_event(halves[0], 2000, 1 - 1e-6, judge=halves[1], ordered=False)
     assert (event.cells @ laws.T).max(axis=1).min() > 0.15
+
+
+@pytest.mark.parametrize(
+    ("judged", "size"), [(20, 1), (21, 2), (40, 2), (60, 2), (61, 3), (200, 3)]
+)
+def test_the_chosen_set_has_half_of_the_draws_of_the_judged_one(judged, size):
+    """The cells hold 10, 20, 60 and 120 draws; no set has all of them."""
+    counts = np.array([[[9, 17, 40, 20], [1, 3, 20, 100]]])
+    way = ByPosition.of(np.ones(4, bool), np.arange(4.0))
+    # The smallest set that reaches the least share of the draws is the first cell.
+    inside = cells_of(counts, [way], np.array([0]), np.array([0]), np.array([judged]))
+    assert inside.tolist() == [[True] * size + [False] * (4 - size)]

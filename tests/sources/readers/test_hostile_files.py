@@ -43,6 +43,7 @@ def header(descr="'<f8'", shape="(100,)", fortran=False):
         (header(shape="(2, 4611686018427387904)", fortran=True), "cut short|too many columns"),
         (header(shape="(0, 99999999999)"), "too many columns: 99999999999"),
         (header(shape="(-1,)"), "entries of at least one byte"),
+        (header(shape="(4, -1)"), "entries of at least one byte"),
         (header(shape="(-5, -5)"), "entries of at least one byte"),
         (header(shape="()"), "must hold numbers or labels of the shape"),
         (header(shape="(2, 2, 2)"), "must hold numbers or labels of the shape"),
