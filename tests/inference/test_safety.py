@@ -131,6 +131,10 @@ def test_refusals():
         check.gaps(right - np.array([[0] * 8, [1] + [0] * 7]))
     with pytest.raises(ValueError, match="beta must lie strictly between 0 and 1"):
         safety_check(planned, 1.0)
+    for beta in (0.0, -0.1, 1.0, 1e-9):
+        words = "more than max_samples" if beta == 1e-9 else "beta must lie strictly between 0 and"
+        with pytest.raises(ValueError, match=words):
+            plan_safety(planned, beta=beta, max_samples=10**6)
     with pytest.raises(ValueError, match="excess must be a number > 1"):
         plan_safety(planned, excess=1.0)
     with pytest.raises(ValueError, match="more than max_samples = 1000"):
