@@ -76,7 +76,7 @@ def run(asked: Asked) -> AuditResult:
             )
         validate.positive(seconds=asked.seconds)
     session, source = _session.CURRENT, as_source(asked.subject)
-    draws = getattr(source, "takes_pairs", True)
+    draws = source.takes_pairs
     start = time.perf_counter()
     if draws:
         asked = replace(asked, pairs=_pairs_of(source, asked))

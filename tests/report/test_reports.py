@@ -10,7 +10,7 @@ import pytest
 import dpjax
 from dpjax.empirical import render_empirical_report
 from dpjax.mechanisms import Laplace, RandomizedResponse
-from dpjax.report import render
+from dpjax.report import render, result_text
 
 pytest.importorskip("jinja2")
 
@@ -136,3 +136,14 @@ def test_empirical_privacy(kind):
     text = dpjax.blind_spot(30, "databases")
     assert "mechanism" not in text and "based only on the 30 given databases" in text
     assert text in render_empirical_report(found, kind=kind)
+
+
+def test_results_have_a_line_for_each_entry():
+    """The innermost lists of numbers are on one line; an infinity is refused."""
+    found = result_text({"a": [1, [2, 3]], "b": {"c": [], "d": ["x"]}, "e": None})
+    assert found == (
+        '{\n  "a": [\n    1,\n    [ 2, 3 ]\n  ],\n  "b": {\n    "c": [],\n    "d": [\n      "x"\n'
+        '    ]\n  },\n  "e": null\n}'
+    )
+    with pytest.raises(ValueError, match="JSON"):
+        result_text({"a": float("inf")})
