@@ -493,3 +493,7 @@ def test_sizes_of_figures():
     assert [tuple(figure.get_size_inches()) for figure in sizes] == [
         (width, 5.0), (width, 3.4), (width, 3.4),
     ]  # fmt: skip
+    for figure in sizes:
+        for axes in figure.axes:
+            shown = {side: spine.get_visible() for side, spine in axes.spines.items()}
+            assert shown == {"left": True, "bottom": True, "right": False, "top": False}
