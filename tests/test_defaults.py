@@ -174,6 +174,7 @@ DEFAULTS = {
     "report.Section": dict(folded=False),
     "report.Table": dict(numbers=True, units=False),
     "results.Witness": dict(on_floor=False, floor=0.0),
+    "sources.Marked": dict(first=0),
     "sources.Request": dict(block=0, in_order=False, each=False),
     "sources.Trust": dict(commands=False),
     "sweeps.Block": dict(more=0),

@@ -620,3 +620,12 @@ def test_losses_have_few_ticks():
                            "neighbor_density": [0.1, 0.2, 0.1], "loss": [0, 1, 0]})  # fmt: skip
     assert len(axes[1].get_xticks()) <= 7  # at most five intervals are in view
     assert len([t for t in axes[1].get_xticks() if -1000 <= t <= 1000]) <= 6
+
+
+def test_titles_of_outputs_are_as_wide_as_their_figure():
+    """38 characters fit over 3.4 inches, where 48 fit over 4.2."""
+    curve = {"points": [0.0, 1.0], "density": [0.5, 0.5], "neighbor_density": [0.5, 0.5],
+             "loss": [0.0, 0.0]}  # fmt: skip
+    figure = plot_outputs("abcd " * 20, Outputs(curve, None, discrete=False))
+    # Seven words of four letters are 34 characters long, and an eighth would make them 39.
+    assert [len(line) for line in figure.get_suptitle().split("\n")] == [34, 34, 29]

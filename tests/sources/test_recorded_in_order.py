@@ -8,7 +8,7 @@ from sides import request
 
 import dpjax
 from dpjax import Recorded
-from dpjax.sources import _recorded_in_order
+from dpjax.sources import Marked, _recorded_in_order
 from dpjax.sources._counting import Tally
 from dpjax.sources._held import held
 from dpjax.sources._recorded_in_order import OpenedInOrder, _Side
@@ -212,3 +212,13 @@ def test_an_audit_goes_on_with_a_longer_recording(kind):
     path = first.evidence.counted.path
     longer = dpjax.resume(first, Recorded(*sides)).evidence.counted.path
     assert longer[: len(path)] == path and longer[-1][0] == 1200
+
+
+def test_progress_of_outputs_that_are_counted_in_order():
+    told = []
+    sides = Recorded(np.arange(60) % 7, np.arange(60) % 5)
+    opened = OpenedInOrder(sides, request(16, 9, told=told))
+    (search,) = opened.search()
+    before, size = told[-1][0], search.partition.size
+    opened.count(Marked(np.array([0]), np.arange(size)[None], size, 0, 20))
+    assert told[-1][0] - before == 40
