@@ -103,6 +103,8 @@ DEFAULTS = {
     "databases.interval_grid": dict(num_points=11, distance=1.0),
     "databases.random_answers": dict(low=0.0, high=2.0),
     "databases.shifts": dict(num_pairs=10, size=1.0),
+    "databases.spaces._record_pairs.RecordPairs": dict(closed=False),
+    "databases.spaces._value_pairs.ValuePairs": dict(closed=False),
     "densities.CrossValidated": dict(num_pilot=1024, kernel="gaussian"),
     "densities.HoelderRate": dict(beta=1.0, scale=0.9),
     "densities.bandwidth_at": dict(extra=0.0),

@@ -131,9 +131,12 @@ def test_canaries_by_hand():
     np.testing.assert_array_equal(database[:, -1], [1] * 6 + [1, 0])
     np.testing.assert_array_equal(database[:, -2], [*labels, 1, 1])
     np.testing.assert_array_equal(database[-2:, :-2], loud.own)
-    pair = wrong.pair(1)
-    np.testing.assert_array_equal(pair.database[0, -1], [*wrong.own[1], wrong.own_labels[1], 1])
-    np.testing.assert_array_equal(pair.neighbor[0, -1], [*wrong.own[1], wrong.own_labels[1], 0])
+    assert {*canaries(rows, labels, 5, kind="mislabelled").own_labels.tolist()} == {0.0, 1.0}
+    several = canaries(rows, labels, 5, kind="mislabelled")
+    for number in range(5):
+        pair, own = several.pair(number), (*several.own[number], several.own_labels[number])
+        np.testing.assert_array_equal(pair.database[0, -1], [*own, 1])
+        np.testing.assert_array_equal(pair.neighbor[0, -1], [*own, 0])
     np.testing.assert_array_equal(pair.database[0, :-1], pair.neighbor[0, :-1])
     with pytest.raises(
         ValueError, match="number must be below 6, the number of records, but was 6"

@@ -79,6 +79,14 @@ def test_one_line_more_than_asked_for_is_read(asked, printed, code):
     programs.stop()
 
 
+@pytest.mark.parametrize(("asked", "code"), [(1, 0), (2, 3), (3, 3)])
+def test_the_exit_code_counts_unless_there_are_too_many_lines(asked, code):
+    programs = Programs()
+    ended = programs.run(["sh", "-c", "printf '1\\n2\\n'; exit 3"], asked, None)
+    assert ended.lines == ["1", "2"] and ended.code == code
+    programs.stop()
+
+
 def test_a_program_that_prints_too_many_lines_goes_no_further(tmp_path):
     programs, last = Programs(), tmp_path / "last"
     script = f"printf '1\\n2\\n3\\n'; sleep 3; touch {last}"

@@ -14,6 +14,7 @@ from dpjax.mechanisms import Gaussian, Laplace
 from dpjax.methods import Events, HistogramEstimate, Local, LocalSearch, Sequential
 from dpjax.sweeps import Block, Entry, SweepSpec
 from dpjax.sweeps._blocks import _entry_from_json, on_all_devices
+from dpjax.sweeps._compute import _columns
 from dpjax.sweeps._spec import _expand, _size
 from dpjax.sweeps._summary import EntrySummary, SweepSummary, _differing, _labels, shorten
 
@@ -248,3 +249,27 @@ def test_entries_of_workers():
     kept = on_all_devices(dpjax.Execution(runs_at_once=3))
     assert kept.runs_at_once == 3 and kept.devices == on_all_devices(None).devices
     assert HistogramEstimate.bounded is False
+
+
+@pytest.mark.parametrize("method", [FEW, LocalSearch(1000, 2000)])
+def test_columns_of_a_block(method):
+    """A method without a bound has none, and so none that is exact."""
+    entry = Entry(Laplace(), method)
+    rows = [
+        SimpleNamespace(
+            statement=SimpleNamespace(lower_bound=0.5, estimate=estimate, basis=basis), state=None,
+            pair=3, output=[1.0], status="OK", verdict="violated",
+        )
+        for estimate, basis in ((0.75, "exact binomial"), (None, "normal"))
+    ]  # fmt: skip
+    found = _columns(entry, replace(entry.terms(0), claim=0.25), np.array([7, 8]), rows)
+    bounded = method is FEW
+    assert found["exact"].tolist() == [bounded, False]
+    assert found["lower_bound"].tolist() == pytest.approx(
+        [0.5 if bounded else math.nan] * 2, nan_ok=True
+    )
+    assert found["estimate"].tolist() == pytest.approx([0.75, math.nan], nan_ok=True)
+    assert (found["pair"].tolist(), found["output"]) == ([3, 3], [[1.0], [1.0]])
+    assert (found["run"].tolist(), found["status"]) == ([7, 8], ["OK", "OK"])
+    assert (found["verdict"], found["state"]) == (["violated"] * 2, [None] * 2)
+    assert _columns(entry, entry.terms(0), np.array([7, 8]), rows)["verdict"] == [None, None]
