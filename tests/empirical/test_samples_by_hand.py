@@ -80,7 +80,6 @@ def or_nan(function, at_least=1):
         *((Quantile(level, "x"), or_nan(lambda v, level=level: np.quantile(v, level)))
           for level in (0.0, 0.2, 0.5, 0.9, 1.0)),
     ],
-    ids=str,
 )  # fmt: skip
 def test_queries_against_loops(query, function):
     np.testing.assert_allclose(query.answers(PANEL)[:, 0, :, 0], naive(function), atol=1e-12)

@@ -2,6 +2,7 @@
 
 import dataclasses
 import hashlib
+import io
 import json
 import os
 import shutil
@@ -10,6 +11,7 @@ import sys
 from pathlib import Path
 
 import jax
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -17,6 +19,7 @@ from dpjax import Events
 from dpjax.mechanisms import Laplace
 from dpjax.results import provenance
 from dpjax.sweeps import Entry, Store, SweepSpec, rows_equal, run_sweep
+from dpjax.sweeps._binding import read_binding
 from dpjax.sweeps._folder import MANIFEST
 
 SMALL = Events(num_samples=300, num_confirm=700)
@@ -274,3 +277,10 @@ def test_the_revision_of_the_code_is_in_the_manifest_if_it_is_known(tmp_path, mo
         manifest = json.loads((Store.create(tmp_path / str(revision), SPEC).folder / MANIFEST)
                               .read_text())  # fmt: skip
         assert manifest.get("revision", "none") == (revision or "none")
+
+
+def test_a_block_without_a_binding_is_said_to_lack_it():
+    content = io.BytesIO()
+    pq.write_table(pa.table({"run": [1]}), content)
+    with pytest.raises(ValueError, match=r"^it is not a block of a sweep \(KeyError\(b'"):
+        read_binding(content.getvalue())
