@@ -18,6 +18,7 @@ from dpjax.report import Glance, Page, Shown, Verdict
 from dpjax.results._figures import figure_of, levels_figure
 from dpjax.results._parts import Conclusion, Observed, Parts, Provenance, Witness
 from dpjax.results._words import HEADLINES, shown_rows
+from dpjax.results.recipes import notion_from_plain
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -102,6 +103,7 @@ class AuditResult(Parts, Shown):
             validate.one_of(HEADLINES, verdict=found.verdict)
             validate.open_unit(confidence=found.confidence)
             validate.positive_int(num_claims=found.num_claims, distance=found.recipe["distance"])
+            notion_from_plain(found.recipe["notion"])
             if found.recipe.get("subject") is not None:
                 subject = validate.check_table("the recipe's subject", found.recipe["subject"])
                 _texts([subject["kind"]])

@@ -412,6 +412,16 @@ def test_subjects_that_are_none_are_refused(results, subject):
         dpjax.rerun(damaged)
 
 
+@pytest.mark.parametrize("notion", [None, "epsilon", {"name": "nothing"}])
+@pytest.mark.parametrize("made", ["events", "at a distance"])
+def test_recipes_without_a_notion_are_not_read(results, made, notion):
+    content = json.loads(results[made].to_json())
+    content["recipe"].pop("notion")
+    for damaged in (content["recipe"], content["recipe"] | {"notion": notion}):
+        with pytest.raises(ValueError, match=r"^text is not a dpjax audit result: "):
+            dpjax.AuditResult.from_json(json.dumps(content | {"recipe": damaged}))
+
+
 def test_only_notions_are_asked_for(results):
     with pytest.raises(TypeError, match="notion must be a dpjax notion, but was 'gdp'"):
         results["events"].bound("gdp")
