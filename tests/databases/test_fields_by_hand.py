@@ -4,6 +4,7 @@ from datetime import date, datetime, timedelta
 
 import numpy as np
 import pytest
+from told import Told
 
 from dpjax.databases import Domain
 from dpjax.databases.spaces._fields import _MOMENTS, _SPANS, _TEXTS, Column, Field
@@ -157,37 +158,24 @@ def test_values_that_a_column_cannot_store_are_left_out():
     assert found == ["aa", "\u00e9", "ax", "ay"]
 
 
-class Chosen:
-    """A generator that answers as it is told."""
-
-    def __init__(self, *answers):
-        self.answers, self.asked = list(answers), []
-
-    def integers(self, *arguments):
-        self.asked.append(arguments)
-        return self.answers.pop(0)
-
-    uniform = integers
-
-
 def test_numbers_near_others():
     free, within = Field(Domain()), Field(Domain(bounds=(2, 9)))
     for value in ("a", True, None, np.nan, np.inf, NEW_YEAR):
-        assert free.near(value, Chosen()) is value
-    still = Chosen(0)
+        assert free.near(value, Told()) is value
+    still = Told(0)
     assert free.near(5.0, still) == 5.0 and still.asked == [(2,)]
-    scaled = Chosen(1, 3)
+    scaled = Told(1, 3)
     assert free.near(5.0, scaled) == 40.0 and scaled.asked == [(2,), (-8, 9)]
-    assert free.near(5, Chosen(1, -1)) == 2 and type(free.near(5, Chosen(1, 0))) is int
-    redrawn = Chosen(1, 7.5)
+    assert free.near(5, Told(1, -1)) == 2 and type(free.near(5, Told(1, 0))) is int
+    redrawn = Told(1, 7.5)
     assert within.near(5.0, redrawn) == 7.5 and redrawn.asked == [(2,), (2, 9)]
-    assert within.near(5, Chosen(1, 7.5)) == 7
+    assert within.near(5, Told(1, 7.5)) == 7
     short = Field(Domain(), Column(stored=lambda value: float(np.float32(value))))
-    assert short.near(0.1, Chosen(1, 0)) == float(np.float32(0.1))
+    assert short.near(0.1, Told(1, 0)) == float(np.float32(0.1))
 
     def refused(value):
         raise OverflowError
 
-    assert Field(Domain(), Column(stored=refused)).near(5.0, Chosen(1, 1)) == 5.0
+    assert Field(Domain(), Column(stored=refused)).near(5.0, Told(1, 1)) == 5.0
     for large in (10**400, -(10**400), 10**308):
-        assert free.near(large, Chosen(1, 8)) == large  # no float holds it, or 256 times it
+        assert free.near(large, Told(1, 8)) == large  # no float holds it, or 256 times it

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from told import Told
 
 from dpjax.databases import AddRemove, ChangeOne, Domain
 from dpjax.databases._pairs import _is_frame, _shown
@@ -36,17 +37,6 @@ Point = namedtuple("Point", "x y")
 def pairs(*examples, relation=None, domain=FEW, closed=False):
     rng = np.random.default_rng(0)
     return RecordPairs(examples, relation or AddRemove(), domain, rng, closed=closed)
-
-
-class Told:
-    """A generator that answers as it is told, and keeps what it was asked."""
-
-    def __init__(self, *answers):
-        self.answers, self.asked = list(answers), []
-
-    def integers(self, *arguments):
-        self.asked.append(arguments)
-        return self.answers.pop(0)
 
 
 def test_candidates_of_one_and_of_several_examples():

@@ -5,6 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from told import Told
 
 from dpjax.databases import AddRemove, AnyTwo, Domain, Within
 from dpjax.databases.spaces._space import Proposed
@@ -17,17 +18,6 @@ from dpjax.databases.spaces._value_pairs import (
     _moved,
     _scalar,
 )
-
-
-class Told:
-    """A generator that answers as it is told, and keeps what it was asked."""
-
-    def __init__(self, *answers):
-        self.answers, self.asked = list(answers), []
-
-    def integers(self, *arguments):
-        self.asked.append(arguments)
-        return self.answers.pop(0)
 
 
 def space(*examples, relation=None, domain=None, closed=False):
