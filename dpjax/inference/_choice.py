@@ -5,7 +5,7 @@ the best of many sets is chosen and evaluated on the same draws, the evaluation 
 of the chosen set. Therefore, sets are constructed from each half of the draws and evaluated on the
 other half. If cells lie on a line, half-lines (all cells on one side of a point) are evaluated with
 a smooth estimate of the privacy loss, unless the counts of the half-lines predict a much larger
-bound.
+bound. The level sets of the smooth loss are candidates, too.
 """
 
 import math
@@ -19,9 +19,10 @@ from dpjax.core import validate
 from dpjax.inference._events import Event, best_ratio, expected_bound, shrunk
 from dpjax.inference._hypotheses import Hypothesis, Ratio
 from dpjax.inference._judged import Sets, cells_of, judged
+from dpjax.inference._level_sets import LevelSets
 from dpjax.inference._orders import ByPosition, ByRatio, Candidates
 from dpjax.inference._sizes import Rivals, Shared
-from dpjax.inference._smooth import Smooth
+from dpjax.inference._smooth_choice import Searched, with_smooth_losses
 
 _LINE_SHRINKAGE, _SET_SHRINKAGE, _RIVAL_SHRINKAGE = 2.0, 0.75, 0.45
 """Numbers of standard errors by which the estimated ratio of a set's probabilities is shrunk.
@@ -47,38 +48,6 @@ _UNORDERED_SHRINKAGE = 0.4
 The value 0.4 was tuned on experiments (b), (e), (f) and on 200 labels.
 """
 
-_SMOOTH_WORTH, _FEWEST_TO_SMOOTH = 0.9, 400
-"""Two conditions for evaluating half-lines with a smooth privacy loss.
-
-First, the largest bound that the smooth loss predicts must be at least _SMOOTH_WORTH times the
-largest bound that the counts of the half-lines predict. Second, the search must have at least
-_FEWEST_TO_SMOOTH draws, summed over both sides.
-
-With only 100 draws per side, a smooth loss would increase the mean bound for Gaussian noise from
-1.09 to 1.17. However, it would decrease the mean bound for Laplace noise from 0.72 to 0.70.
-"""
-
-_LEAST_GAIN = 12.0
-"""Smallest likelihood-ratio statistic at which half-lines are evaluated with a smooth loss.
-
-The statistic compares the smooth privacy loss with a privacy loss of zero.
-
-Without this rule, the mean expected bound for Laplace noise with epsilon 0.2 would decrease by
-0.0035 for 250 or 500 draws per side.
-"""
-
-_FAR_BETTER = 1.7
-"""Factor in a rule for evaluating half-lines with their counts instead of the smooth loss.
-
-The rule applies if two conditions hold. First, the best bound predicted from counts is at least the
-best bound predicted from the smooth loss. Second, without shrinkage, the bound predicted from
-counts is at least this factor times the best bound predicted from the smooth loss.
-
-Without this rule, the mean expected bound for Laplace noise with a leak of probability 0.1% in a
-tail would decrease by 0.025. With the factor 1.5, the benefit of smooth losses for Laplace noise
-would be half as large.
-"""
-
 
 class ChoiceOptions(TypedDict, total=False):
     """Keyword arguments of `choose_event` and `largest_bound`.
@@ -97,7 +66,8 @@ class ChoiceOptions(TypedDict, total=False):
             ratios of single cells. The default is ().
         positions: Float arrays [cells]; each array contains the position of each cell along a line,
             or NaN for a cell without a position. Half-lines of cells from both ends of each line
-            are candidates. The default is ().
+            are candidates. If the cells are `ordered`, level sets of a smooth privacy loss along
+            each line are candidates, too. The default is ().
         ordered: Whether adjacent cells on a line have similar ratios, for example because the cells
             are bins of numbers. The default is True.
         rivals: Number of searched pairs and number of compared partitions. Only the event of the
@@ -153,17 +123,23 @@ def choose_event(
     candidate = sets.candidate[best]
     order, drawn = candidates.order[candidate], sets.larger[best] + sets.smaller[best]
     inside = cells_of(found.total, found.ways, order, sets.end[best], drawn)
-    predicted = found.bound[best]
+    larger, predicted = candidates.direction[candidate], found.bound[best]
+    shares = np.stack([share[best] for share in found.shares])
+    level = found.level_sets
+    if level is not None:
+        better = level.bound > predicted
+        for mine, other in zip((inside, larger, shares.T, predicted), level, strict=True):
+            mine[better] = other[better]
     some = predicted > 0
     ratio = np.ones(best.size)
     if isinstance(num_confirm, Shared):
-        p, q = (share[best] for share in found.shares)
+        p, q = shares
         of_best = best_ratio(p, q, num_confirm, confidence, found.hypothesis)
         ratio = np.where(some, of_best, 1.0)
     batch = found.batch
     return Event(
         cells=(inside & some[:, None]).reshape(*batch, inside.shape[-1]),
-        larger=np.where(some, candidates.direction[candidate], 0).reshape(batch),
+        larger=np.where(some, larger, 0).reshape(batch),
         predicted=predicted.reshape(batch),
         ratio=ratio.reshape(batch),
     )
@@ -190,7 +166,10 @@ def largest_bound(
         TypeError, ValueError: As in `choose_event`.
     """
     found = _judged(counts, num_confirm, confidence, **options)
-    return found.sets.largest(found.bound).reshape(found.batch)
+    largest, level = found.sets.largest(found.bound), found.level_sets
+    if level is not None:
+        largest = np.maximum(largest, level.bound)
+    return largest.reshape(found.batch)
 
 
 class _Judged(NamedTuple):
@@ -206,6 +185,7 @@ class _Judged(NamedTuple):
         shares: Estimated probabilities of each set, first on the side where the set is more likely,
             then on the other side.
         bound: Expected bound of each set.
+        level_sets: The best level set of each run's smooth losses, or None without smooth losses.
     """
 
     batch: tuple[int, ...]
@@ -216,6 +196,7 @@ class _Judged(NamedTuple):
     sets: Sets
     shares: tuple[NDArray[np.float64], NDArray[np.float64]]
     bound: NDArray[np.float64]
+    level_sets: LevelSets | None
 
 
 def _judged(
@@ -267,34 +248,12 @@ def _judged(
     trials, others = draws[sets.run, side], draws[sets.run, 1 - side]
     shares = shrunk(sets.larger, trials, sets.smaller, others, quantile)
     bound = expected_bound(*shares, num_confirm, confidence, hypothesis)
-    enough = draws.sum(axis=1) >= _FEWEST_TO_SMOOTH
-    if ordered and enough.any():
-        (line,) = np.nonzero(is_line)
-        smooth, gain = _smoothed(total, sets, ways, candidates, by_position)
-        p, q = (share[line] for share in smooth)
-        by_fit = expected_bound(p, q, num_confirm, confidence, hypothesis)
-        hopeless = np.full(len(bound), -np.inf)
-        of_line, of_fit = hopeless.copy(), hopeless
-        of_line[line], of_fit[line] = bound[line], by_fit
-        own, fitted = sets.largest(of_line), sets.largest(of_fit)
-        seen = sets.best(of_line)
-        hoped = expected_bound(
-            (sets.larger[seen] + 0.5) / (trials[seen] + 1),
-            (sets.smaller[seen] + 0.5) / (others[seen] + 1),
-            num_confirm,
-            confidence,
-            hypothesis,
-        )
-        rare = (own >= fitted) & (hoped >= _FAR_BETTER * fitted)
-        better = enough & (gain >= _LEAST_GAIN) & (fitted >= _SMOOTH_WORTH * own) & ~rare
-        # The largest of many noisy bounds tends to be too large. Bounds from the smooth loss are
-        # less noisy, so without this scaling, half-lines would lose to other orders and pairs.
-        by_fit *= np.maximum(own / np.maximum(fitted, 1e-300), 1)[sets.run[line]]
-        is_better = better[sets.run[line]]
-        bound[line] = np.where(is_better, by_fit, bound[line])
-        for share, smoothed in zip(shares, (p, q), strict=True):
-            share[line] = np.where(is_better, smoothed, share[line])
-    return _Judged(batch, hypothesis, total, ways, candidates, sets, shares, bound)
+    level_sets = None
+    if ordered:
+        asked = num_confirm, confidence, hypothesis
+        searched = Searched(total, ways, candidates, sets, by_position, asked)
+        bound, shares, level_sets = with_smooth_losses(searched, bound, shares)
+    return _Judged(batch, hypothesis, total, ways, candidates, sets, shares, bound, level_sets)
 
 
 def _halves(counts: ArrayLike, judge: ArrayLike | None) -> NDArray[np.int64]:
@@ -321,49 +280,6 @@ def _halves(counts: ArrayLike, judge: ArrayLike | None) -> NDArray[np.int64]:
         first = np.random.default_rng(0).binomial(counts, 0.5)
         counts, second = first, counts - first
     return np.stack([counts, second], axis=-3)
-
-
-def _smoothed(
-    total: NDArray[np.int64],
-    sets: Sets,
-    ways: list[ByRatio | ByPosition],
-    candidates: Candidates,
-    quantile: NDArray[np.float64],
-) -> tuple[tuple[NDArray[np.float64], NDArray[np.float64]], NDArray[np.float64]]:
-    """Estimate probabilities of half-lines from a smooth privacy loss, and shrink the ratios.
-
-    The function returns three arrays. The first two, both [sets], are the probabilities of the sets
-    on the side where the set is more likely and on the other side. The third, [runs], is the
-    largest likelihood-ratio statistic of each run's fits. The probabilities of sets that are not
-    half-lines are set to 1.
-
-    Args:
-        total: Counts of all draws, [runs, 2, cells].
-        sets: Candidate sets.
-        ways: Ways to order cells.
-        candidates: Orders of cells, each with the side where its sets should be more likely.
-        quantile: Number of standard errors by which ratios are shrunk, [runs].
-    """
-    draws, gain = total.sum(axis=-1), np.zeros(len(total))
-    larger, smaller = np.ones((2, len(sets.run)))
-    for number, way in enumerate(ways):
-        if isinstance(way, ByRatio):
-            continue
-        fit = Smooth.of(total[..., way.order[0, : way.most[0]]])
-        gain = np.maximum(gain, fit.gain)
-        for end in (0, 1):
-            # The sets of each order are candidates for both sides.
-            same = np.flatnonzero(candidates.order == 2 * number + end)
-            places = [np.flatnonzero(sets.candidate == candidate) for candidate in same]
-            run = sets.run[places[0]]
-            pooled = sets.larger[places[0]] + sets.smaller[places[0]]
-            counts, worth = fit.half_lines(pooled, run, from_end=bool(end))
-            counts, trials = worth * counts, worth * draws[run].T
-            for side, place in zip(candidates.direction[same], places, strict=True):
-                larger[place], smaller[place] = shrunk(
-                    counts[side], trials[side], counts[1 - side], trials[1 - side], quantile[run]
-                )
-    return (larger, smaller), gain
 
 
 def errors_by_ratio(halves: NDArray[np.int64], *, ordered: bool = True) -> NDArray[np.float64]:

@@ -144,6 +144,11 @@ class ByPosition(NamedTuple):
         order = np.argsort(np.stack([line, -line]), axis=-1, kind="stable")
         return cls(order, np.full(2, np.isfinite(line).sum()))
 
+    @property
+    def line(self) -> NDArray[np.int64]:
+        """Indices of the cells on the line, in their order."""
+        return self.order[0, : self.most[0]]
+
     def only(self, needed: NDArray[np.bool_]) -> "ByPosition":
         """Return the same order, restricted to the cells in a mask, bool [cells]."""
         is_kept = needed[self.order]

@@ -1,10 +1,12 @@
 """Smooth privacy losses along a line of cells, fitted to the counts of a search set.
 
-A half-line consists of all cells on one side of a cut of the line. If a half-line contains only a
-tail of the line, the counts of the half-line are too small for a precise estimate of its
-probability ratio. If adjacent cells have similar ratios, the privacy loss in the tail can be
-extrapolated from the other cells. For instance, along the line, the privacy loss changes steadily
-for Gaussian noise and becomes constant for Laplace noise.
+If a set contains few draws, its counts are too small for a precise estimate of its probability
+ratio. If adjacent cells have similar ratios, the privacy loss of rare cells can be extrapolated
+from the other cells. For instance, along the line, the privacy loss changes steadily for Gaussian
+noise and becomes constant for Laplace noise.
+
+Two kinds of sets are evaluated: half-lines, which consist of all cells on one side of a cut of the
+line, and level sets, which consist of all cells whose smooth loss is above or below a level.
 
 The fit is a logistic regression that predicts the side of an output from the normal score of the
 output's position on the line; see `_spline`.
@@ -20,12 +22,22 @@ from dpjax.inference._spline import ENDS, Floats, basis, constant, fitted, log_l
 _PARAMETERS = 6
 """Approximate effective number of parameters of a fit."""
 
-_MOST_WORTH = 1e3
-"""Largest accepted value of `HalfLines.worth`."""
+_MOST_VARIANCE, _LEAST_COUNT = 2.0, 1e-9
+"""Limits on the use of a fit's standard errors.
+
+If a log ratio has a variance above _MOST_VARIANCE, the delta method does not apply: the error is
+not small. If both sides hardly overlap, the fit extrapolates the loss without bounds; smoothed
+counts below _LEAST_COUNT cannot be distinguished from rounding errors.
+
+Without these limits, the mean bound from 20,000 draws per side would decrease from 8.57 to 8.37 for
+Gaussian noise and a difference of 6 standard deviations, and from 8.18 to 7.96 for two uniform
+distributions that share a tenth of their ranges. With 5,000 draws and a difference of 4 standard
+deviations, it would increase from 6.48 to 6.59.
+"""
 
 
-class HalfLines(NamedTuple):
-    """Smoothed counts for an array of half-lines of any shape [...].
+class SmoothCounts(NamedTuple):
+    """Smoothed counts for an array of sets of any shape [...].
 
     Attributes:
         counts: float64 [2, ...], smoothed counts on both sides.
@@ -39,9 +51,11 @@ class HalfLines(NamedTuple):
 
 
 class Smooth(NamedTuple):
-    """Cumulative smoothed counts along a line, as a function of cumulative pooled counts.
+    """A smooth loss along a line, with cumulative smoothed counts as a function of pooled counts.
 
     Attributes:
+        group: int64 [runs, cells], index of the group of each cell.
+        odds: float64 [runs, groups], fitted log odds of the first side.
         pooled: float64 [runs, groups + 1], cumulative counts of the draws from both sides.
         first: float64 [runs, groups + 1], cumulative smoothed counts on the first side.
         slopes: float64 [runs, groups + 1, parameters], derivatives of `first` with respect to the
@@ -51,6 +65,8 @@ class Smooth(NamedTuple):
             likelihoods of the fit and of a constant loss.
     """
 
+    group: NDArray[np.int64]
+    odds: Floats
     pooled: Floats
     first: Floats
     slopes: Floats
@@ -60,9 +76,10 @@ class Smooth(NamedTuple):
     @classmethod
     def of(cls, counts: NDArray[np.int64]) -> "Smooth":
         """Fit the log odds to int64 [runs, 2, cells], the counts of cells along a line."""
-        grouped = _grouped(counts)
+        group, grouped = _grouped(counts)
         odds, covariance = fitted(grouped)
-        pooled, share = grouped.sum(axis=1), 1 / (1 + np.exp(-odds))
+        pooled = grouped.sum(axis=1)
+        share, slopes = _derivatives(pooled, odds)
         spread = pooled * share * (1 - share)
         # Increase the standard errors if the counts vary more than a smooth loss explains.
         squares = (grouped[:, 0] - pooled * share) ** 2 / np.maximum(spread, 1e-9)
@@ -70,14 +87,18 @@ class Smooth(NamedTuple):
         free = np.maximum(np.count_nonzero(many, axis=-1) - _PARAMETERS, 5)
         excess = np.maximum((squares * many).sum(axis=-1) / free, 1.0)
         return cls(
+            group,
+            odds,
             _running(pooled),
             _running(pooled * share),
-            _running(spread[..., None] * basis().of_group),
+            _running(slopes),
             covariance * excess[:, None, None],
             2 * (log_likelihood(grouped, odds) - log_likelihood(grouped, constant(grouped))),
         )
 
-    def half_lines(self, pooled: NDArray, run: NDArray[np.int64], *, from_end: bool) -> HalfLines:
+    def half_lines(
+        self, pooled: NDArray, run: NDArray[np.int64], *, from_end: bool
+    ) -> SmoothCounts:
         """Return the smoothed counts of half-lines.
 
         Args:
@@ -104,10 +125,6 @@ class Smooth(NamedTuple):
         if from_end:
             first, slopes = first[:, -1:] - first, slopes[:, -1:] - slopes
         found = between(first)
-        counts = np.maximum([found, pooled - found], 1e-9)
-        # The variance of log(first / second) is `own` for independent counts, and
-        # `of_fit * own**2` for the fit, by the delta method.
-        own = (1 / counts).sum(axis=0)
         # The derivatives for a half-line are interpolated between the derivatives a and b at the
         # ends of a group. With the covariance C of the parameters, the variance is therefore
         # (1 - part)^2 a C a + 2 part (1 - part) a C b + part^2 b C b.
@@ -117,8 +134,48 @@ class Smooth(NamedTuple):
         rest = 1 - part
         of_fit = rest**2 * alone[run, group] + part**2 * alone[run, group + 1]
         of_fit += 2 * part * rest * beside[run, group]
-        least = 1 / (_MOST_WORTH * own)
-        return HalfLines(counts, np.maximum(1 / (own * np.maximum(of_fit, least)), 1))
+        return _smooth_counts(np.stack([found, pooled - found]), of_fit)
+
+    def level_sets(self, runs: NDArray[np.int64]) -> tuple[NDArray[np.int64], SmoothCounts]:
+        """Return all level sets of the given runs.
+
+        Args:
+            runs: int64 [runs], indices of the runs.
+
+        Returns:
+            The position of each cell's group, int64 [runs, cells], if the groups are sorted by
+            decreasing loss; and the smoothed counts, [2, runs, groups], of the cells at positions
+            up to 0, 1, ... and of the cells at larger positions.
+        """
+        odds, pooled = self.odds[runs], np.diff(self.pooled[runs])
+        share, slopes = _derivatives(pooled, odds)
+        order = np.argsort(-odds, axis=-1, kind="stable")
+        counts = np.stack([pooled * share, pooled * (1 - share)])
+        counts = np.cumsum(np.take_along_axis(counts, order[None], axis=-1), axis=-1)
+        slopes = np.cumsum(np.take_along_axis(slopes, order[..., None], axis=-2), axis=-2)
+        both = np.stack([counts, counts[..., -1:] - counts], axis=1)
+        slopes = np.stack([slopes, slopes[:, -1:] - slopes])
+        of_fit = (slopes @ self.covariance[runs] * slopes).sum(axis=-1)
+        place = np.take_along_axis(np.argsort(order, axis=-1), self.group[runs], axis=-1)
+        return place, _smooth_counts(both, of_fit)
+
+
+def _smooth_counts(counts: Floats, variance: Floats) -> SmoothCounts:
+    """Return smoothed counts [2, ...] with the fit's variances of the first counts, [...]."""
+    counts = np.maximum(counts, _LEAST_COUNT)
+    # The variance of log(first / second) is `own` for independent counts, and `of_fit` for the fit,
+    # by the delta method.
+    own = (1 / counts).sum(axis=0)
+    of_fit = variance * own**2
+    is_known = (of_fit <= _MOST_VARIANCE) & (counts.min(axis=0) > _LEAST_COUNT)
+    worth = np.maximum(own / np.where(is_known, of_fit, np.inf), 1)
+    return SmoothCounts(counts, worth)
+
+
+def _derivatives(pooled: Floats, odds: Floats) -> tuple[Floats, Floats]:
+    """Return each group's share of draws on the first side, and the derivatives of its count."""
+    share = 1 / (1 + np.exp(-odds))
+    return share, (pooled * share * (1 - share))[..., None] * basis().of_group
 
 
 def _running(values: Floats) -> Floats:
@@ -127,14 +184,16 @@ def _running(values: Floats) -> Floats:
     return np.concatenate([np.zeros_like(sums[:, :1]), sums], axis=1)
 
 
-def _grouped(counts: NDArray[np.int64]) -> Floats:
-    """Return counts of groups, [runs, 2, groups], from counts of cells, [runs, 2, cells]."""
+def _grouped(counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], Floats]:
+    """Return the group of each cell, [runs, cells], and the counts of groups, [runs, 2, groups].
+
+    Args:
+        counts: int64 [runs, 2, cells], counts of cells along a line.
+    """
     runs, groups = len(counts), len(ENDS) + 1
     pooled = counts.sum(axis=1)
     total = np.maximum(pooled.sum(axis=-1, keepdims=True), 1)
-    middle = (np.cumsum(pooled, axis=-1) - pooled / 2) / total
-    place = np.searchsorted(ENDS, middle) + groups * np.arange(runs)[:, None]
-    sides = [
-        np.bincount(place.ravel(), side.ravel(), groups * runs) for side in counts.swapaxes(0, 1)
-    ]
-    return np.stack(sides).reshape(2, runs, groups).swapaxes(0, 1).astype(np.float64)
+    group = np.searchsorted(ENDS, (np.cumsum(pooled, axis=-1) - pooled / 2) / total)
+    place = (group + groups * np.arange(runs)[:, None]).ravel()
+    sides = [np.bincount(place, side.ravel(), groups * runs) for side in counts.swapaxes(0, 1)]
+    return group, np.stack(sides).reshape(2, runs, groups).swapaxes(0, 1).astype(np.float64)

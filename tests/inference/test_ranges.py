@@ -5,7 +5,9 @@ import itertools
 import numpy as np
 import pytest
 
-from dpjax.inference import Ratio, choose_event
+from dpjax.inference import Event, Ratio, choose_event
+from dpjax.inference._choice import errors_by_ratio
+from dpjax.inference._events import expected_bound, shrunk
 from dpjax.inference._ranges import WORTH, _is_simple, simpler
 
 CELLS = 40
@@ -19,10 +21,13 @@ def halves_of(first, second, size=20_000):
 
 
 def chosen(halves, cells, larger, line=LINE, allowed=None, predicted=None, num_confirm=20_000):
-    event = choose_event(halves[0], num_confirm, 0.95, judge=halves[1], positions=[line])
-    event = event._replace(cells=np.asarray(cells), larger=np.array(larger))
-    if predicted is not None:
-        event = event._replace(predicted=np.array(predicted))
+    event = Event(np.asarray(cells), np.array(larger), np.array(predicted), np.array(1.0))
+    if predicted is None:
+        total = halves.sum(axis=0)
+        sides = ((total[side, cells].sum(), total[side].sum()) for side in (larger, 1 - larger))
+        shares = shrunk(*itertools.chain(*sides), errors_by_ratio(halves))
+        bound = expected_bound(*shares, num_confirm, 0.95, Ratio())
+        event = event._replace(predicted=np.array(bound))
     return event, simpler(event, halves, [line], allowed, num_confirm, 0.95, Ratio())
 
 

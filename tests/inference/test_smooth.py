@@ -6,9 +6,9 @@ import scipy
 from scipy import stats
 
 from dpjax.inference import Ratio, Shared, choose_event
-from dpjax.inference._choice import _FEWEST_TO_SMOOTH, _LEAST_GAIN
 from dpjax.inference._events import best_ratio, expected_bound
 from dpjax.inference._smooth import Smooth, _grouped
+from dpjax.inference._smooth_choice import _FEWEST_TO_SMOOTH, _LEAST_GAIN
 from dpjax.inference._spline import ENDS, KNOTS, SCALES, basis, fitted
 
 EDGES = np.linspace(-4, 5, 180)
@@ -33,7 +33,7 @@ def drawn(law, size, runs, seed=0):
 def test_the_fit_is_the_maximum_of_the_marginal_likelihood(name):
     """By a general optimizer, with terms and likelihood written out again."""
     counts = drawn(law_of(name), 2_000, 1)
-    grouped = _grouped(counts)[0]
+    grouped = _grouped(counts)[1][0]
     ends = np.concatenate([[0], ENDS, [1]])
     score = stats.norm.ppf((ends[:-1] + ends[1:]) / 2)
     bends = np.stack([np.abs(score - knot) for knot in KNOTS], axis=1)
@@ -61,7 +61,7 @@ def test_the_fit_is_the_maximum_of_the_marginal_likelihood(name):
         marginal = -best.fun - np.linalg.slogdet(precision @ np.diag(variance))[1] / 2
         found.append((marginal, odds, np.linalg.inv(precision)))
     _, odds, covariance = max(found, key=lambda fit: fit[0])
-    ours, ours_covariance = fitted(_grouped(counts))
+    ours, ours_covariance = fitted(_grouped(counts)[1])
     np.testing.assert_allclose(ours[0], odds, atol=2e-3)
     errors, ours_errors = (
         np.einsum("gk,kl,gl->g", of_group, of, of_group)
@@ -72,7 +72,7 @@ def test_the_fit_is_the_maximum_of_the_marginal_likelihood(name):
 
 def test_cells_are_grouped_by_their_middle():
     """A cell with 80% of the draws, in the middle of which 60% of the draws lie before."""
-    grouped = _grouped(np.array([[[20, 80], [20, 80]]]))[0]
+    grouped = _grouped(np.array([[[20, 80], [20, 80]]]))[1][0]
     places = [np.count_nonzero(ENDS < share) for share in (0.1, 0.6)]
     assert np.flatnonzero(grouped[0]).tolist() == places
     assert grouped[0][places].tolist() == [20, 80]
@@ -81,7 +81,7 @@ def test_cells_are_grouped_by_their_middle():
 def test_variation_that_is_not_smooth_increases_the_errors():
     """Counts times 10 have 10 times the variance of counts, which a fit takes for that."""
     counts = 10 * drawn(law_of("Gaussian"), 2_000, 50)
-    stated = fitted(_grouped(counts))[1]
+    stated = fitted(_grouped(counts)[1])[1]
     excess = Smooth.of(counts).covariance[:, 0, 0] / stated[:, 0, 0]
     assert 7 < excess.mean() < 13
 
@@ -103,7 +103,7 @@ def test_half_lines_from_both_ends_have_all_draws():
 def test_the_whole_line_has_all_smoothed_draws_also_of_a_group_with_one():
     """The last of 200,001 draws lies alone in the last group."""
     counts = np.array([[[60_000, 39_999, 1], [50_000, 50_000, 0]]])
-    assert _grouped(counts)[0, :, -1].tolist() == [1, 0]
+    assert _grouped(counts)[1][0, :, -1].tolist() == [1, 0]
     fit = Smooth.of(counts)
     whole = fit.half_lines(np.array([[200_000]]), np.zeros((1, 1), int), from_end=False)
     assert whole.counts[0, 0, 0] == pytest.approx(fit.first[0, -1], rel=1e-12)
@@ -183,7 +183,7 @@ def test_weak_evidence_is_judged_by_own_counts():
 def test_the_gain_is_twice_the_difference_of_log_likelihoods():
     """Written out for groups of equal cells, by the binomial distribution."""
     counts = drawn(law_of("Laplace"), 300, 3)
-    grouped = _grouped(counts)
+    grouped = _grouped(counts)[1]
     odds = fitted(grouped)[0]
     first, pooled = grouped[:, 0], grouped.sum(axis=1)
     of_fit, of_none = (
@@ -201,7 +201,7 @@ def test_a_weak_loss_is_judged_by_own_counts(monkeypatch):
     assert weak.mean() > 0.5
 
     def chosen(name, value):
-        monkeypatch.setattr(f"dpjax.inference._choice.{name}", value)
+        monkeypatch.setattr(f"dpjax.inference._smooth_choice.{name}", value)
         return choose_event(counts, Shared(1_250), 0.95, positions=[np.arange(len(EDGES) + 1)])
 
     by_fit, found, by_own = (
@@ -229,7 +229,7 @@ def test_a_rare_leak_in_a_tail_is_judged_by_its_own_counts(monkeypatch):
         return expected(law, event, 50_000).mean()
 
     with_rule = mean()
-    monkeypatch.setattr("dpjax.inference._choice._FAR_BETTER", np.inf)
+    monkeypatch.setattr("dpjax.inference._smooth_choice._FAR_BETTER", np.inf)
     assert with_rule > mean() + 0.01
 
 
@@ -249,7 +249,7 @@ def test_few_draws_are_not_smoothed(monkeypatch):
     def fails(counts):
         raise AssertionError
 
-    monkeypatch.setattr("dpjax.inference._choice.Smooth.of", fails)
+    monkeypatch.setattr("dpjax.inference._smooth_choice.Smooth.of", fails)
     law, line = law_of("Laplace"), [np.arange(len(EDGES) + 1)]
     few = drawn(law, _FEWEST_TO_SMOOTH // 2 - 1, 1)
     choose_event(few, Shared(500), 0.95, positions=line)

@@ -27,7 +27,7 @@ COUNTS = drawn([900, 4_000, 250])
 
 def test_sums_along_the_line_are_those_of_the_fit():
     fit = Smooth.of(COUNTS)
-    grouped = _grouped(COUNTS)
+    grouped = _grouped(COUNTS)[1]
     odds, covariance = fitted(grouped)
     for run in range(3):
         pooled = grouped[run].sum(axis=0)
@@ -138,7 +138,7 @@ def test_priors_are_normal_laws_of_the_constant_the_slope_and_the_bends():
 
 def test_the_fit_of_a_run_does_not_depend_on_other_runs_in_its_last_bit():
     """Runs of different sizes settle after different scales, so that few are left at the end."""
-    grouped = _grouped(drawn([300, 90_000, 1_000, 20_000, 500]))
+    grouped = _grouped(drawn([300, 90_000, 1_000, 20_000, 500]))[1]
     odds, covariance = fitted(grouped)
     for run in range(len(grouped)):
         alone = fitted(grouped[[run]])
