@@ -126,7 +126,7 @@ def best_bound(
     best = 0.0
     for law in laws:
         for p, q in (law, law[::-1]):
-            order = np.argsort(-np.log(p) + np.log(q))
+            order = np.argsort(-p / np.maximum(q, 1e-300))
             sets = np.cumsum(p[order])[:-1], np.cumsum(q[order])[:-1]
             found = expected_bound(*sets, num_confirm, CONFIDENCE, hypothesis)
             best = max(best, float(found.max()))

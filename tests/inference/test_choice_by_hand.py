@@ -244,7 +244,7 @@ def levels_by_hand(fit, order, draws, size):
             slopes = (pooled * share * (1 - share)) @ (basis().of_group * groups[:, None])
             own = (1 / counts).sum()
             variance = own**2 * slopes @ covariance @ slopes
-            worth = max(own / variance, 1) if variance <= 2 and counts.min() > 1e-9 else 1
+            worth = max(own / variance, 1) if variance <= 4 and counts.min() > 1e-9 else 1
             sides = (larger, 1 - larger)
             pair = shrunk(*(worth * x[side] for side in sides for x in (counts, draws)), 2.25)
             inside = np.zeros(len(order), bool)
