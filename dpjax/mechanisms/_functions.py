@@ -81,9 +81,12 @@ def from_function(
     """
     if not callable(function):
         raise TypeError(f"mechanism must be a mechanism or a function, but was {function!r}.")
+    # jax.extend is imported only here because it imports Pallas, which no built-in mechanism needs.
+    from dpjax.mechanisms._traces import same_program
+
     label = f"the function {name_of_function(function)}"
     database = as_tree(database)
-    _, returned = trace(function, label, database)
+    program, returned = trace(function, label, database)
     for leaf in jax.tree.leaves(returned):
         if not any(map(partial(jnp.issubdtype, leaf.dtype), _NUMBERS)):
             raise TypeError(f"{label} must return numbers, but returned {leaf.dtype}.")
@@ -92,7 +95,11 @@ def from_function(
         raise TypeError(f"{label} must return a number, an array or a pytree of them.")
     space = _space(jax.eval_shape(_flat, returned), num_outcomes, label)
     mechanism = FromFunction(function, space, _parts(returned))
-    refuse_impure(mechanism.sample, label, database)
+    # Traces of the function are compared first, because traces of `sample` take much longer. JAX
+    # caches traces, so the second trace needs a new function.
+    again, _ = trace(lambda key, database: function(key, database), label, database)
+    if not same_program(program, again):
+        refuse_impure(mechanism.sample, label, database)
     return mechanism
 
 
