@@ -195,6 +195,10 @@ def cases() -> dict[str, Case]:
         "Gauss 1, delta 1e-5": Case(
             _coarse(stats.norm(), stats.norm(1)), few, notions.Epsilon(1e-5), True
         ),
+        "Cauchy, shift 1": Case(_coarse(stats.cauchy(), stats.cauchy(1)), few, pure, True),
+        "Gauss, scale 2, delta 1e-3": Case(
+            _coarse(stats.norm(), stats.norm(0, 2)), few, notions.Epsilon(1e-3), True
+        ),
     }
     for notion in (
         pure, notions.Epsilon(1e-3), notions.Gdp(), notions.TotalVariation(), notions.Renyi(8),
