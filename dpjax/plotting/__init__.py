@@ -16,13 +16,13 @@ from dpjax.plotting._claimed import Claimed as Claimed
 from dpjax.plotting._levels import plot_levels as plot_levels
 from dpjax.plotting._notions import notion_panels as notion_panels
 from dpjax.plotting._notions import plot_notions as plot_notions
-from dpjax.plotting._outcomes import strips_of as strips_of
 from dpjax.plotting._outputs import Marks as Marks
 from dpjax.plotting._outputs import Outputs as Outputs
 from dpjax.plotting._outputs import draw_densities as draw_densities
 from dpjax.plotting._outputs import draw_outcomes as draw_outcomes
 from dpjax.plotting._outputs import plot_outputs as plot_outputs
 from dpjax.plotting._overview import plot_overview as plot_overview
+from dpjax.plotting._strips import strips_of as strips_of
 from dpjax.plotting._svg import figure_svg as figure_svg
 from dpjax.plotting._svg import svg_if_possible as svg_if_possible
 from dpjax.plotting._trade_off import Errors as Errors

@@ -10,7 +10,7 @@ from dpjax.plotting._canvas import SIDES, SMALL, legend_above
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from dpjax.plotting._outcomes import Strip
+    from dpjax.plotting._strips import Strip
 
 _WIDTH, _HEIGHT = 0.31, 0.13
 """Assumed width and height of a label, as shares of the panel's width and height."""

@@ -26,14 +26,13 @@ from dpjax.plotting._canvas import (
 )
 from dpjax.plotting._labels import name_levels, name_sides, name_strip
 from dpjax.plotting._outcomes import (
-    Strip,
     name_places,
     shade_event,
     share_panel,
     strip_loss_panel,
-    strips_of,
     visible_range,
 )
+from dpjax.plotting._strips import Strip, strips_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -89,7 +88,13 @@ class Outputs(NamedTuple):
 
     def strips(self) -> list[Strip]:
         """Return the strips of outcomes or cells, or [] if the curve consists of densities."""
-        return strips_of(self.curve, self.num_samples) if self.discrete else []
+        if not self.discrete:
+            return []
+        found = strips_of(self.curve, self.num_samples)
+        # The marks are lines across the panel of losses, whose axis reaches them.
+        levels = [] if self.marks is None else [self.marks.bound, self.marks.claim or 0.0]
+        top = max((level for level in levels if np.isfinite(level)), default=0.0)
+        return [strip.reaching(top) for strip in found]
 
     def banded(self) -> bool:
         """Return whether the losses are drawn with a confidence band."""

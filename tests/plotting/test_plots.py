@@ -13,7 +13,8 @@ from dpjax import mechanisms
 from dpjax.partitions._curve import curve_of
 from dpjax.plotting import plot_levels, plot_wealth, save_figure
 from dpjax.plotting._labels import name_sides
-from dpjax.plotting._outcomes import _numbers, _ribbon, _with_ends, share_panel, strips_of
+from dpjax.plotting._outcomes import _ribbon, share_panel
+from dpjax.plotting._strips import _numbers, _with_ends, strips_of
 from dpjax.results._figures import has_band, notions_figure, outputs_figure
 
 N = 20_000

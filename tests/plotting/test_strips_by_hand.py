@@ -12,21 +12,23 @@ from dpjax.plotting import Claimed, plot_levels, plot_wealth
 from dpjax.plotting._canvas import CLAIM, DATABASE, EVENT, LOSS, NEIGHBOR
 from dpjax.plotting._labels import name_levels, name_sides
 from dpjax.plotting._outcomes import (
+    name_places,
+    shade_event,
+    share_panel,
+    strip_loss_panel,
+    visible_range,
+)
+from dpjax.plotting._outputs import Marks, Outputs, draw_densities, draw_outcomes, plot_outputs
+from dpjax.plotting._overview import plot_overview
+from dpjax.plotting._strips import (
     Strip,
     _groups,
     _heights,
     _joined,
     _merged,
     known_losses,
-    name_places,
-    shade_event,
-    share_panel,
-    strip_loss_panel,
     strips_of,
-    visible_range,
 )
-from dpjax.plotting._outputs import Marks, Outputs, draw_densities, draw_outcomes, plot_outputs
-from dpjax.plotting._overview import plot_overview
 from dpjax.plotting._trade_off import Errors
 
 
@@ -137,6 +139,17 @@ def test_losses_that_are_too_noisy_are_left_out():
     long = strip([0, 1, 3], [1, 3, 6], loss=[2.0, 0.2, 0.1],
                  noise=[1.9 * noise, 1.9 * noise, 2.1 * noise])  # fmt: skip
     assert np.isfinite(known_losses(long)).tolist() == [True, True, False]
+    # So does a bound of 1.1, unless most losses are still too noisy.
+    for loud, known in ((1.09, [True, True, True]), (1.11, [True, False, True])):
+        bound = strip([0, 1, 3], [1, 3, 6], loss=[0.1, 0.2, 0.1],
+                      noise=[0.9 * noise, loud * noise, 1.0 * noise]).reaching(1.1)  # fmt: skip
+        assert np.isfinite(known_losses(bound)).tolist() == known
+    mostly = strip([0, 1, 3], [1, 3, 6], loss=[0.1, 0.2, 0.1],
+                   noise=[0.4 * noise, 1.2 * noise, 1.2 * noise]).reaching(1.1)  # fmt: skip
+    assert np.isfinite(known_losses(mostly)).tolist() == [True, False, False]
+    few = mostly.__class__(**{**vars(mostly), "noise": np.array([0.6, 1.2, 1.2]) * noise})
+    assert np.isnan(known_losses(few)).all() and few.top == 1.1
+    assert strip([0, 1, 3], [1, 3, 6]).reaching(0.2).top == 0.5
     alone = strip([0, 1], [1, 3], loss=[1.0, np.inf])
     assert known_losses(alone).tolist() == [1.0, np.inf] and alone.has_losses
     assert not alone.banded and wide.banded and not cells.banded

@@ -13,7 +13,7 @@ from dpjax.inference import trade_off
 from dpjax.plotting import Claimed, Seen
 from dpjax.plotting._canvas import CLAIM, DATABASE, NEIGHBOR
 from dpjax.plotting._claimed import errors_of
-from dpjax.plotting._outcomes import known_losses, strips_of
+from dpjax.plotting._strips import known_losses, strips_of
 from dpjax.plotting._trade_off import Errors, plot_trade_off
 from dpjax.results._figures import notions_figures
 
