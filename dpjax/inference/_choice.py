@@ -231,7 +231,7 @@ def _judged(
     ways: list[ByRatio | ByPosition] = [
         ByRatio.of(may, labels, ordered) for labels in (None, *coarser)
     ]
-    ways += [ByPosition.of(may, line) for line in positions]
+    ways += [way for line in positions if (way := ByPosition.of(may, line)).line.size]
     candidates = Candidates.of(ways)
     sets = Sets.of(judged(halves, ways), candidates)
     total, is_line = halves.sum(axis=1), ~candidates.by_ratio[sets.candidate]
@@ -248,8 +248,10 @@ def _judged(
     trials, others = draws[sets.run, side], draws[sets.run, 1 - side]
     shares = shrunk(sets.larger, trials, sets.smaller, others, quantile)
     bound = expected_bound(*shares, num_confirm, confidence, hypothesis)
+    if not may.any():
+        bound[:] = 0.0
     level_sets = None
-    if ordered:
+    if ordered and is_line.any():
         asked = num_confirm, confidence, hypothesis
         searched = Searched(total, ways, candidates, sets, by_position, asked)
         bound, shares, level_sets = with_smooth_losses(searched, bound, shares)

@@ -18,6 +18,9 @@ Cells are sorted by how strongly they favor this side. Since scores without the 
 2^-64 and 1, cells that are more frequent on this side precede all other cells.
 """
 
+_LAST = 2.0**-100
+"""Score of allowed cells that have no draws on this side; smaller than all other scores."""
+
 
 class Orders(NamedTuple):
     """Two orders of cells. The initial segments of each order are candidate sets.
@@ -101,7 +104,8 @@ class ByRatio(NamedTuple):
         shares = known / np.maximum(draws, 1)
         low *= np.where(shares > shares[..., ::-1, :], _FIRST, 1.0)
         score = low if self.labels is None else low.take(self.labels, axis=-1)
-        score *= self.allowed
+        # An allowed cell without draws precedes all cells that are not allowed.
+        score = np.maximum(score, _LAST) * self.allowed
         # Positive floats have the same order as the integers with the same bits. Replace the last
         # bits by the cell's index, so that ties are broken in the same way on every machine.
         last = np.int64((1 << (self.num_cells - 1).bit_length()) - 1)
@@ -121,7 +125,7 @@ class ByRatio(NamedTuple):
             place = np.zeros(self.num_cells, np.int64)
             place[self.numbers] = number
             order = place[order]
-        return Orders(order, np.count_nonzero(score, axis=-1), ends)
+        return Orders(order, np.count_nonzero(score > _LAST, axis=-1), ends)
 
 
 class ByPosition(NamedTuple):

@@ -4,7 +4,15 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from dpjax.inference import Difference, Ratio, Shift, choose_event, event_lower_bound
+from dpjax.inference import (
+    Difference,
+    Ratio,
+    Shared,
+    Shift,
+    choose_event,
+    event_lower_bound,
+    largest_bound,
+)
 from dpjax.inference._events import expected_bound, shrunk, wilson
 
 
@@ -152,3 +160,33 @@ def test_a_log_ratio_is_shrunk_by_both_errors_in_quadrature(z):
     assert none[0] == 0 < none[1] and at_most[1] <= 1
     # A side of which no lower bound is known leaves the whole error to the other.
     assert at_most[0] == pytest.approx(wilson(2, 40, z)[1], rel=1e-12)
+
+
+@pytest.mark.parametrize("size", [2_000, Shared(2_000)])
+@pytest.mark.parametrize("positions", [(), ([0.0, 1, 2, 3, 4, 5],), ([np.nan] * 4 + [4, 5],)])
+def test_events_consist_of_allowed_cells(size, positions):
+    """On one side, in one half, or on both sides, no allowed cell has draws."""
+    rng, allowed = np.random.default_rng(0), np.array([False, False, True, True, False, False])
+    counts = rng.integers(200, 400, (40, 2, 2, 6))
+    counts[:10, :, 1, 2:4] = 0
+    counts[10:20, :, 0, 2:4] = 0
+    counts[20:30, 0, :, 2:4] = 0
+    counts[30:35, :, :, 2:4] = 0
+    for options in ({}, {"ordered": False}, {"coarser": [np.arange(6) // 3]}):
+        event = choose_event(
+            counts[:, 0], size, 0.95, judge=counts[:, 1], allowed=allowed, positions=positions,
+            **options,
+        )  # fmt: skip
+        assert not event.cells[:, ~allowed].any()
+        # The allowed cells have about a third of the draws on one side, and none on the other.
+        assert event.predicted[:20].min() > 4 and event.cells[:20].any(axis=1).all()
+        assert event.larger[:20].tolist() == [0] * 10 + [1] * 10
+
+
+@pytest.mark.parametrize("positions", [(), (np.arange(5.0),)])
+def test_there_is_no_event_if_no_cell_is_allowed(positions):
+    counts = np.array([[90, 300, 20, 700, 2], [300, 90, 40, 20, 600]])
+    options = {"judge": counts, "allowed": np.zeros(5, bool), "positions": positions}
+    event = choose_event(counts, Shared(1_000), 0.95, **options)
+    assert (event.predicted, event.ratio) == (0, 1) and not event.cells.any()
+    assert largest_bound(counts, Shared(1_000), 0.95, **options) == 0
