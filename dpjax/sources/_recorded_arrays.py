@@ -197,6 +197,7 @@ def recorded_arrays(
         # Subtract the median before rounding to float32, so that reals keep their digits.
         origin = np.atleast_1d(np.median(np.concatenate([x, y]).astype(float), axis=0))
         x, y = x - origin, y - origin
+        _check_range(x, y)
         space = RealSpace() if dimension == 1 else VectorSpace(dimension)
     dtype = jnp.int32 if discrete else jnp.result_type(float)
     x, y = (np.asarray(side, dtype) for side in (x, y))
@@ -267,6 +268,19 @@ def _check_reals(x: np.ndarray, y: np.ndarray) -> None:
                     f"density there: use {EVENTS}, which counts the value separately, or use "
                     f"{DISCRETE}."
                 )
+
+
+def _check_range(x: np.ndarray, y: np.ndarray) -> None:
+    """Check that all distances from the median can be converted to the default float type."""
+    most = float(jnp.finfo(jnp.result_type(float)).max)
+    for name, side in (("x", x), ("y", y)):
+        furthest = float(np.max(np.abs(side)))
+        if furthest > most:
+            raise BadValue(
+                f"{name} must hold numbers within {most:.3g} of the median for a density estimate, "
+                f"but held a number at a distance of {furthest:.3g}: rescale the outputs, or use "
+                f"{EVENTS}."
+            )
 
 
 def _interval(low: float, high: float) -> str:

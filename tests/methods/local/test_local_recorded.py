@@ -266,6 +266,8 @@ def broken(value, at=5):
     [
         (broken(np.nan), NORMAL, {}, ValueError, "x must hold finite .* 1 of 1001 were NaN"),
         (NORMAL, broken(np.inf), {}, ValueError, "y must hold finite .* 1 of 1001 were NaN"),
+        (broken(1e39), REALS[1], {}, ValueError, r"x must hold .* 3.4e\+38 .* distance of 1e\+39"),
+        (REALS[1], broken(-1e300), {}, ValueError, r"y must hold .* of the median .* of 1e\+300: "),
         (np.ones(500), np.ones(500), {}, ValueError, "x and y hold only one outcome, 1.0"),
         (np.ones(1001), NORMAL, {"discrete": False}, ValueError, r"x is constant \(1\.0\)"),
         (NORMAL, np.ones(1001), {"discrete": False}, ValueError, r"y is constant \(1\.0\)"),
