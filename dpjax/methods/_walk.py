@@ -240,7 +240,8 @@ class Walk:
             # The draws that determined the first cells are part of the first phase.
             left = phase.draws - (0 if number else self._first)
             left = min(left, (self._total - self._drawn) // phase.pairs)
-            if number and phase.pairs == 1:
+            # If there are few draws, the first phases may use all of them.
+            if number and phase.pairs == 1 and left > 0:
                 self._look = planned_look(self._state, kept, left, self._look_error)
                 kept = np.array([self._look.pair])
             while left > 0 and not self._is_over(deadline):

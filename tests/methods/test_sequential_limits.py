@@ -76,3 +76,14 @@ def test_outputs_that_json_cannot_hold_are_not_laid_again():
     assert result.evidence.counted.held is None
     with pytest.raises(ValueError, match="first outputs are labels that JSON cannot represent"):
         dpjax.resume(result, subject, num_draws=400)
+
+
+@pytest.mark.parametrize(("pairs", "totals"), [(2, range(33, 64)), (3, range(49, 70, 3))])
+def test_the_smallest_totals_leave_no_draws_for_a_look(pairs, totals):
+    """16 draws of each pair determine its cells; for some totals, bets use all of the others."""
+    subject = HostMechanism(noisy, batched=False)
+    levels = [(0, 1), (0, 2), (0, 3)][:pairs]
+    for total in totals:
+        result = dpjax.audit(subject, levels, method=Sequential(total), key=total)
+        assert total - pairs < path(result)[-1][0] <= total
+        assert 0 <= result.lower_bound <= pairs
