@@ -230,7 +230,7 @@ def _window(seen: Seen | None) -> tuple[tuple[float, float], tuple[float, float]
     alarms, misses = seen.box() or ((seen.point()[0],) * 2, (seen.point()[1],) * 2)
     rare = _ROOM * max(alarms[1], 1 - misses[0])
     common = _ROOM * max(1 - alarms[0], misses[1])
-    if min(rare, common) >= 0.5:
+    if not 0 < min(rare, common) < 0.5:
         return (0.0, 1.0), (0.0, 1.0)
     if rare <= common:
         return (0.0, rare), (1 - rare, 1.0)

@@ -176,6 +176,8 @@ def test_the_divergences_have_room_for_bound_and_claim(claim, level):
         ((10, 30), ((0, 0.045), (0.955, 1))),
         # At least 0.97: the corner of tests that nearly always do.
         ((990, 970), ((0.955, 1), (0, 0.045))),
+        # All outputs are in the event, or none: there is no outcome to enlarge.
+        ((1000, 1000), ((0, 1), (0, 1))), ((0, 0), ((0, 1), (0, 1))),
     ],
 )  # fmt: skip
 def test_the_window_is_one_and_a_half_times_as_wide_as_the_rarer_outcome(counts, window):
