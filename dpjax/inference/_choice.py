@@ -70,6 +70,9 @@ class ChoiceOptions(TypedDict, total=False):
             each line are candidates, too. The default is ().
         ordered: Whether adjacent cells on a line have similar ratios, for example because the cells
             are bins of numbers. The default is True.
+        monotonic: Whether the ratios are expected to be monotonic along each line, for example
+            because the line is a learned score. If so, level sets are not candidates. The default
+            is False.
         rivals: Number of searched pairs and number of compared partitions. Only the event of the
             pair and partition with the largest expected bound will be confirmed. The default is
             `Rivals()`.
@@ -81,6 +84,7 @@ class ChoiceOptions(TypedDict, total=False):
     coarser: Sequence[ArrayLike]
     positions: Sequence[ArrayLike]
     ordered: bool
+    monotonic: bool
     rivals: Rivals
 
 
@@ -210,6 +214,7 @@ def _judged(
     coarser: Sequence[ArrayLike] = (),
     positions: Sequence[ArrayLike] = (),
     ordered: bool = True,
+    monotonic: bool = False,
     rivals: Rivals = Rivals(),  # noqa: B008 (frozen)
 ) -> _Judged:
     """Evaluate all candidate sets.
@@ -253,7 +258,7 @@ def _judged(
     level_sets = None
     if ordered and is_line.any():
         asked = num_confirm, confidence, hypothesis
-        searched = Searched(total, ways, candidates, sets, by_position, asked)
+        searched = Searched(total, ways, candidates, sets, by_position, monotonic, asked)
         bound, shares, level_sets = with_smooth_losses(searched, bound, shares)
     return _Judged(batch, hypothesis, total, ways, candidates, sets, shares, bound, level_sets)
 

@@ -27,7 +27,7 @@ With only 100 draws per side, a smooth loss would increase the mean bound for Ga
 """
 
 _LEAST_GAIN = 12.0
-"""Smallest likelihood-ratio statistic at which half-lines are evaluated with a smooth loss.
+"""Smallest likelihood-ratio statistic at which a smooth loss is used.
 
 The statistic compares the smooth privacy loss with a privacy loss of zero.
 
@@ -46,7 +46,6 @@ Without this rule, the mean expected bound for Laplace noise with a leak of prob
 tail would decrease by 0.025. With the factor 1.5, the benefit of smooth losses for Laplace noise
 would be half as large.
 """
-
 
 _LEVEL_WORTH, _LEVEL_SHRINKAGE = 1.03, 0.25
 """Advantages that half-lines have over level sets.
@@ -70,8 +69,8 @@ class Searched(NamedTuple):
         ways: Ways to order cells.
         candidates: Orders of cells, each with the side where its sets should be more likely.
         sets: The candidate sets.
-        quantile: Number of standard errors by which the ratios of half-lines and level sets are
-            shrunk, [runs].
+        quantile: Number of standard errors by which the ratios of half-lines are shrunk, [runs].
+        monotonic: Whether the losses are expected to be monotonic, so that there are no level sets.
         asked: Further arguments of `expected_bound`: number of fresh draws, confidence and
             hypothesis.
     """
@@ -81,6 +80,7 @@ class Searched(NamedTuple):
     candidates: Candidates
     sets: Sets
     quantile: Floats
+    monotonic: bool
     asked: Asked
 
 
@@ -100,7 +100,7 @@ def with_smooth_losses(
         The expected bounds and the probabilities, with the values for half-lines replaced where
         this is better; and the best level sets.
     """
-    total, ways, candidates, sets, quantile, asked = searched
+    total, ways, candidates, sets, quantile, monotonic, asked = searched
     draws = total.sum(axis=-1)
     enough = draws.sum(axis=1) >= _FEWEST_TO_SMOOTH
     if not enough.any():
@@ -127,7 +127,7 @@ def with_smooth_losses(
     level_sets = best_level_sets(
         total,
         list(zip(lines.values(), fits.values(), strict=True)),
-        usable,
+        usable & (not monotonic),
         quantile + _LEVEL_SHRINKAGE,
         asked,
     )
@@ -152,7 +152,7 @@ def _half_lines(searched: Searched, fits: dict[int, Smooth]) -> tuple[Floats, Fl
     is more likely and on the other side. The probabilities of sets that are not half-lines are set
     to 1.
     """
-    total, _, candidates, sets, quantile, _ = searched
+    total, _, candidates, sets, quantile, *_ = searched
     draws = total.sum(axis=-1)
     larger, smaller = np.ones((2, len(sets.run)))
     for number, fit in fits.items():

@@ -346,7 +346,7 @@ class Walk:
         counts = np.stack([state.first[pair], state.second[pair]])[:, : cells.size]
         event = choose_event(
             counts, max(draws, 1), terms.own_confidence, hypothesis=state.hypothesis,
-            positions=cells.positions(), ordered=cells.ordered,
+            positions=cells.positions(), ordered=cells.ordered, monotonic=cells.monotonic,
         )  # fmt: skip
         inside = (counts * event.cells).sum(axis=1)
         shown = int(inside[0]), int(inside[1]), draws

@@ -39,7 +39,8 @@ class Asked(NamedTuple):
         partition, halves, allowed = self.search
         arrays = (*self.positions, *self.coarser)
         may = None if allowed is None else allowed.tobytes()
-        parts = halves.shape[-1], partition.ordered, len(self.positions), may
+        kinds = partition.ordered, partition.monotonic
+        parts = halves.shape[-1], *kinds, len(self.positions), may
         return (*parts, *(array.tobytes() for array in arrays))
 
 
@@ -97,6 +98,7 @@ def _together(
             "coarser": first.coarser,
             "positions": first.positions,
             "ordered": first.search.partition.ordered,
+            "monotonic": first.search.partition.monotonic,
             "rivals": Rivals(budget.num_rivals, budget.num_partitions),
         }
         parts = (rows[start : start + _ROWS] for start in range(0, len(rows), _ROWS))

@@ -47,6 +47,11 @@ class Cells:
         return tuple(len(edges) + 1 for edges in self.edges)
 
     @property
+    def monotonic(self) -> bool:
+        """Whether the privacy loss is monotonic along the numbers, as along a learned score."""
+        return False
+
+    @property
     def num_alone(self) -> int:
         """Number of cells for outputs without numeric entries."""
         return len(self.names) + 1

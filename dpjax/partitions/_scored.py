@@ -10,7 +10,7 @@ from dpjax.partitions._bins import bins_of
 from dpjax.partitions._features import Columns, Features
 from dpjax.partitions._lay import PILOT, lay
 from dpjax.partitions._partition import Partition
-from dpjax.partitions._scores import FOLDS, Score, fit_combination
+from dpjax.partitions._scores import FOLDS, Score, Weighted, fit_combination
 from dpjax.partitions.outputs import Outputs, part_of
 
 _STEPS, _TAILS = 48, range(6, 12)
@@ -89,6 +89,12 @@ class Scored(Partition):
     def index(self, outputs: Outputs) -> np.ndarray:
         """Return the cell of each output, int64 [n]."""
         return self._cell(outputs, self.score.values(outputs))
+
+    @property
+    def monotonic(self) -> bool:
+        """See `Cells`. A score that is a multiple of one entry does not estimate the loss."""
+        score = self.score
+        return not (isinstance(score, Weighted) and score.weights.any(axis=0).sum() == 1)
 
     def index_held_out(self, outputs: Outputs, fold: np.ndarray) -> np.ndarray:
         """Return each output's cell by the score that was fitted without the output's fold."""

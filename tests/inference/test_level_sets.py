@@ -153,3 +153,13 @@ def test_a_run_does_not_depend_on_the_other_runs_and_predictions_agree(size):
         first, second = (half[run] for half in halves)
         alone = choose_event(first, size, 0.95, judge=second, positions=line)
         assert all(np.array_equal(a, b[run]) for a, b in zip(alone, whole, strict=True))
+
+
+def test_level_sets_are_left_out_if_the_loss_is_monotonic():
+    counts = drawn(law_of(stats.norm(), stats.norm(0, 2)), 5_000, 20)
+    line = [np.arange(counts.shape[-1])]
+    ends = {}
+    for monotonic in (False, True):
+        event = choose_event(counts, 5_000, 0.95, positions=line, monotonic=monotonic)
+        ends[monotonic] = np.abs(np.diff(event.cells.astype(int))).sum(axis=1).tolist()
+    assert ends == {False: [2] * 20, True: [1] * 20}

@@ -501,3 +501,16 @@ def test_a_combination_in_plain_numbers():
     }  # fmt: skip
     named = Features("additive", columns, (np.array([0.5]), np.zeros(0)))
     assert Combination(named, weights, (0,), np.zeros(5)).plain()["knots"] == [[0.5], []]
+
+
+@pytest.mark.parametrize(
+    ("weights", "mean", "monotonic"),
+    [([[1.1, 0.0], [0.9, 0.0]], [1.0, 0.0], False), ([[1.1, 0.0], [0.9, 0.01]], [1.0, 0.0], True),
+     ([[1.1, 0.5], [0.9, 0.5]], [1.0, 0.5], True)],
+)  # fmt: skip
+def test_the_loss_is_monotonic_along_scores_of_two_entries(weights, mean, monotonic):
+    """Level sets of a score of two entries may miss fresh outputs, whose weights are rounded."""
+    score = Weighted(np.array(weights), np.array(mean), np.zeros(2))
+    cells = Scored(("a number",), (np.zeros(1),), (np.empty(0),), np.zeros(1, int), score=score,
+                   codes=np.zeros(0, int))  # fmt: skip
+    assert cells.monotonic == monotonic
