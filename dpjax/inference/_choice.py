@@ -10,7 +10,7 @@ bound. The level sets of the smooth loss are candidates, too.
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple, TypedDict, Unpack
+from typing import Any, NamedTuple, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -121,7 +121,9 @@ def choose_event(
     References:
         Neyman, Pearson (1933), for the optimality of sets with large likelihood ratios.
     """
-    found = _judged(counts, num_confirm, confidence, **options)
+    others: dict[str, Any] = {**options}
+    halves = _halves(counts, others.pop("judge", None))
+    found = _judged(halves, num_confirm, confidence, **others)
     sets, candidates = found.sets, found.candidates
     best = sets.best(found.bound)
     candidate = sets.candidate[best]
@@ -169,7 +171,9 @@ def largest_bound(
     Raises:
         TypeError, ValueError: As in `choose_event`.
     """
-    found = _judged(counts, num_confirm, confidence, **options)
+    others: dict[str, Any] = {**options}
+    halves = _halves(counts, others.pop("judge", None))
+    found = _judged(halves, num_confirm, confidence, **others)
     largest, level = found.sets.largest(found.bound), found.level_sets
     if level is not None:
         largest = np.maximum(largest, level.bound)
@@ -204,13 +208,12 @@ class _Judged(NamedTuple):
 
 
 def _judged(
-    counts: ArrayLike,
+    halves: NDArray[np.int64],
     num_confirm: int | Shared,
     confidence: float,
     *,
     allowed: ArrayLike | None = None,
     hypothesis: Hypothesis = Ratio(),  # noqa: B008 (frozen)
-    judge: ArrayLike | None = None,
     coarser: Sequence[ArrayLike] = (),
     positions: Sequence[ArrayLike] = (),
     ordered: bool = True,
@@ -219,12 +222,12 @@ def _judged(
 ) -> _Judged:
     """Evaluate all candidate sets.
 
-    The arguments are described in `choose_event` and `ChoiceOptions`.
+    The argument `halves` is the result of `_halves`. The other arguments are described in
+    `choose_event` and `ChoiceOptions`.
     """
     validate.open_unit(confidence=confidence)
     mean = num_confirm.mean if isinstance(num_confirm, Shared) else num_confirm
     validate.positive_int(num_confirm=mean, pairs=rivals.pairs, partitions=rivals.partitions)
-    halves = _halves(counts, judge)
     batch, cells = halves.shape[:-3], halves.shape[-1]
     halves = halves.reshape(-1, 2, 2, cells)
     may = np.ones(cells, bool) if allowed is None else np.asarray(allowed, bool)
