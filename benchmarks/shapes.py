@@ -41,7 +41,7 @@ SHAPES: dict[str, tuple[Any, Any]] = {
 """Name -> distributions of the outputs for both databases."""
 
 
-def cells_of(first: Any, second: Any) -> NDArray[np.float64]:
+def probabilities(first: Any, second: Any) -> NDArray[np.float64]:
     """Probabilities [1, 2, cells] of cells with similar probabilities under the mixture."""
     at = (np.arange(20_000) + 0.5) / 20_000
     both = np.concatenate([first.ppf(at), second.ppf(at)])
@@ -65,7 +65,7 @@ def main() -> None:
     print("| distributions | draws | best event | mean bound | standard error | mean / best |")
     print("|---|---|---|---|---|---|", flush=True)
     for name, sides in SHAPES.items():
-        law = cells_of(*sides)
+        law = probabilities(*sides)
         for draws in given.draws:
             source = LawSource(law, ordered=True)
             found = audits(source, Events(draws, draws), given.runs, notions.Epsilon())

@@ -121,9 +121,7 @@ def choose_event(
     References:
         Neyman, Pearson (1933), for the optimality of sets with large likelihood ratios.
     """
-    others: dict[str, Any] = {**options}
-    halves = _halves(counts, others.pop("judge", None))
-    found = _judged(halves, num_confirm, confidence, **others)
+    found = _judged(counts, num_confirm, confidence, options)
     sets, candidates = found.sets, found.candidates
     best = sets.best(found.bound)
     candidate = sets.candidate[best]
@@ -171,9 +169,7 @@ def largest_bound(
     Raises:
         TypeError, ValueError: As in `choose_event`.
     """
-    others: dict[str, Any] = {**options}
-    halves = _halves(counts, others.pop("judge", None))
-    found = _judged(halves, num_confirm, confidence, **others)
+    found = _judged(counts, num_confirm, confidence, options)
     largest, level = found.sets.largest(found.bound), found.level_sets
     if level is not None:
         largest = np.maximum(largest, level.bound)
@@ -208,6 +204,15 @@ class _Judged(NamedTuple):
 
 
 def _judged(
+    counts: ArrayLike, num_confirm: int | Shared, confidence: float, options: ChoiceOptions
+) -> _Judged:
+    """Evaluate all candidate sets, with the arguments of `choose_event`."""
+    others: dict[str, Any] = {**options}
+    halves = _halves(counts, others.pop("judge", None))
+    return _judged_halves(halves, num_confirm, confidence, **others)
+
+
+def _judged_halves(
     halves: NDArray[np.int64],
     num_confirm: int | Shared,
     confidence: float,
@@ -222,8 +227,8 @@ def _judged(
 ) -> _Judged:
     """Evaluate all candidate sets.
 
-    The argument `halves` is the result of `_halves`. The other arguments are described in
-    `choose_event` and `ChoiceOptions`.
+    The argument `halves`, int64 [..., half, side, cells], contains the counts of both halves of the
+    search set. The other arguments are described in `choose_event` and `ChoiceOptions`.
     """
     validate.open_unit(confidence=confidence)
     mean = num_confirm.mean if isinstance(num_confirm, Shared) else num_confirm

@@ -75,7 +75,7 @@ def refuse_impure(sample: Callable[..., Array], label: str, database: Database) 
     Raises:
         ValueError: If two calls with the same key return different outputs.
     """
-    # jax.extend is imported only here because it imports Pallas, which no built-in mechanism needs.
+    # Import jax.extend only when needed: it imports Pallas, which no built-in mechanism needs.
     from jax.extend.core import jaxpr_as_fun
 
     from dpjax.mechanisms._traces import same_program

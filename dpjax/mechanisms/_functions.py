@@ -81,7 +81,7 @@ def from_function(
     """
     if not callable(function):
         raise TypeError(f"mechanism must be a mechanism or a function, but was {function!r}.")
-    # jax.extend is imported only here because it imports Pallas, which no built-in mechanism needs.
+    # This module imports jax.extend; see `refuse_impure`.
     from dpjax.mechanisms._traces import same_program
 
     label = f"the function {name_of_function(function)}"
@@ -95,8 +95,8 @@ def from_function(
         raise TypeError(f"{label} must return a number, an array or a pytree of them.")
     space = _space(jax.eval_shape(_flat, returned), num_outcomes, label)
     mechanism = FromFunction(function, space, _parts(returned))
-    # Traces of the function are compared first, because traces of `sample` take much longer. JAX
-    # caches traces, so the second trace needs a new function.
+    # Compare traces of the function first, because traces of `sample` take much longer. JAX caches
+    # traces, so the second trace needs a new function.
     again, _ = trace(lambda key, database: function(key, database), label, database)
     if not same_program(program, again):
         refuse_impure(mechanism.sample, label, database)

@@ -48,7 +48,7 @@ class Cells:
 
     @property
     def monotonic(self) -> bool:
-        """Whether the privacy loss is monotonic along the numbers, as along a learned score."""
+        """Whether the loss should be monotonic along the numbers, as along a learned score."""
         return False
 
     @property

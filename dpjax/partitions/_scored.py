@@ -86,15 +86,15 @@ class Scored(Partition):
         """Key that is unique to this partition; see `Cells`."""
         return id(self)
 
-    def index(self, outputs: Outputs) -> np.ndarray:
-        """Return the cell of each output, int64 [n]."""
-        return self._cell(outputs, self.score.values(outputs))
-
     @property
     def monotonic(self) -> bool:
         """See `Cells`. A score that is a multiple of one entry does not estimate the loss."""
         score = self.score
         return not (isinstance(score, Weighted) and score.weights.any(axis=0).sum() == 1)
+
+    def index(self, outputs: Outputs) -> np.ndarray:
+        """Return the cell of each output, int64 [n]."""
+        return self._cell(outputs, self.score.values(outputs))
 
     def index_held_out(self, outputs: Outputs, fold: np.ndarray) -> np.ndarray:
         """Return each output's cell by the score that was fitted without the output's fold."""
