@@ -83,3 +83,9 @@ def test_keys_that_a_function_holds_are_compared():
     first, second = (jax.random.key(seed) for seed in (1, 2))
     assert same_program(traced(partial(noisy, first)), traced(partial(noisy, first)))
     assert not same_program(traced(partial(noisy, first)), traced(partial(noisy, second)))
+
+
+@pytest.mark.parametrize("other", [1.0, True, "1", np.int32(1), None])
+def test_values_of_different_types_are_different(other):
+    """Equality alone would not tell 1 from 1.0 and True."""
+    assert not _same_sequences([1], [other]) and _same_sequences([1], [int("1")])
