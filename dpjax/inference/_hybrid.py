@@ -159,8 +159,7 @@ def best_events(
         hypothesis=state.hypothesis,
         positions=[line] if state.ordered else (),
         ordered=state.ordered,
-        # The cells may belong to a learned score, whose level sets are not reliable.
-        monotonic=True,
+        monotonic=state.monotonic,
         rivals=Rivals(num_rivals),
     )
 

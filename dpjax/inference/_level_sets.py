@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from dpjax.inference._events import expected_bound, shrunk
 from dpjax.inference._hypotheses import Hypothesis
 from dpjax.inference._sizes import Shared
-from dpjax.inference._smooth import Smooth
+from dpjax.inference._smooth import Smooth, contradicted
 
 Floats = NDArray[np.float64]
 Asked = tuple[int | Shared, float, Hypothesis]
@@ -77,10 +77,16 @@ def best_level_sets(
         is_monotonic = (steps >= 0).all(axis=-1) | (steps <= 0).all(axis=-1)
         (runs,) = np.nonzero(usable & ~is_monotonic)
         if runs.size:
-            best = _best_of_line(fit, runs, total[runs].sum(axis=-1), quantile[runs], asked)
+            draws = total[runs].sum(axis=-1)
+            best = _best_of_line(fit, runs, draws, quantile[runs], asked)
             whole = np.zeros((len(runs), total.shape[-1]), bool)
             whole[:, cells] = best.cells
-            found.update(runs, best._replace(cells=whole))
+            sides = np.stack([best.larger, 1 - best.larger]), np.arange(len(runs))
+            counts = (total[runs] * whole[:, None]).sum(axis=-1)[sides[1], sides[0]]
+            p, q = best.shares.T
+            wrong = contradicted(p, q, counts, draws[sides[1], sides[0]])
+            bound = np.where(wrong, -np.inf, best.bound)
+            found.update(runs, best._replace(cells=whole, bound=bound))
     return found
 
 

@@ -13,7 +13,7 @@ from dpjax.inference._events import expected_bound, shrunk
 from dpjax.inference._judged import Sets
 from dpjax.inference._level_sets import Asked, Floats, LevelSets, best_level_sets
 from dpjax.inference._orders import ByPosition, ByRatio, Candidates
-from dpjax.inference._smooth import Smooth
+from dpjax.inference._smooth import Smooth, contradicted
 
 _SMOOTH_WORTH, _FEWEST_TO_SMOOTH = 0.9, 400
 """Two conditions for evaluating half-lines with a smooth privacy loss.
@@ -110,6 +110,11 @@ def with_smooth_losses(
     (line,) = np.nonzero(~candidates.by_ratio[sets.candidate])
     larger, smaller = (of_set[line] for of_set in _half_lines(searched, fits))
     by_fit = expected_bound(larger, smaller, *asked)
+    likelier, run_of = candidates.direction[sets.candidate[line]], sets.run[line]
+    counts = np.stack([sets.larger[line], sets.smaller[line]])
+    trials = np.stack([draws[run_of, likelier], draws[run_of, 1 - likelier]])
+    wrong = contradicted(larger, smaller, counts, trials)
+    by_fit[wrong] = bound[line[wrong]]
     hopeless = np.full(len(bound), -np.inf)
     of_line, of_fit = hopeless.copy(), hopeless
     of_line[line], of_fit[line] = bound[line], by_fit
@@ -137,8 +142,8 @@ def with_smooth_losses(
     better = usable & (fitted >= _SMOOTH_WORTH * own) & ~rare
     # The largest of many noisy bounds tends to be too large. Bounds from the smooth loss are
     # less noisy, so without this scaling, half-lines would lose to other orders and pairs.
-    by_fit *= np.maximum(own / np.maximum(fitted, 1e-300), 1)[sets.run[line]]
-    is_better = better[sets.run[line]]
+    by_fit *= np.maximum(own / np.maximum(fitted, 1e-300), 1)[run_of]
+    is_better = better[run_of] & ~wrong
     bound[line] = np.where(is_better, by_fit, bound[line])
     for share, smoothed in zip(shares, (larger, smaller), strict=True):
         share[line] = np.where(is_better, smoothed, share[line])

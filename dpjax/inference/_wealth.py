@@ -53,6 +53,7 @@ class Wealth:
             in `grid`.
         few: Whether draws are expensive.
         ordered: Whether adjacent cells have similar ratios.
+        monotonic: Whether the ratios should be monotonic along the cells, as along a learned score.
         grid: float64 [levels], tested levels in increasing order.
         log_wealth: float64 [bets, levels], log wealth of each bet at each level. The log wealth at
             a refuted level is no longer updated.
@@ -70,6 +71,7 @@ class Wealth:
     claim: float | None
     few: bool
     ordered: bool
+    monotonic: bool
     grid: NDArray[np.float64]
     log_wealth: NDArray[np.float64]
     is_refuted: NDArray[np.bool_]
@@ -129,6 +131,8 @@ class Wealth:
         Raises:
             ValueError: If an array is missing, or if the shapes of the arrays are inconsistent.
         """
+        # States of earlier versions do not have level sets.
+        plain = {"monotonic": True, **plain}
         missing = set(cls.__dataclass_fields__) - set(plain)
         if missing:
             raise ValueError(f"the state lacks {', '.join(sorted(missing))}")
@@ -139,6 +143,7 @@ class Wealth:
             None if math.isnan(claim) else claim,
             bool(np.asarray(plain["few"])),
             bool(np.asarray(plain["ordered"])),
+            bool(np.asarray(plain["monotonic"])),
             np.asarray(plain["grid"], np.float64),
             np.asarray(plain["log_wealth"], np.float64),
             np.asarray(plain["is_refuted"], bool),
@@ -169,6 +174,7 @@ def start(
     claim: float | None = None,
     few: bool = False,
     ordered: bool = True,
+    monotonic: bool = False,
     grid: ArrayLike | None = None,
     shared: NDArray[np.int64] | None = None,
 ) -> Wealth:
@@ -182,6 +188,7 @@ def start(
         claim: Claimed level, or None if there is no claim. The claimed level is added to the grid.
         few: Whether draws are expensive. If `few` is True, betting starts with the first draws.
         ordered: Whether adjacent cells have similar ratios.
+        monotonic: Whether the ratios should be monotonic along the cells, as along a learned score.
         grid: Float [levels], levels to test. If `grid` is None, the levels of the hypothesis are
             tested.
         shared: int64 [pairs, 2], IDs of the databases, as in `Wealth`. If `shared` is None, all
@@ -206,6 +213,7 @@ def start(
         None if claim is None else float(claim),
         few,
         ordered,
+        monotonic,
         levels,
         np.repeat(np.log(stakes(few))[:, None], levels.size, axis=1),
         np.zeros(levels.size, bool),

@@ -124,7 +124,7 @@ class Walk:
             hypothesis=hypothesis,
             claim=None if level is None else max(level, _TINY),
             few=few,
-            ordered=self._ordered,
+            **self._line,
             grid=levels_of_bets(hypothesis.levels, level),
             shared=self._shared(),
         )
@@ -136,8 +136,10 @@ class Walk:
         return [search.partition for search in self._searches]
 
     @property
-    def _ordered(self) -> bool:
-        return all(cells.ordered and len(cells.shape) == 1 for cells in self._cells)
+    def _line(self) -> dict[str, bool]:
+        """Return whether the cells of all pairs are ordered, and whether a loss is monotonic."""
+        ordered = all(cells.ordered and len(cells.shape) == 1 for cells in self._cells)
+        return {"ordered": ordered, "monotonic": any(cells.monotonic for cells in self._cells)}
 
     def _shared(self) -> NDArray[np.int64]:
         """Return the IDs of the databases, int64 [pairs, 2]. See `Wealth.shared`."""
@@ -284,7 +286,7 @@ class Walk:
         for side, searched in zip(counts, self._searched(), strict=True):
             side[pairs] = searched[pairs]
         after = recounted(self._state, *counts, shared=self._shared())
-        self._state = replace(after, ordered=self._ordered)
+        self._state = replace(after, **self._line)
 
     def _lay(self, pair: int, draws: int) -> None:
         """Construct the cells of a pair from its first draws."""

@@ -18,6 +18,12 @@ _STEPS, _TAILS = 48, range(6, 12)
 _STEPS - 1, and 2^-t and 1 - 2^-t for all t in _TAILS.
 """
 
+_FREQUENT, _REPEATED = 0.005, 0.5
+"""A score is frequent if at least the fraction _FREQUENT of all outputs of both sides have exactly
+this score. Scores are discrete if at least the fraction _REPEATED of all outputs share their score
+with another output.
+"""
+
 _FEWEST, _MANY = 500, 5000
 """Minimum number of outputs per side for a linear score (_FEWEST) and for other scores (_MANY)."""
 
@@ -70,16 +76,22 @@ class OneEntry(Partition):
 class Scored(Partition):
     """A partition of outputs by intervals of a score.
 
-    Each outcome without numeric entries, such as an exception, has a cell of its own.
+    Each outcome without numeric entries, such as an exception, has a cell of its own. So has each
+    frequent score of fresh outputs. A score that is fitted without a fold differs slightly from the
+    score of fresh outputs. If outputs are discrete, fresh outputs have few different scores, and
+    could all miss a narrow cell that contains many held-out scores. Therefore, an output whose
+    fresh score is frequent is in the cell of this score in the search, too.
 
     Attributes:
         score: Score that maps an output to a number.
         codes: Label index, in `Outputs`, of each outcome in `names[1:]`, int64 [len(names) - 1].
             The indices are increasing.
+        frequent: Frequent scores of fresh outputs, float32.
     """
 
     score: Score = field(kw_only=True)
     codes: np.ndarray = field(kw_only=True)
+    frequent: np.ndarray = field(kw_only=True)
 
     @property
     def key(self) -> Hashable:
@@ -97,8 +109,15 @@ class Scored(Partition):
         return self._cell(outputs, self.score.values(outputs))
 
     def index_held_out(self, outputs: Outputs, fold: np.ndarray) -> np.ndarray:
-        """Return each output's cell by the score that was fitted without the output's fold."""
-        return self._cell(outputs, self.score.values(outputs, fold))
+        """Return each output's cell by the score that was fitted without the output's fold.
+
+        An output whose fresh score is frequent is in the cell of its fresh score.
+        """
+        values = self.score.values(outputs, fold)
+        if self.frequent.size:
+            fresh = self.score.values(outputs)
+            values = np.where(np.isin(fresh, self.frequent), fresh, values)
+        return self._cell(outputs, values)
 
     def _cell(self, outputs: Outputs, values: np.ndarray) -> np.ndarray:
         cell = self.num_alone + bins_of(self.edges[0], values.astype(np.float64))
@@ -248,46 +267,47 @@ def _together(
 
 
 def _cut(score: Score, outputs: Outputs, fold: np.ndarray, names: Sequence[str]) -> Scored:
-    """Divide a score's range at quantiles, so that all copies of a frequent output share a cell."""
+    """Divide a score's range at quantiles, and on both sides of each frequent score."""
     codes = np.unique(outputs.labels[outputs.alone])
-    edges = np.empty(0)
+    edges, frequent = np.empty(0), np.empty(0, np.float32)
     if not outputs.alone.all():
         if len(codes):
             fold = fold[~outputs.alone]
             outputs = Outputs(*(column[~outputs.alone] for column in outputs))
-        held_out = score.values(outputs, fold).astype(np.float64)
-        tails = 0.5 ** np.array(_TAILS)
-        levels = np.concatenate([tails, np.arange(1, _STEPS) / _STEPS, 1 - tails])
-        edges = np.unique(np.quantile(held_out, levels, method="nearest"))
-        edges = _around_copies(edges, held_out, score.values(outputs).astype(np.float64))
+        edges, frequent = _edges(score.values(outputs), score.values(outputs, fold))
     cell_names = ("a number", *(names[int(code)] for code in codes))
-    return Scored(cell_names, (edges,), (np.empty(0),), np.zeros(1, int), score=score, codes=codes)
+    nothing, label = np.empty(0), np.zeros(1, int)
+    return Scored(
+        cell_names, (edges,), (nothing,), label, score=score, codes=codes, frequent=frequent
+    )
 
 
-def _around_copies(edges: np.ndarray, held_out: np.ndarray, fresh: np.ndarray) -> np.ndarray:
-    """Move edges so that all copies of a frequent output, including fresh copies, share a cell.
+def _edges(fresh: np.ndarray, held_out: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the edges of a score's cells, float64, and the frequent scores, float32.
 
-    Copies of an output in different folds have slightly different held-out scores. If an edge lay
-    between these scores, a fresh copy would share a cell with only some of the old copies. An
-    output is frequent if its copies make up at least the fraction 1 / _STEPS of all outputs of both
-    sides.
+    Edges beside a frequent score lie halfway to the next scores of other outputs, so that rounding
+    errors do not matter. If scores are discrete, all edges lie halfway between scores, and every
+    cell contains a score that fresh outputs may have.
 
     Args:
-        edges: Increasing edges.
-        held_out: Held-out scores of the outputs, float64 [n].
-        fresh: Scores that fresh copies of the outputs would have, float64 [n].
+        fresh: Scores that fresh copies of the outputs would have, float32 [n].
+        held_out: Held-out scores of the outputs, float32 [n].
     """
-    values, place, times = np.unique(fresh, return_inverse=True, return_counts=True)
-    for number in np.flatnonzero(times * _STEPS >= len(fresh)):
-        scores = np.unique(held_out[place == number])
-        if len(scores) > FOLDS:
-            # These are different outputs whose fresh scores are equal.
-            continue
-        low, high = min(scores[0], values[number]), max(scores[-1], values[number])
-        edges = np.where((edges > low) & (edges <= high), low, edges)
-        if high < held_out.max():
-            edges = np.append(edges, np.nextafter(high, np.inf))
-    return np.unique(edges)
+    values, times = np.unique(fresh, return_counts=True)
+    is_frequent = times >= _FREQUENT * len(fresh)
+    frequent = values[is_frequent]
+    scores = np.where(np.isin(fresh, frequent), fresh, held_out).astype(np.float64)
+    tails = 0.5 ** np.array(_TAILS)
+    levels = np.concatenate([tails, np.arange(1, _STEPS) / _STEPS, 1 - tails])
+    edges = np.quantile(scores, levels, method="nearest")
+    edges = edges[~np.isin(edges, frequent)]
+    exact = values.astype(np.float64)
+    between = (exact[1:] + exact[:-1]) / 2
+    if times[times > 1].sum() >= _REPEATED * len(fresh):
+        place = np.searchsorted(exact, edges, side="right")
+        edges = between[place[(place > 0) & (place < len(values))] - 1]
+    beside = between[is_frequent[1:] | is_frequent[:-1]]
+    return np.unique(np.concatenate([edges, beside])), frequent
 
 
 def fold_of(number: np.ndarray) -> np.ndarray:

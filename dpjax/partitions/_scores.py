@@ -216,7 +216,7 @@ def fit_combination(
     usual, spread = _mean_and_spread(table)
     # Constant features have the weight 0.
     spread = np.where(spread > _CONSTANT * np.abs(usual), spread, np.inf)
-    fit = _Logistic(table, spread, side, _RIDGE[features.kind])
+    fit = _Logistic(table, usual, spread, side, _RIDGE[features.kind])
     weights = fit.without(fold[:, None] == np.arange(FOLDS))
     # The regression predicts side 1, but scores must be large where side 0 is more likely.
     weights = -weights[:, :-1] / spread
@@ -260,19 +260,31 @@ def _every(table: np.ndarray) -> int:
 class _Logistic:
     """Logistic regression with a ridge penalty on every coefficient except the intercept.
 
+    Features are standardized. Otherwise, the Hessian would not be positive definite in float32
+    arithmetic if features with large means nearly add up to a constant.
+
     Attributes:
-        weights: Coefficients of the log odds of side 1 for scaled features, fitted to all outputs,
-            float64 [features + 1]. The intercept is last.
+        weights: Coefficients of the log odds of side 1 for standardized features, fitted to all
+            outputs, float64 [features + 1]. The intercept is last.
 
     Args:
         table: Features, [n, features].
-        spread: Scale by which each feature is divided, [features].
+        centre: Number that is subtracted from each feature, float64 [features].
+        spread: Scale by which each feature is divided, float64 [features].
         side: Side of each output, 0 or 1, int [n].
         ridge: Ridge penalty on the coefficients.
     """
 
-    def __init__(self, table: np.ndarray, spread: np.ndarray, side: np.ndarray, ridge: float):
-        self._table, self._spread, self._side = table, spread, side.astype(table.dtype)
+    def __init__(
+        self,
+        table: np.ndarray,
+        centre: np.ndarray,
+        spread: np.ndarray,
+        side: np.ndarray,
+        ridge: float,
+    ):
+        self._table, self._side = table, side.astype(table.dtype)
+        self._centre, self._spread = centre, spread
         self._penalty = np.full(len(spread) + 1, ridge)
         # A tiny penalty on the intercept keeps every linear system nonsingular.
         self._penalty[-1] = 1e-6
@@ -280,7 +292,7 @@ class _Logistic:
         # A fit to few outputs takes little time, and is a good start for the fit to all of them.
         start = np.zeros(len(spread) + 1)
         if every > 1:
-            start = _Logistic(table[::every], spread, side[::every], ridge).weights
+            start = _Logistic(table[::every], centre, spread, side[::every], ridge).weights
         self._skipped = min(int(table.size * table.shape[1] / _OPERATIONS) + 1, every)
         self.weights = self._minimized(start[:, None])[:, 0]
 
@@ -331,10 +343,13 @@ class _Logistic:
     def _curvature_of(self, weights: np.ndarray) -> np.ndarray:
         """Return the Hessian of the fit at some weights, float64 [features + 1, features + 1]."""
         table = self._table[:: self._skipped]
-        spread, weights = self._spread.astype(table.dtype), weights.astype(table.dtype)
+        centre, spread, weights = (
+            numbers.astype(table.dtype) for numbers in (self._centre, self._spread, weights)
+        )
 
         def of_rows(rows: slice) -> np.ndarray:
-            some = np.column_stack([table[rows] / spread, np.ones(len(table[rows]), table.dtype)])
+            features = (table[rows] - centre) / spread
+            some = np.column_stack([features, np.ones(len(features), table.dtype)])
             chance = scipy.special.expit(some @ weights)
             some *= np.sqrt(chance * (1 - chance))[:, None]
             return np.asarray(some.T @ some, np.float64)
@@ -349,8 +364,9 @@ class _Logistic:
                 have the same weights.
             used: Whether each fit uses each output, bool [n, fits], or None if all do.
         """
-        scaled = (weights[:-1] / self._spread[:, None]).astype(self._table.dtype)
-        constant = weights[-1].astype(self._table.dtype)
+        scaled = weights[:-1] / self._spread[:, None]
+        constant = (weights[-1] - self._centre @ scaled).astype(self._table.dtype)
+        scaled = scaled.astype(self._table.dtype)
 
         def of_rows(rows: slice) -> np.ndarray:
             table = self._table[rows]
@@ -361,5 +377,6 @@ class _Logistic:
             return np.concatenate(parts, dtype=np.float64)
 
         found = total(of_rows, len(self._table))
+        found[:-1] -= self._centre[:, None] * found[-1]
         found[:-1] /= self._spread[:, None]
         return found + self._penalty[:, None] * weights

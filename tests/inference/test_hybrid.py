@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from dpjax import Epsilon
 from dpjax.inference import Difference, Ratio, Shift, choose_event, start, step
@@ -124,3 +125,19 @@ def test_ends_of_ranges_are_few():
     # Only the first 32 ends of a ragged event are tried.
     ragged = _ends(line, np.ones(200, bool), line % 2 == 0, np.ones((2, 200), int))
     assert set(ragged[1:-1].tolist()) == {*even.tolist(), *range(1, 33)}
+
+
+def test_looks_use_level_sets_unless_losses_are_monotonic():
+    """Normal noise with standard deviations of 1 and 2: the best sets are intervals."""
+    edges = np.linspace(-5, 5, 39)
+    laws = [np.diff(stats.norm.cdf(edges, scale=s), prepend=0, append=1) for s in (1, 2)]
+    x, y = np.random.default_rng(4).multinomial(2000, laws)[:, None]
+    found = {}
+    for monotonic in (False, True):
+        state = step(start(1, 40, 0.05, monotonic=monotonic), x, y)
+        found[monotonic] = best_events(state, np.array([0]), 3000, 0.04)
+    # Both tails together, and one tail alone.
+    both, one = found[False].cells[0], found[True].cells[0]
+    assert both[[0, -1]].all() and not both[15:25].any()
+    assert one[0] != one[-1]
+    assert found[False].predicted[0] > found[True].predicted[0]

@@ -116,6 +116,14 @@ def test_a_state_that_is_not_whole_is_refused():
         Wealth.from_plain({**plain, "is_refuted": np.zeros(3, bool)})
 
 
+def test_states_of_earlier_versions_have_no_level_sets():
+    for monotonic in (False, True):
+        plain = start(2, 30, ERROR, monotonic=monotonic).to_plain()
+        assert Wealth.from_plain(plain).monotonic is monotonic
+    del plain["monotonic"]
+    assert Wealth.from_plain(plain).monotonic
+
+
 def test_atoms_of_many_members_are_the_cells_with_equal_groups():
     """40 members with 16 groups have more combinations than integers; 600 of them are used."""
     rng = np.random.default_rng(2)

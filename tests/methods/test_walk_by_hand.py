@@ -143,15 +143,20 @@ def test_cells_are_shared_by_equal_databases_in_equal_cells():
     found = Walk.__new__(Walk)
     found._numbers = np.array([[0, 1], [1, 2], [0, 3]])
     found._searches = [
-        SimpleNamespace(partition=SimpleNamespace(key=key, ordered=ordered, shape=shape))
+        SimpleNamespace(
+            partition=SimpleNamespace(key=key, ordered=ordered, shape=shape, monotonic=False)
+        )
         for key, ordered, shape in (("a", True, (3,)), ("a", True, (4,)), ("b", True, (5,)))
     ]
     assert found._shared().tolist() == [[0, 1], [1, 2], [3, 4]]
-    assert found._ordered
+    assert found._line == {"ordered": True, "monotonic": False}
     found._searches[1].partition.shape = (2, 2)
-    assert not found._ordered
-    found._searches[1].partition = SimpleNamespace(ordered=False, shape=(4,))
-    assert not found._ordered
+    assert not found._line["ordered"]
+    found._searches[1].partition = SimpleNamespace(ordered=False, shape=(4,), monotonic=False)
+    assert not found._line["ordered"]
+    # The line of one pair is a learned score.
+    found._searches[1].partition = SimpleNamespace(ordered=True, shape=(4,), monotonic=True)
+    assert found._line == {"ordered": True, "monotonic": True}
 
 
 def search(counts):
@@ -387,13 +392,14 @@ def test_cells_are_made_anew_for_pairs_that_have_grown(monkeypatch):
     found._searched = lambda: np.repeat(np.array([[0, 1, 2], [10, 11, 12]])[..., None], 4, axis=2)
     monkeypatch.setattr(_walk, "outgrown", lambda draws, laid: np.array([0, 2]))
     monkeypatch.setattr(_walk, "recounted", recounted)
-    monkeypatch.setattr(_walk, "replace", lambda state, ordered: (state, ordered))
+    monkeypatch.setattr(_walk, "replace", lambda state, **line: (state, line))
     found._opened = SimpleNamespace(lays_once=True)
     found._lay_outgrown()
     assert laid == [] and found._state is before
     found._opened.lays_once = False
     found._lay_outgrown()
-    assert laid == [(0, 40), (2, 50)] and found._state == (after, True)
+    assert laid == [(0, 40), (2, 50)] and found._state[0] is after
+    assert found._state[1] == {"ordered": True, "monotonic": False}
     monkeypatch.setattr(_walk, "outgrown", lambda draws, laid: np.array([], int))
     found._state = before
     found._lay_outgrown()

@@ -5,7 +5,7 @@ import pytest
 
 import dpjax
 from dpjax.partitions import Outputs, score_partitions
-from dpjax.partitions._scored import _around_copies, fold_of
+from dpjax.partitions._scored import _cut, _edges, fold_of
 
 SIZE = 6000
 
@@ -49,24 +49,83 @@ def test_equal_outputs_share_a_cell(atom, share):
         assert cells.index(unseen).tolist() == [3, 3]
 
 
-def test_edges_move_to_the_ends_of_equal_outputs_by_hand():
-    fresh = np.repeat([0.0, 1.0, 2.0, 3.0], [10, 80, 1, 9])
-    held_out = fresh + np.tile([-0.2, 0.0, 0.2, 0.1], 25)
-    edges = np.array([-0.2, 0.0, 0.9, 1.0, 1.2, 2.0, 2.1, 3.1])
-    # 1.0 occurs 80 times: its scores lie in [0.8, 1.2]. 2.0 occurs once, less than one in 48.
-    first = [0.2, 1.2, 3.2]
-    moved = _around_copies(edges, held_out, fresh)
-    after = np.nextafter(first[:2], np.inf)
-    np.testing.assert_array_equal(
-        moved, np.unique([-0.2, *after, 0.8, 2.0, 2.1, held_out[fresh == 3].min()])
+class Lifted:
+    """A score: the first entry for fresh outputs, and more by a tenth of the fold for others."""
+
+    def values(self, given, fold=None):
+        more = 0 if fold is None else 0.1 * fold
+        return (given.values[:, 0] + more).astype(np.float32)
+
+
+def numbers(values):
+    values = np.asarray(values, float)[:, None]
+    return Outputs(np.zeros(len(values), np.int32), values, np.zeros(len(values), bool))
+
+
+def test_frequent_scores_have_cells_of_their_own_by_hand():
+    """Of 1,000 outputs, 5 are equal to 2, 4 to 3, 200 to 0, and the others are distinct."""
+    values = np.r_[np.full(5, 2.0), np.full(4, 3.0), np.zeros(200), np.linspace(5, 6, 791)]
+    given, fold = numbers(values), fold_of(np.arange(1000))
+    cells = _cut(Lifted(), given, fold, ("a number",))
+    assert cells.frequent.tolist() == [0.0, 2.0]
+    # Both sides of 0 and of 2; then the quantiles of held-out scores, which may be in gaps.
+    assert cells.edges[0][:2].tolist() == [1.0, 2.5] and cells.edges[0][2] > 3
+    held_out, fresh = cells.index_held_out(given, fold), cells.index(given)
+    for rows in (slice(5), slice(9, 209)):
+        (cell,) = {*held_out[rows], *fresh[rows]}
+        assert (held_out == cell).sum() == len(range(1000)[rows])
+    # A held-out score is not replaced if the fresh score is rare.
+    scores = Lifted().values(given, fold)[209:].astype(float)
+    expected = cells.num_alone + np.searchsorted(cells.edges[0], scores, side="right")
+    np.testing.assert_array_equal(held_out[209:], expected)
+    assert (held_out[209:] != fresh[209:]).mean() > 0.5
+
+
+@pytest.mark.parametrize("repeated", [500, 499])
+def test_every_cell_of_a_discrete_score_contains_a_score_of_fresh_outputs(repeated):
+    """Half of 1,000 outputs share their score with one other output, or one output less."""
+    fresh = np.r_[np.arange(repeated) // 2, np.arange(2000, 2000 + 1000 - repeated)]
+    # The highest and the lowest scores of the held-out fits are scores of no fresh output.
+    held_out = fresh + 30 * (np.arange(1000) % 5) - 60
+    edges, frequent = _edges(*np.float32([fresh, held_out]))
+    assert frequent.size == 0
+    cell = np.searchsorted(edges, fresh, side="right")
+    filled = np.bincount(cell, minlength=len(edges) + 1) > 0
+    if repeated == 500:
+        assert filled.all() and 30 < len(edges) < 60
+        assert set(edges % 1) == {0.5}
+    else:
+        assert not filled.all() and len(edges) > 50
+        assert edges[0] < fresh.min() and edges[-1] > fresh.max()
+
+
+def test_one_score_has_one_cell():
+    edges, frequent = _edges(np.ones(9, np.float32), np.ones(9, np.float32))
+    assert edges.size == 0 and frequent.tolist() == [1.0]
+
+
+def bits(side, size=20_000):
+    """Twenty bits with randomized response at epsilon 1; bit 3 or bit 7 is set."""
+    generator = np.random.default_rng([side, 9])
+    values = np.zeros((size, 20), bool)
+    values[:, 7 if side else 3] = True
+    return numbers(np.zeros(size))._replace(
+        values=(values ^ (generator.random((size, 20)) > 0.731)).astype(float)
     )
-    # Nothing moves for different outputs with equal fresh scores: these have 80 held-out scores.
-    varied = np.where(fresh == 1, 1 + np.arange(100) / 1000, held_out)
-    kept = _around_copies(np.array([1.02, 1.05]), varied, fresh)
-    assert {1.02, 1.05} <= set(kept)
-    # Nothing moves where no output occurs often.
-    distinct = np.arange(100.0)
-    np.testing.assert_array_equal(_around_copies(edges, distinct, distinct), edges)
+
+
+def test_fresh_copies_of_discrete_outputs_do_not_miss_the_cells_of_a_linear_score():
+    """The scores of two bits are -1, 0 and 1, and fresh outputs have no others."""
+    pilot = [bits(0), bits(1)]
+    folds = [fold_of(np.arange(20_000))] * 2
+    cells = score_partitions(pilot, folds, ("a number",))[0]
+    assert np.flatnonzero(cells.score.mean).tolist() == [3, 7]
+    assert 3 <= len(cells.frequent) <= 4
+    assert len(cells.edges[0]) == len(cells.frequent) - 1
+    for outputs, fold in zip(pilot, folds, strict=True):
+        np.testing.assert_array_equal(cells.index_held_out(outputs, fold), cells.index(outputs))
+    both = cells.index(bits(1)) == cells.index(numbers([0.0])._replace(values=np.eye(20)[[7]]))[0]
+    assert both.mean() == pytest.approx(0.731**2, abs=4.5 * 0.5 / 20_000**0.5)
 
 
 @pytest.mark.parametrize("size", [2, 30])

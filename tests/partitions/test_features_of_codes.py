@@ -10,7 +10,6 @@ from dpjax.partitions._features import Columns, Features
 from dpjax.partitions._lay import PILOT
 from dpjax.partitions._scored import (
     Scored,
-    _around_copies,
     _cut,
     _losses,
     _mean_in_errors,
@@ -133,22 +132,6 @@ def test_labels_alone_have_cells_of_their_own_beside_the_range_of_a_score():
     whole = _cut(Sum(), given._replace(alone=np.ones(700, bool)), fold, names)
     assert whole.edges[0].size == 0 and whole.codes.tolist() == [0, 2, 5]
     assert whole.names == ("a number", "a number", "'c'", "'f'")
-
-
-def test_copies_of_a_frequent_output_share_a_cell():
-    """One in 48 of all outputs; its scores of five folds may lie on both sides of an edge."""
-    rng = np.random.default_rng(2)
-    fresh = np.r_[np.full(30, 0.5), rng.normal(size=1410) * 2]
-    held = fresh + 0.01 * (np.arange(1440) % 5 - 2)
-    edges = np.array([-1.0, 0.485, 0.495, 0.5, 0.505, 0.6])
-    found = _around_copies(edges, held, fresh)
-    assert found.tolist() == [-1.0, 0.48, np.nextafter(held[:30].max(), np.inf), 0.6]
-    # 29 copies are too few, and outputs with six scores are different ones.
-    rare = np.r_[fresh[0] + 9, fresh[1:]]
-    np.testing.assert_array_equal(_around_copies(edges, held, rare), edges)
-    six = held.copy()
-    six[0] += 1e-6
-    np.testing.assert_array_equal(_around_copies(edges, six, fresh), edges)
 
 
 def test_losses_of_fold_0_are_predicted_from_the_other_folds():

@@ -5,7 +5,8 @@ import pytest
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from dpjax.partitions import _scores
+from dpjax.partitions import Outputs, _scores
+from dpjax.partitions._features import Columns, Features
 from dpjax.partitions._scores import _Logistic
 
 RIDGE = 10.0
@@ -35,10 +36,35 @@ def test_fits_end_near_the_maximum(monkeypatch, curved):
     monkeypatch.setattr(_scores, "_CURVED", curved)
     table, side = rare()
     spread, fold = table.std(axis=0), np.arange(len(table)) % 5
-    fit = _Logistic(table, spread, side, RIDGE)
+    fit = _Logistic(table, np.zeros(40), spread, side, RIDGE)
     fits = [fit.weights, *fit.without(fold[:, None] == np.arange(5))]
     for weights, used in zip(fits, [fold >= 0, *(fold != k for k in range(5))], strict=True):
         given = table.astype(float), spread.astype(float), side, used
         best = minimize(deviance, np.zeros(41), given, jac=True, method="BFGS", tol=1e-6).fun
         # The stopping rule: at most a hundredth per feature, where chance changes it by one.
         assert 0 <= deviance(weights, *given)[0] - best + 1e-6 < 0.01 * 40
+
+
+def test_features_of_integers_that_nearly_add_up_to_a_constant_can_be_fitted():
+    """Five counts with geometric noise.
+
+    Their indicators nearly add up to 1, and have means of up to 14 standard deviations. Without
+    centring, the Hessian in float32 has a negative eigenvalue for nine of ten seeds.
+    """
+    rng = np.random.default_rng(0)
+    side = np.repeat([0, 1], 15_000)
+    noise = [rng.geometric(1 - np.exp(-2), (30_000, 5)) for _ in range(2)]
+    values = np.asarray(noise[0] - noise[1] + side[:, None], float)
+    outputs = Outputs(np.zeros(30_000, np.int32), values, np.zeros(30_000, bool))
+    features = Features.of("additive", Columns.of(outputs), outputs)
+    table = features(outputs, np.float32)
+    mean, spread = table.mean(axis=0, dtype=float), table.std(axis=0, dtype=float)
+    fit = _Logistic(table, mean, spread, side, 3.0)
+    scaled = (table - mean) / spread
+    chance = expit(scaled @ fit.weights[:-1] + fit.weights[-1])
+    slope = np.append(scaled.T @ (chance - side) + 3.0 * fit.weights[:-1], np.sum(chance - side))
+    features = np.column_stack([scaled, np.ones(30_000)])
+    curvature = (features * (chance * (1 - chance))[:, None]).T @ features
+    curvature[np.arange(table.shape[1]), np.arange(table.shape[1])] += 3.0
+    # The gain of another Newton step is less than a hundredth per feature.
+    assert slope @ np.linalg.solve(curvature, slope) < 0.01 * table.shape[1]

@@ -222,7 +222,7 @@ def test_labels_of_scored_cells_are_told_by_their_codes():
     score = SimpleNamespace(values=lambda outputs, fold=None: outputs.values[:, 0])
     cells = Scored(
         ("a number", "'x'", "'y'"), (np.array([0.0, 1.0]),), (np.empty(0),), np.zeros(1, int),
-        score=score, codes=np.array([3, 7]),
+        score=score, codes=np.array([3, 7]), frequent=np.empty(0),
     )  # fmt: skip
     labels = np.array([3, 7, 1, 5, 9, 0, 0, 0], np.int32)
     values = np.array([0, 0, 0, 0, 0, -0.5, 0.5, 1.0])[:, None]

@@ -51,8 +51,9 @@ def loss(weights, table, side, ridge):
     return np.sum(np.logaddexp(0, line) - side * line) + ridge / 2 * np.sum(weights[:-1] ** 2)
 
 
+@pytest.mark.parametrize("centre", [0.0, 2.5])
 @pytest.mark.parametrize("curved", [2**15, 100])
-def test_logistic_regression_is_what_a_minimiser_finds(monkeypatch, curved):
+def test_logistic_regression_is_what_a_minimiser_finds(monkeypatch, curved, centre):
     """The second case begins at a fit to every fourth output, and uses threads."""
     monkeypatch.setattr("dpjax.partitions._scores._CURVED", curved)
     monkeypatch.setattr("dpjax.partitions._scores._SETTLED", 1e-8)
@@ -62,7 +63,9 @@ def test_logistic_regression_is_what_a_minimiser_finds(monkeypatch, curved):
     table[:, 1] += side
     # Every fourth output has another law, so that a fit to them alone is another one.
     table[::4, 2] += 0.5 * side[::4]
-    fit, left_out = _Logistic(table, np.ones(3), side, 3.0), np.arange(400) % 5 == 2
+    spread = np.array([1.0, 0.5, 2.0])
+    fit = _Logistic(table * spread + centre, np.full(3, centre), spread, side, 3.0)
+    left_out = np.arange(400) % 5 == 2
     both = np.stack([left_out, np.zeros(400, bool)], axis=1)
     whole = minimize(loss, np.zeros(4), (table, side, 3.0), method="BFGS", tol=1e-8).x
     part = minimize(
@@ -287,6 +290,7 @@ def test_when_a_network_may_win():
         np.zeros(1, int),
         score=score,
         codes=np.empty(0, int),
+        frequent=np.empty(0),
     )
     given = outputs, side, fold
     own = -np.log(np.where(seen == side, 0.75, 0.25))[fold == 0]
@@ -450,7 +454,14 @@ def test_cells_of_a_score_name_it_in_short_in_recipes_and_in_full_in_whole_words
     parts = tuple(f"['{letter}']" for letter in "abcdefgh")
     none = np.empty(0)
     cells = Scored(
-        NAMES, (np.array([1.0]),), (none,), np.zeros(1, int), parts=parts, score=score, codes=none
+        NAMES,
+        (np.array([1.0]),),
+        (none,),
+        np.zeros(1, int),
+        parts=parts,
+        score=score,
+        codes=none,
+        frequent=none,
     )
     short = "0.5 x['a'] - 3 x['b'] + x['d'] + 2 x['f'] + 0.3 x['h'] and 2 more terms"
     whole = "0.5 x['a'] - 3 x['b'] + x['d'] + 0.1 x['e'] + 2 x['f'] - 0.2 x['g'] + 0.3 x['h']"
@@ -512,5 +523,5 @@ def test_the_loss_is_monotonic_along_scores_of_two_entries(weights, mean, monoto
     """Level sets of a score of two entries may miss fresh outputs, whose weights are rounded."""
     score = Weighted(np.array(weights), np.array(mean), np.zeros(2))
     cells = Scored(("a number",), (np.zeros(1),), (np.empty(0),), np.zeros(1, int), score=score,
-                   codes=np.zeros(0, int))  # fmt: skip
+                   codes=np.zeros(0, int), frequent=np.empty(0))  # fmt: skip
     assert cells.monotonic == monotonic
