@@ -12,7 +12,7 @@ from jax import Array
 
 from dpjax.core.types import Plain
 from dpjax.partitions._features import Columns
-from dpjax.partitions._scores import FOLDS
+from dpjax.partitions._logistic import FOLDS
 from dpjax.partitions.outputs import Outputs
 
 _WIDTH, _BATCH, _EPOCHS, _PATIENCE = 64, 512, 25, 5

@@ -17,40 +17,16 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-import scipy
 
 from dpjax.core.threads import over_rows, total
 from dpjax.core.types import Plain
 from dpjax.partitions._cells import entry_name
 from dpjax.partitions._features import Columns, Features, clipped
+from dpjax.partitions._logistic import Logistic, every
 from dpjax.partitions.outputs import Outputs, part_of
-
-FOLDS = 5
-"""Number of folds of the search set."""
 
 _RIDGE = {"linear": 1.0, "common": 1.0, "clipped": 1.0, "additive": 3.0, "products": 10.0}
 """Ridge penalty on the coefficients of standardized features, for each kind of feature."""
-
-_STEPS, _SETTLED = 12, 0.01
-"""Stopping rule for the fit of a score.
-
-The fit ends after _STEPS Newton steps. It ends earlier if the expected gain of a step is less than
-_SETTLED times the number of features. The gain is twice the increase of the penalized log
-likelihood. For comparison, chance changes this quantity by about the number of features.
-"""
-
-_CURVED, _SLOW, _OPERATIONS = 2**15, 0.1, 2e10
-"""Constants for the Hessian of a fit. The Hessian is recomputed if the expected gain of a step is
-more than the fraction _SLOW of the previous gain. It is computed from all outputs, unless this
-takes more than about _OPERATIONS multiplications. Then it is estimated from fewer outputs, but from
-at least _CURVED. The fit to all outputs begins at a fit to about _CURVED outputs.
-"""
-
-_TOO_LONG, _HALVINGS = 0.5, 20
-"""A step is halved, at most _HALVINGS times, while the loss at its end rises along the step by more
-than the fraction _TOO_LONG of the rate at which the loss falls at its beginning. Without this rule,
-fits that begin where the predicted variances are small would diverge.
-"""
 
 _CONSTANT = 1e-6
 """A feature is constant if the ratio of its standard deviation to its mean is at most this value.
@@ -216,15 +192,15 @@ def fit_combination(
     usual, spread = _mean_and_spread(table)
     # Constant features have the weight 0.
     spread = np.where(spread > _CONSTANT * np.abs(usual), spread, np.inf)
-    fit = _Logistic(table, usual, spread, side, _RIDGE[features.kind])
-    weights = fit.without(fold[:, None] == np.arange(FOLDS))
+    fit = Logistic(table, usual, spread, side, fold, _RIDGE[features.kind])
+    weights = fit.without_each_fold()
     # The regression predicts side 1, but scores must be large where side 0 is more likely.
     weights = -weights[:, :-1] / spread
     owners, mean = features.owners(), weights.mean(axis=0)
     numbers = len(features.columns.centre)
     if features.kind == "linear" and len(owners) == numbers:
         return _weighted(weights, features.columns)
-    some = table[:: _every(table)]
+    some = table[:: every(table)]
     share = [np.var(some[:, owners == c] @ mean[owners == c]) for c in range(numbers)]
     largest = np.argsort(-np.array(share), kind="stable")[:_SHOWN]
     weights = weights / (np.abs(mean).max() or 1.0)
@@ -250,133 +226,3 @@ def _mean_and_spread(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     mean = total(lambda rows: table[rows].sum(axis=0, dtype=np.float64), size) / size
     square = total(lambda rows: np.sum(np.square(table[rows] - mean), axis=0), size) / size
     return mean, np.sqrt(square)
-
-
-def _every(table: np.ndarray) -> int:
-    """Return the step between rows that gives about `_CURVED` rows of a table."""
-    return max(len(table) // _CURVED, 1)
-
-
-class _Logistic:
-    """Logistic regression with a ridge penalty on every coefficient except the intercept.
-
-    Features are standardized. Otherwise, the Hessian would not be positive definite in float32
-    arithmetic if features with large means nearly add up to a constant.
-
-    Attributes:
-        weights: Coefficients of the log odds of side 1 for standardized features, fitted to all
-            outputs, float64 [features + 1]. The intercept is last.
-
-    Args:
-        table: Features, [n, features].
-        centre: Number that is subtracted from each feature, float64 [features].
-        spread: Scale by which each feature is divided, float64 [features].
-        side: Side of each output, 0 or 1, int [n].
-        ridge: Ridge penalty on the coefficients.
-    """
-
-    def __init__(
-        self,
-        table: np.ndarray,
-        centre: np.ndarray,
-        spread: np.ndarray,
-        side: np.ndarray,
-        ridge: float,
-    ):
-        self._table, self._side = table, side.astype(table.dtype)
-        self._centre, self._spread = centre, spread
-        self._penalty = np.full(len(spread) + 1, ridge)
-        # A tiny penalty on the intercept keeps every linear system nonsingular.
-        self._penalty[-1] = 1e-6
-        every = _every(table)
-        # A fit to few outputs takes little time, and is a good start for the fit to all of them.
-        start = np.zeros(len(spread) + 1)
-        if every > 1:
-            start = _Logistic(table[::every], centre, spread, side[::every], ridge).weights
-        self._skipped = min(int(table.size * table.shape[1] / _OPERATIONS) + 1, every)
-        self.weights = self._minimized(start[:, None])[:, 0]
-
-    def without(self, left_out: np.ndarray) -> np.ndarray:
-        """Fit without some of the outputs, and return each fit's weights, [fits, features + 1].
-
-        The Newton steps use the Hessian of the fit to all outputs, multiplied by the mean share of
-        the outputs that a fit uses.
-
-        Args:
-            left_out: Whether each output is left out of each fit, bool [n, fits].
-        """
-        return self._minimized(self.weights[:, None], ~left_out).T
-
-    def _minimized(self, weights: np.ndarray, used: np.ndarray | None = None) -> np.ndarray:
-        """Minimize the penalized loss of each fit by Newton steps, which are shortened if too long.
-
-        Args:
-            weights: Weights at which all fits begin, [features + 1, 1].
-            used: See `_slope`.
-
-        Returns:
-            Weights of the fits, [features + 1, fits].
-        """
-        share = 1.0 if used is None else used.mean()
-        slope, before, gain = self._slope(weights, used), 0.0, np.inf
-        for _ in range(_STEPS):
-            if used is None and gain > _SLOW * before:
-                self._factor = scipy.linalg.cho_factor(self._curvature_of(weights[:, 0]))
-            step = scipy.linalg.cho_solve(self._factor, slope) / share
-            gains = np.sum(step * slope, axis=0)
-            weights = weights - step
-            before, gain = gain, gains.max()
-            if gain < _SETTLED * len(self._spread):
-                break
-            slope = self._slope(weights, used)
-            for _ in range(_HALVINGS):
-                # The loss is convex, so that its derivative along the step rises from -gains.
-                too_long = -np.sum(step * slope, axis=0) > _TOO_LONG * gains
-                if not too_long.any():
-                    break
-                half = np.where(too_long, step / 2, 0.0)
-                weights, step = weights + half, step - half
-                gains = np.where(too_long, gains / 2, gains)
-                slope = self._slope(weights, used)
-        return weights
-
-    def _curvature_of(self, weights: np.ndarray) -> np.ndarray:
-        """Return the Hessian of the fit at some weights, float64 [features + 1, features + 1]."""
-        table = self._table[:: self._skipped]
-        centre, spread, weights = (
-            numbers.astype(table.dtype) for numbers in (self._centre, self._spread, weights)
-        )
-
-        def of_rows(rows: slice) -> np.ndarray:
-            features = (table[rows] - centre) / spread
-            some = np.column_stack([features, np.ones(len(features), table.dtype)])
-            chance = scipy.special.expit(some @ weights)
-            some *= np.sqrt(chance * (1 - chance))[:, None]
-            return np.asarray(some.T @ some, np.float64)
-
-        return self._skipped * total(of_rows, len(table)) + np.diag(self._penalty)
-
-    def _slope(self, weights: np.ndarray, used: np.ndarray | None = None) -> np.ndarray:
-        """Return the gradient of each fit, float64 [features + 1, fits].
-
-        Args:
-            weights: Weights of each fit, [features + 1, fits], or [features + 1, 1] if all fits
-                have the same weights.
-            used: Whether each fit uses each output, bool [n, fits], or None if all do.
-        """
-        scaled = weights[:-1] / self._spread[:, None]
-        constant = (weights[-1] - self._centre @ scaled).astype(self._table.dtype)
-        scaled = scaled.astype(self._table.dtype)
-
-        def of_rows(rows: slice) -> np.ndarray:
-            table = self._table[rows]
-            error = scipy.special.expit(table @ scaled + constant) - self._side[rows, None]
-            if used is not None:
-                error = error * used[rows]
-            parts = [table.T @ error, error.sum(axis=0, keepdims=True)]
-            return np.concatenate(parts, dtype=np.float64)
-
-        found = total(of_rows, len(self._table))
-        found[:-1] -= self._centre[:, None] * found[-1]
-        found[:-1] /= self._spread[:, None]
-        return found + self._penalty[:, None] * weights

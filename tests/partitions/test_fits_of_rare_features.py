@@ -5,9 +5,9 @@ import pytest
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from dpjax.partitions import Outputs, _scores
+from dpjax.partitions import Outputs, _logistic
 from dpjax.partitions._features import Columns, Features
-from dpjax.partitions._scores import _Logistic
+from dpjax.partitions._logistic import Logistic
 
 RIDGE = 10.0
 
@@ -33,11 +33,11 @@ def deviance(weights, table, spread, side, used):
 @pytest.mark.parametrize("curved", [2**15, 100])
 def test_fits_end_near_the_maximum(monkeypatch, curved):
     """The first fit may use 100 outputs, in which most features do not occur."""
-    monkeypatch.setattr(_scores, "_CURVED", curved)
+    monkeypatch.setattr(_logistic, "_CURVED", curved)
     table, side = rare()
     spread, fold = table.std(axis=0), np.arange(len(table)) % 5
-    fit = _Logistic(table, np.zeros(40), spread, side, RIDGE)
-    fits = [fit.weights, *fit.without(fold[:, None] == np.arange(5))]
+    fit = Logistic(table, np.zeros(40), spread, side, fold, RIDGE)
+    fits = [fit.weights, *fit.without_each_fold()]
     for weights, used in zip(fits, [fold >= 0, *(fold != k for k in range(5))], strict=True):
         given = table.astype(float), spread.astype(float), side, used
         best = minimize(deviance, np.zeros(41), given, jac=True, method="BFGS", tol=1e-6).fun
@@ -59,7 +59,7 @@ def test_features_of_integers_that_nearly_add_up_to_a_constant_can_be_fitted():
     features = Features.of("additive", Columns.of(outputs), outputs)
     table = features(outputs, np.float32)
     mean, spread = table.mean(axis=0, dtype=float), table.std(axis=0, dtype=float)
-    fit = _Logistic(table, mean, spread, side, 3.0)
+    fit = Logistic(table, mean, spread, side, np.arange(30_000) % 5, 3.0)
     scaled = (table - mean) / spread
     chance = expit(scaled @ fit.weights[:-1] + fit.weights[-1])
     slope = np.append(scaled.T @ (chance - side) + 3.0 * fit.weights[:-1], np.sum(chance - side))
@@ -68,3 +68,37 @@ def test_features_of_integers_that_nearly_add_up_to_a_constant_can_be_fitted():
     curvature[np.arange(table.shape[1]), np.arange(table.shape[1])] += 3.0
     # The gain of another Newton step is less than a hundredth per feature.
     assert slope @ np.linalg.solve(curvature, slope) < 0.01 * table.shape[1]
+
+
+def test_outputs_of_a_fold_leave_no_trace_in_the_fit_without_the_fold():
+    """Each of 300 features is that of four outputs of one fold, whose sides are all equal."""
+    rng = np.random.default_rng(3)
+    fold = np.arange(6000) % 5
+    side = rng.integers(0, 2, 6000)
+    table = np.zeros((6000, 300), np.float32)
+    for feature, column in enumerate(table.T):
+        candidates = (fold == feature % 5) & (side == feature // 5 % 2)
+        column[rng.choice(np.flatnonzero(candidates), 4, replace=False)] = 1
+    fit = Logistic(table, table.mean(axis=0), table.std(axis=0), side, fold, 3.0)
+    owner, without = np.arange(300) % 5, fit.without_each_fold()
+    # All outputs without the fold have 0 in this column, so that only the penalty remains.
+    own = np.array([without[owner[feature], feature] for feature in range(300)])
+    others = np.array([without[(owner[feature] + 1) % 5, feature] for feature in range(300)])
+    assert np.abs(own).max() < 0.02 * np.abs(others).min()
+
+
+def test_curvatures_are_those_of_all_folds_if_outputs_are_skipped(monkeypatch):
+    """Every sixth row is in another fold; every fifth row would always be in the same fold."""
+    monkeypatch.setattr(_logistic, "_CURVED", 1000)
+    rng = np.random.default_rng(4)
+    table, side = rng.normal(size=(6000, 3)), rng.integers(0, 2, 6000)
+    fold = np.arange(6000) % 5
+    for operations, skipped in ((1e9, 1), (15_000, 4), (12_000, 4), (1, 6)):
+        monkeypatch.setattr(_logistic, "_OPERATIONS", operations)
+        fit = Logistic(table, np.zeros(3), np.ones(3), side, fold, 1.0)
+        assert fit._skipped == skipped
+        found = fit._curvatures_at(np.zeros(4))
+        used = table[::skipped], fold[::skipped]
+        for number in range(5):
+            features = np.column_stack([used[0], np.ones(len(used[1]))])[used[1] == number]
+            np.testing.assert_allclose(found[number], skipped * features.T @ features / 4)

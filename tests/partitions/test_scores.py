@@ -10,13 +10,12 @@ from scipy.optimize import minimize
 from benchmarks.inputs import programs
 from dpjax.partitions import Outputs, pilot_size, score_partitions
 from dpjax.partitions._features import Columns, Features
+from dpjax.partitions._logistic import FOLDS, Logistic
 from dpjax.partitions._network import NetworkFit, _rounded
 from dpjax.partitions._scored import Scored, _losses, _may_win, entry_partition, fold_of
 from dpjax.partitions._scores import (
-    FOLDS,
     Combination,
     Weighted,
-    _Logistic,
     _weighted,
     fit_combination,
 )
@@ -55,8 +54,9 @@ def loss(weights, table, side, ridge):
 @pytest.mark.parametrize("curved", [2**15, 100])
 def test_logistic_regression_is_what_a_minimiser_finds(monkeypatch, curved, centre):
     """The second case begins at a fit to every fourth output, and uses threads."""
-    monkeypatch.setattr("dpjax.partitions._scores._CURVED", curved)
-    monkeypatch.setattr("dpjax.partitions._scores._SETTLED", 1e-8)
+    monkeypatch.setattr("dpjax.partitions._logistic._CURVED", curved)
+    monkeypatch.setattr("dpjax.partitions._logistic._SETTLED", 1e-8)
+    monkeypatch.setattr("dpjax.partitions._logistic._HELD_OUT", 1e-8)
     monkeypatch.setattr("dpjax.core.threads.ROWS", 64 if curved == 100 else 2**12)
     monkeypatch.setattr("dpjax.core.threads._FEWEST_CALLS", 2)
     table, side = rng(1).normal(size=(400, 3)), rng(2).integers(0, 2, 400)
@@ -64,15 +64,17 @@ def test_logistic_regression_is_what_a_minimiser_finds(monkeypatch, curved, cent
     # Every fourth output has another law, so that a fit to them alone is another one.
     table[::4, 2] += 0.5 * side[::4]
     spread = np.array([1.0, 0.5, 2.0])
-    fit = _Logistic(table * spread + centre, np.full(3, centre), spread, side, 3.0)
-    left_out = np.arange(400) % 5 == 2
-    both = np.stack([left_out, np.zeros(400, bool)], axis=1)
-    whole = minimize(loss, np.zeros(4), (table, side, 3.0), method="BFGS", tol=1e-8).x
-    part = minimize(
-        loss, np.zeros(4), (table[~left_out], side[~left_out], 3.0), method="BFGS", tol=1e-8
-    ).x
+    fold = np.arange(400) // 3 % 5
+    fit = Logistic(table * spread + centre, np.full(3, centre), spread, side, fold, 3.0)
+
+    def best(used):
+        given = table[used], side[used], 3.0
+        return minimize(loss, np.zeros(4), given, method="BFGS", tol=1e-8).x
+
+    whole = best(fold >= 0)
     np.testing.assert_allclose(fit.weights, whole, atol=2e-4)
-    np.testing.assert_allclose(fit.without(both), [part, whole], atol=2e-4)
+    expected = [best(fold != number) for number in range(5)]
+    np.testing.assert_allclose(fit.without_each_fold(), expected, atol=5e-4)
     # The fit to all outputs is as it was.
     np.testing.assert_allclose(fit.weights, whole, atol=2e-4)
 
@@ -82,7 +84,8 @@ def test_logistic_regression_is_what_a_minimiser_finds(monkeypatch, curved, cent
 )
 def test_a_score_of_few_outputs_has_the_penalty_of_its_kind(monkeypatch, kind, ridge):
     """Without each fold, as a minimiser finds it; scaled by the mean of the five."""
-    monkeypatch.setattr("dpjax.partitions._scores._SETTLED", 1e-8)
+    monkeypatch.setattr("dpjax.partitions._logistic._SETTLED", 1e-8)
+    monkeypatch.setattr("dpjax.partitions._logistic._HELD_OUT", 1e-8)
     pilot, folds = shifted(9, 40, 3, 1.0)
     outputs = Outputs(*(np.concatenate(column) for column in zip(*pilot, strict=True)))
     side, fold = np.repeat([0, 1], 40), np.concatenate(folds)
@@ -170,7 +173,8 @@ def test_features_by_hand(kind):
 def test_an_output_is_scored_by_a_fit_that_did_not_see_it(monkeypatch, kind):
     """Turning the sides of one fold around changes no held-out score within it."""
     # The fits begin at different weights, and end near the same ones.
-    monkeypatch.setattr("dpjax.partitions._scores._SETTLED", 1e-8)
+    monkeypatch.setattr("dpjax.partitions._logistic._SETTLED", 1e-8)
+    monkeypatch.setattr("dpjax.partitions._logistic._HELD_OUT", 1e-8)
     # As many as in another test here, so that the networks are one program.
     pilot, folds = shifted(6, 5000, 3)
     outputs = Outputs(*(np.concatenate(column) for column in zip(*pilot, strict=True)))
