@@ -287,7 +287,7 @@ REFUSED = [
     ),
     (
         lambda: dpjax.audit(lambda key, x: jax.random.normal(key, x.shape), [([0.0], [0.0, 1.0])]),
-        r"vector of length 1",
+        r"reals for the database and real vectors \(2\) .*HostMechanism",
     ),
     (
         lambda: dpjax.audit(

@@ -1,6 +1,6 @@
 """Conversion of users' JAX functions to mechanisms."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -33,7 +33,8 @@ class FromFunction:
 
     The function accepts a key and a database. If the function's output has multiple parts (a dict,
     a tuple, a matrix), all numbers in the output form a vector, in the order of `jax.tree.leaves`.
-    Call `from_function` to create the mechanism and infer its attributes.
+    Vectors contain floats; integers beyond 2^24 are rounded to float32 unless x64 is enabled. Call
+    `from_function` to create the mechanism and infer its attributes.
 
     Attributes:
         function: Pure function `(key, database) -> output`, traceable by JAX; `key` is a scalar
@@ -91,10 +92,11 @@ def from_function(
         if not any(map(partial(jnp.issubdtype, leaf.dtype), _NUMBERS)):
             raise TypeError(f"{label} must return numbers, but returned {leaf.dtype}.")
     leaves = jax.tree.leaves(returned)
-    if not _is_vector(leaves) and not any(leaf.size for leaf in leaves):
+    if not any(leaf.size for leaf in leaves):
         raise TypeError(f"{label} must return a number, an array or a pytree of them.")
     space = _space(jax.eval_shape(_flat, returned), num_outcomes, label)
-    mechanism = FromFunction(function, space, _parts(returned))
+    parts = _parts(returned) if isinstance(space, VectorSpace) else ()
+    mechanism = FromFunction(function, space, parts)
     # Compare traces of the function first, because traces of `sample` take much longer. JAX caches
     # traces, so the second trace needs a new function.
     again, _ = trace(lambda key, database: function(key, database), label, database)
@@ -111,22 +113,20 @@ def _parts(returned: object) -> tuple[str, ...]:
     return tuple(f"{jax.tree_util.keystr(path)} {list(leaf.shape)}" for path, leaf in named)
 
 
-def _is_vector(leaves: Sequence[Array]) -> bool:
-    """Return whether `leaves`, the leaves of an output, are a single number or a single vector."""
-    return len(leaves) == 1 and leaves[0].ndim < 2
-
-
 def _flat(output: object) -> Array:
-    """Concatenate all parts of an output into a vector, in the order of `jax.tree.leaves`.
+    """Concatenate all parts of an output into a float vector, in the order of `jax.tree.leaves`.
 
-    Arrays are flattened in row-major order. A number or a vector is returned unchanged.
+    Arrays are flattened in row-major order. A single number keeps its dtype, and so does a single
+    vector of floats.
     """
-    leaves = [jnp.asarray(leaf) for leaf in jax.tree.leaves(output)]
-    if _is_vector(leaves):
-        return leaves[0]
+    leaves = [leaf for leaf in map(jnp.asarray, jax.tree.leaves(output)) if leaf.size]
+    one = leaves[0].ravel()
+    if len(leaves) == 1 and one.size == 1:
+        return one[0]
+    if len(leaves) == 1 and jnp.issubdtype(one.dtype, jnp.floating):
+        return one
     dtype = draw_dtype(*leaves)
-    whole = jnp.concatenate([leaf.ravel().astype(dtype) for leaf in leaves])
-    return whole[0] if len(whole) == 1 else whole
+    return jnp.concatenate([leaf.ravel().astype(dtype) for leaf in leaves])
 
 
 def _space(shape: jax.ShapeDtypeStruct, num_outcomes: int | None, label: str) -> OutputSpace:
@@ -138,14 +138,6 @@ def _space(shape: jax.ShapeDtypeStruct, num_outcomes: int | None, label: str) ->
                 f"{shape.dtype}{list(shape.shape)}."
             )
         return FiniteSpace(num_outcomes)
-    real = jnp.issubdtype(shape.dtype, jnp.floating)
     if shape.shape:
-        if not real:
-            raise TypeError(
-                f"{label} returned a vector of {shape.dtype}; encode it as one "
-                "integer below num_outcomes, or return floats."
-            )
-        if shape.shape[0] == 1:
-            raise TypeError(f"{label} returned a vector of length 1: return its one entry.")
         return VectorSpace(shape.shape[0])
-    return RealSpace() if real else IntegerSpace()
+    return RealSpace() if jnp.issubdtype(shape.dtype, jnp.floating) else IntegerSpace()

@@ -120,13 +120,38 @@ def matrix(key, x):
         (lambda key, x: {"a": x + 1j, "b": x}, TypeError, "must return numbers"),
         (lambda key, x: key, TypeError, "must return numbers, but returned key"),
         (lambda key, x: x + 1j, TypeError, "must return numbers, but returned complex64"),
-        (lambda key, x: jnp.ones(1) * x, TypeError, "vector of length 1: return its one entry"),
-        (lambda key, x: jnp.arange(3), TypeError, "vector of int32; encode it"),
+        (lambda key, x: jnp.ones(0) * x, TypeError, "must return a number, an array or a pytree"),
     ],
 )
 def test_bad_user_functions(function, error, message):
     with pytest.raises(error, match=message):
         from_function(function, 0.0)
+
+
+def tossed(key, x):
+    return jax.random.bernoulli(key, 0.5 + x, (3,))
+
+
+@pytest.mark.parametrize(
+    ("function", "space", "dtype"),
+    [
+        (lambda key, x: jax.random.randint(key, (3,), 0, 99), VectorSpace(3), np.float32),
+        (tossed, VectorSpace(3), np.float32),
+        (lambda key, x: jax.random.normal(key, (1,)) + x, RealSpace(), np.float32),
+        (lambda key, x: jax.random.normal(key, (1, 1)) + x, RealSpace(), np.float32),
+        (lambda key, x: jax.random.randint(key, (1,), 0, 99), IntegerSpace(), np.int32),
+        (lambda key, x: {"n": tossed(key, x)[0], "no": jnp.ones(0)}, IntegerSpace(), np.int32),
+    ],
+)
+def test_vectors_of_integers_and_vectors_with_one_entry(function, space, dtype):
+    mechanism = from_function(function, 0.0)
+    assert mechanism.output_space == space and not mechanism.parts
+    found = mechanism.sample(jax.random.key(3), jnp.float32(0), 50)
+    assert found.dtype == dtype
+    keys = random.sample_keys(jax.random.key(3), 50)
+    one = jax.vmap(lambda key: function(key, jnp.float32(0)))(keys)
+    expected = one["n"] if isinstance(one, dict) else one
+    np.testing.assert_array_equal(found.ravel(), expected.ravel().astype(dtype))
 
 
 def test_parts_of_an_output_are_one_vector():
