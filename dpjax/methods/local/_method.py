@@ -26,6 +26,7 @@ from dpjax.methods.local._lattices import refined
 from dpjax.methods.local._options import LocalOptions
 from dpjax.methods.local._search import PairSearch
 from dpjax.notions import Statement, Terms
+from dpjax.partitions import Box
 from dpjax.results import Finding, Findings, Row
 from dpjax.sources import ONE_RUN, Arrays, Source, Tally
 
@@ -33,6 +34,11 @@ _DIRECT = term("density='direct'", "--density 'direct'")
 
 _CONSTANT = 1e-30
 """Outputs are treated as constant if their spread is at most this number."""
+
+_SPREADS, _VOLUMES = (1e-18, 1e17), (1e-36, 1e27)
+"""Smallest and largest spread of the outputs, and of spread^d in d dimensions, for which no density
+and no variance of a density underflows or overflows in float32.
+"""
 
 
 @jax.tree_util.register_dataclass
@@ -201,11 +207,13 @@ def _refuse_lattice(
     search = found.found if isinstance(found, LocalStatistics) else found
     spread = np.asarray(search.spread, float)[run]
     if not (spread > _CONSTANT).all():
-        what = "hold NaN or an infinity" if np.isnan(spread).any() else "are constant"
+        is_nan = np.isnan(spread).any()
+        what = "hold NaN or an infinity" if is_nan else "are constant, or nearly constant,"
         raise BadValue(
             f"the outputs {what} for one of the databases, so they have no density: return "
             f"finite reals, or integers with {term('num_outcomes')}, or use {EVENTS}."
         )
+    _refuse_scale(spread, arrays)
     if search.curves is not None:
         refuse_empty(search.curves, options.num_samples, arrays.region_text)
     raise BadValue(
@@ -215,10 +223,28 @@ def _refuse_lattice(
     )
 
 
+def _refuse_scale(spread: NDArray[np.float64], arrays: Arrays) -> None:
+    """Raise an error if the outputs vary so much or so little that densities leave float32."""
+    if not isinstance(arrays.region, Box) or jnp.result_type(float) != jnp.float32:
+        return
+    dimension = arrays.region.dimension
+    low, high = (
+        max(_SPREADS[0], _VOLUMES[0] ** (1 / dimension)),
+        min(_SPREADS[1], _VOLUMES[1] ** (1 / dimension)),
+    )
+    if not np.all((spread >= low) & (spread <= high)):
+        raise BadValue(
+            f"the outputs must have a spread between {low:.0e} and {high:.0e} for a density "
+            f"estimate in {dimension} dimension{'s' * (dimension > 1)}, but had the spreads "
+            f"{spread.min():.3g} and {spread.max():.3g}: rescale the outputs, or use {EVENTS}."
+        )
+
+
 def _finding(
     statistics: LocalStatistics, options: LocalOptions, arrays: Arrays, terms: Terms
 ) -> Finding:
     """Return the finding of one run."""
+    _refuse_scale(np.asarray(statistics.found.spread, float), arrays)
     notes = list(arrays.notes)
     if statistics.found.curves is not None:
         notes += arrays.notes_of_lost(np.asarray(statistics.found.curves.densities, float))

@@ -314,7 +314,7 @@ REFUSED = [
     ),
     (
         lambda: dpjax.audit(release, CONSTANT, method=dataclasses.replace(LOCAL, region=(3, 5))),
-        r"constant for one of the databases",
+        r"constant, for one of the databases",
     ),
     (
         lambda: dpjax.audit(release, NAN, method=LOCAL),

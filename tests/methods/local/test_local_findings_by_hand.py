@@ -178,7 +178,8 @@ def test_a_region_without_any_draw():
     ("spread", "said"),
     [
         ([0.5, np.nan], "the outputs hold NaN or an infinity for one of the databases"),
-        ([0.5, 1e-30], "the outputs are constant for one of the databases"),
+        ([0.5, 1e-30], "are constant, or nearly constant, for one of the databases"),
+        ([0.5, 1e-19], "a spread between 1e-18 and 1e[+]17 .* in 1 dim.* spreads 1e-19 and 0.5:"),
         (
             [0.5, 0.25],
             r"region \[R\] is too wide .* spread of the outputs is only 0.25, so more than",
@@ -187,7 +188,7 @@ def test_a_region_without_any_draw():
 )
 def test_runs_without_a_lattice(spread, said):
     search = SimpleNamespace(spread=np.array([[0.5, 0.5], spread]), curves=None)
-    arrays = SimpleNamespace(region_text="[R]")
+    arrays = SimpleNamespace(region_text="[R]", region=Box([0.0], [1.0]))
     with pytest.raises(ValueError, match=said):
         _refuse_lattice(arrays, search, OPTIONS, 1)
     with pytest.raises(ValueError, match=r"is only 0\.5, so"):

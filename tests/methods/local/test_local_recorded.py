@@ -352,3 +352,24 @@ def test_a_value_stands_out_among_its_six_neighbors(count, step):
     crowded = np.r_[around[around > 100], np.repeat(np.delete(np.arange(7), 3) * step, 4)]
     for more in (18, 19):
         assert _stands_out(np.r_[crowded, np.full(more, 3 * step)], step) == (more == 19)
+
+
+@pytest.mark.parametrize(
+    ("dimension", "scales"), [(1, (1e-17, 1e16)), (2, (1e-17, 3e13)), (3, (1e-11, 3e8))]
+)
+def test_local_audits_of_outputs_of_any_scale_are_alike_or_refused(dimension, scales):
+    rng = np.random.default_rng(dimension)
+    x, y = rng.normal(size=(2, 4000, dimension))
+    y[:, 0] += 1
+
+    def audited(scale):
+        sides = (scale * side[:, 0] if dimension == 1 else scale * side for side in (x, y))
+        return dpjax.audit(dpjax.Recorded(*sides), method=dpjax.Local())
+
+    expected = audited(1.0)
+    for scale, beyond in zip(scales, (1e-3, 1e3), strict=True):
+        found = audited(scale)
+        assert found.lower_bound == pytest.approx(expected.lower_bound, abs=2e-3)
+        assert found.estimate == pytest.approx(expected.estimate, abs=2e-3)
+        with pytest.raises(ValueError, match=r"spread between|nearly constant"):
+            audited(scale * beyond)
