@@ -132,7 +132,7 @@ DEFAULTS = {
     "inference.Shift": dict(distance=1),
     "inference.band": dict(corners=128),
     "inference.best_events": dict(num_rivals=1),
-    "inference.start": dict(few=False, ordered=True),
+    "inference.start": dict(few=False, ordered=True, monotonic=False),
     "inference.unseen_log_rarity": dict(chance=0.95),
     "inference.unseen_probability": dict(chance=0.5),
     "sweeps.Store": dict(any_processor=False),
