@@ -99,6 +99,17 @@ def test_every_cell_of_a_discrete_score_contains_a_score_of_fresh_outputs(repeat
         assert edges[0] < fresh.min() and edges[-1] > fresh.max()
 
 
+def test_edges_of_discrete_scores_lie_above_the_quantiles():
+    """Of 500 scores, each that of two outputs, the median is 249 or 250."""
+    fresh = np.repeat(np.arange(500), 2).astype(np.float32)
+    edges, frequent = _edges(fresh, fresh)
+    assert frequent.size == 0
+    tails = 0.5 ** np.arange(6, 12)
+    levels = np.concatenate([tails, np.arange(1, 48) / 48, 1 - tails])
+    quantiles = np.quantile(fresh, levels, method="nearest")
+    np.testing.assert_array_equal(edges, np.unique(quantiles[quantiles < 499]) + 0.5)
+
+
 def test_one_score_has_one_cell():
     edges, frequent = _edges(np.ones(9, np.float32), np.ones(9, np.float32))
     assert edges.size == 0 and frequent.tolist() == [1.0]
