@@ -101,8 +101,7 @@ def with_smooth_losses(
         this is better; and the best level sets.
     """
     total, ways, candidates, sets, quantile, monotonic, asked = searched
-    draws = total.sum(axis=-1)
-    enough = draws.sum(axis=1) >= _FEWEST_TO_SMOOTH
+    enough = total.sum(axis=(1, 2)) >= _FEWEST_TO_SMOOTH
     if not enough.any():
         return bound, shares, None
     lines = {i: way.line for i, way in enumerate(ways) if isinstance(way, ByPosition)}
@@ -110,23 +109,15 @@ def with_smooth_losses(
     (line,) = np.nonzero(~candidates.by_ratio[sets.candidate])
     larger, smaller = (of_set[line] for of_set in _half_lines(searched, fits))
     by_fit = expected_bound(larger, smaller, *asked)
-    likelier, run_of = candidates.direction[sets.candidate[line]], sets.run[line]
-    counts = np.stack([sets.larger[line], sets.smaller[line]])
-    trials = np.stack([draws[run_of, likelier], draws[run_of, 1 - likelier]])
-    wrong = contradicted(larger, smaller, counts, trials)
+    wrong = contradicted(larger, smaller, *_counts(searched, line))
     by_fit[wrong] = bound[line[wrong]]
     hopeless = np.full(len(bound), -np.inf)
     of_line, of_fit = hopeless.copy(), hopeless
     of_line[line], of_fit[line] = bound[line], by_fit
     own, fitted = sets.largest(of_line), sets.largest(of_fit)
-    seen = sets.best(of_line)
-    side = candidates.direction[sets.candidate[seen]]
-    run = np.arange(len(total))
-    hoped = expected_bound(
-        (sets.larger[seen] + 0.5) / (draws[run, side] + 1),
-        (sets.smaller[seen] + 0.5) / (draws[run, 1 - side] + 1),
-        *asked,
-    )
+    counts, trials = _counts(searched, sets.best(of_line))
+    likelier, other = (counts + 0.5) / (trials + 1)
+    hoped = expected_bound(likelier, other, *asked)
     gain = np.max([fit.gain for fit in fits.values()], axis=0)
     usable = enough & (gain >= _LEAST_GAIN)
     level_sets = best_level_sets(
@@ -142,12 +133,24 @@ def with_smooth_losses(
     better = usable & (fitted >= _SMOOTH_WORTH * own) & ~rare
     # The largest of many noisy bounds tends to be too large. Bounds from the smooth loss are
     # less noisy, so without this scaling, half-lines would lose to other orders and pairs.
-    by_fit *= np.maximum(own / np.maximum(fitted, 1e-300), 1)[run_of]
-    is_better = better[run_of] & ~wrong
+    by_fit *= np.maximum(own / np.maximum(fitted, 1e-300), 1)[sets.run[line]]
+    is_better = better[sets.run[line]] & ~wrong
     bound[line] = np.where(is_better, by_fit, bound[line])
     for share, smoothed in zip(shares, (larger, smaller), strict=True):
         share[line] = np.where(is_better, smoothed, share[line])
     return bound, shares, level_sets
+
+
+def _counts(searched: Searched, chosen: NDArray[np.int64]) -> tuple[NDArray, NDArray]:
+    """Return counts of the chosen sets, and numbers of draws, both int64 [2, chosen].
+
+    The first row belongs to the side where the set is expected to be more likely.
+    """
+    total, _, candidates, sets, *_ = searched
+    draws, run = total.sum(axis=-1), sets.run[chosen]
+    side = candidates.direction[sets.candidate[chosen]]
+    counts = np.stack([sets.larger[chosen], sets.smaller[chosen]])
+    return counts, np.stack([draws[run, side], draws[run, 1 - side]])
 
 
 def _half_lines(searched: Searched, fits: dict[int, Smooth]) -> tuple[Floats, Floats]:
