@@ -217,6 +217,9 @@ def _weighted(weights: np.ndarray, columns: Columns) -> Weighted:
         for weight, kept in zip(mean / scale / size, matters, strict=True)
     ]
     weights = weights / scale / size
+    if len(scale) == 1:
+        # The fits agree up to a factor, which may be large or negative if the mean is almost 0.
+        weights = np.tile(rounded, (len(weights), 1))
     return Weighted(weights, np.array(rounded), (weights - rounded) @ columns.centre)
 
 

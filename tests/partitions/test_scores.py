@@ -529,3 +529,11 @@ def test_the_loss_is_monotonic_along_scores_of_two_entries(weights, mean, monoto
     cells = Scored(("a number",), (np.zeros(1),), (np.empty(0),), np.zeros(1, int), score=score,
                    codes=np.zeros(0, int), frequent=np.empty(0))  # fmt: skip
     assert cells.monotonic == monotonic
+
+
+def test_all_fits_of_a_single_entry_are_the_same_score():
+    """The fits of a symmetric law have weights of both signs, and a mean of almost 0."""
+    columns = SimpleNamespace(scale=np.array([2.0]), centre=np.array([10.0]))
+    score = _weighted(np.array([[1.0], [-1.2], [0.9], [-0.8], [0.11]]), columns)
+    given, fold = vectors(rng(1).normal(size=(50, 1))), np.arange(50) % 5
+    np.testing.assert_array_equal(score.values(given, fold), score.values(given))
