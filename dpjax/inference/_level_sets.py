@@ -81,10 +81,11 @@ def best_level_sets(
             best = _best_of_line(fit, runs, draws, quantile[runs], asked)
             whole = np.zeros((len(runs), total.shape[-1]), bool)
             whole[:, cells] = best.cells
-            sides = np.stack([best.larger, 1 - best.larger]), np.arange(len(runs))
-            counts = (total[runs] * whole[:, None]).sum(axis=-1)[sides[1], sides[0]]
+            counts = (total[runs] * whole[:, None]).sum(axis=-1)
             p, q = best.shares.T
-            wrong = contradicted(p, q, counts, draws[sides[1], sides[0]])
+            # Rows of counts and draws: the side where each set is more likely, and the other side.
+            row, side = np.arange(len(runs)), np.stack([best.larger, 1 - best.larger])
+            wrong = contradicted(p, q, counts[row, side], draws[row, side])
             bound = np.where(wrong, -np.inf, best.bound)
             found.update(runs, best._replace(cells=whole, bound=bound))
     return found

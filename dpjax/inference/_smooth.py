@@ -40,8 +40,9 @@ _MOST_ERRORS = 5.0
 """Number of standard errors by which a smooth log ratio may exceed the log ratio of a set's counts.
 
 A loss that is not smooth is fitted poorly, for example the loss along vectors with clipped entries,
-whose order on the line is lexicographic. Without this limit, one in ten audits of three clipped
-numbers with epsilon 1.5 would confirm a set whose counts reveal an epsilon of only 0.5.
+whose order on the line is lexicographic. Without this limit, 5 of 120 audits of three clipped
+numbers with epsilon 1.5 and 15,000 draws would have bounds below 0.45; with it, all of 60 are above
+1.27.
 """
 
 

@@ -131,7 +131,7 @@ class Wealth:
         Raises:
             ValueError: If an array is missing, or if the shapes of the arrays are inconsistent.
         """
-        # States of earlier versions do not have level sets.
+        # Earlier versions used no level sets in looks.
         plain = {"monotonic": True, **plain}
         missing = set(cls.__dataclass_fields__) - set(plain)
         if missing:

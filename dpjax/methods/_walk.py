@@ -137,7 +137,7 @@ class Walk:
 
     @property
     def _line(self) -> dict[str, bool]:
-        """Return whether the cells of all pairs are ordered, and whether a loss is monotonic."""
+        """Whether all pairs have ordered cells, and whether any has a monotonic loss."""
         ordered = all(cells.ordered and len(cells.shape) == 1 for cells in self._cells)
         return {"ordered": ordered, "monotonic": any(cells.monotonic for cells in self._cells)}
 

@@ -77,11 +77,12 @@ class OneEntry(Partition):
 class Scored(Partition):
     """A partition of outputs by intervals of a score.
 
-    Each outcome without numeric entries, such as an exception, has a cell of its own. So has each
-    frequent score of fresh outputs. A score that is fitted without a fold differs slightly from the
-    score of fresh outputs. If outputs are discrete, fresh outputs have few different scores, and
-    could all miss a narrow cell that contains many held-out scores. Therefore, an output whose
-    fresh score is frequent is in the cell of this score in the search, too.
+    Each outcome without numeric entries, such as an exception, has a cell of its own. Each frequent
+    score of fresh outputs has a cell of its own, too. A score that is fitted without a fold differs
+    slightly from the score of fresh outputs. If outputs are discrete, fresh outputs have few
+    different scores, and could all miss a narrow cell that contains many held-out scores.
+    Therefore, if the fresh score of an output is frequent, the search counts the output in the cell
+    of this score.
 
     Attributes:
         score: Score that maps an output to a number.

@@ -48,7 +48,7 @@ def test_fits_end_near_the_maximum(monkeypatch, curved):
 def test_features_of_integers_that_nearly_add_up_to_a_constant_can_be_fitted():
     """Five counts with geometric noise.
 
-    Their indicators nearly add up to 1, and have means of up to 14 standard deviations. Without
+    Their indicators nearly add up to 1, and have means of up to 34 standard deviations. Without
     centring, the Hessian in float32 has a negative eigenvalue for nine of ten seeds.
     """
     rng = np.random.default_rng(0)

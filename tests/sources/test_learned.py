@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import binom
 
 import dpjax
-from benchmarks.learned import LAWS, learned, oracle
+from benchmarks.learned import CONFIDENCE, LAWS, learned, oracle
 from dpjax import Recorded
 from dpjax.core import random
 from dpjax.core.types import VectorSpace
@@ -98,6 +98,8 @@ def test_each_law_gives_most_of_what_an_oracle_has(name):
     for result in results if law.level is not None else []:
         step = -1 if result.witness.larger == "neighbor" else 1
         counts, trials = result.witness.event_counts[::step], result.evidence.trials[::step]
+        bound = event_lower_bound(*counts, *trials, CONFIDENCE)
+        assert result.lower_bound == pytest.approx(float(bound), rel=1e-9)
         # The bound of the audit, whose confidence is 0.95, may exceed the level by chance.
         assert event_lower_bound(*counts, *trials, 1 - 1e-5) <= law.level
 
