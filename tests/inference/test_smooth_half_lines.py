@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import special, stats
 
-from dpjax.inference import choose_event
+from dpjax.inference import Shared, _smooth_choice, choose_event
 from dpjax.inference._smooth import Smooth, _grouped, contradicted
 from dpjax.inference._spline import ENDS, KNOTS, SCALES, basis, fitted
 from dpjax.partitions import Outputs
@@ -208,3 +208,17 @@ def test_half_lines_of_boxes_are_not_trusted_against_their_counts(seed):
     # The level of the event of seed 11 was 0.49 without the comparison. The standard error of a
     # level is at most 0.03 for the fresh draws, and about 0.1 for the search.
     assert level > event.predicted - 0.4
+
+
+def test_contradicted_half_lines_keep_the_values_from_their_counts(monkeypatch):
+    """The ratio of sample sizes follows from the probabilities of the chosen set."""
+    counts, line = drawn([3_000, 5_000]), [np.arange(120)]
+    asked = {"positions": line, "monotonic": True}
+    smooth = choose_event(counts, Shared(2_000), 0.95, **asked)
+    monkeypatch.setattr(_smooth_choice, "contradicted", lambda p, q, *_: np.ones(p.shape, bool))
+    found = choose_event(counts, Shared(2_000), 0.95, **asked)
+    monkeypatch.setattr(_smooth_choice, "_FEWEST_TO_SMOOTH", np.inf)
+    expected = choose_event(counts, Shared(2_000), 0.95, **asked)
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert (smooth.predicted != found.predicted).all() and (smooth.ratio != found.ratio).any()

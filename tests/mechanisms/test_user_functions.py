@@ -244,3 +244,13 @@ def test_outputs_of_two_keys_are_the_same(dtype):
     with pytest.raises(ValueError, match="for two different keys"):
         refuse_repeated(coins, coins.copy(), "f")
     refuse_repeated(coins[:20], coins[:20].copy(), "f")
+
+
+def test_large_integers_in_vectors_are_exact_in_x64_only():
+    def large(key, x):
+        return jnp.full(3, 2**24 + 1)
+
+    assert (from_function(large, 0.0).sample(jax.random.key(0), 0.0, 2) == 2**24).all()
+    with jax.enable_x64(True):
+        found = from_function(large, 0.0).sample(jax.random.key(0), 0.0, 2)
+        assert found.dtype == np.float64 and (found == 2**24 + 1).all()
