@@ -34,6 +34,16 @@ def test_public_names_are_documented(name):
             assert all(f"{n}:" in text or "Arguments" in text for n in names), name
 
 
+@pytest.mark.parametrize("name", [n for n in sorted(PUBLIC) if inspect.isclass(PUBLIC[n])])
+def test_methods_and_properties_are_documented(name):
+    """Users read them with help(), which looks attributes up on the class."""
+    cls = PUBLIC[name]
+    for attribute in dir(cls):
+        value = getattr(cls, attribute)
+        if not attribute.startswith("_") and hasattr(type(value), "__get__"):
+            assert inspect.getdoc(value) or hasattr(Exception, attribute), attribute
+
+
 SOURCED = [f"dpjax.mechanisms.{cls.__name__}" for cls in mechanisms.CATALOGUE.values()]
 SOURCED += ["dpjax.audit", "dpjax.truncated_kde", "dpjax.empirical_privacy"]
 SOURCED += ["dpjax.truncated_frequencies", "dpjax.Local"]

@@ -63,14 +63,12 @@ class Lines(NamedTuple):
 
 
 class Hypothesis(Protocol):
-    """The hypothesis that a mechanism's level, as defined by one privacy notion, is at most t.
-
-    Attributes:
-        distance: Number of records in which the databases of a pair differ.
-    """
+    """The hypothesis that a mechanism's level, as defined by one privacy notion, is at most t."""
 
     @property
-    def distance(self) -> int: ...
+    def distance(self) -> int:
+        """Number of records in which the databases of a pair differ."""
+        ...
 
     @property
     def levels(self) -> Floats:

@@ -59,7 +59,7 @@ class BuiltIn:
     # The type is Any because these attributes are constants in some classes, but properties in
     # others.
     output_space: Any
-    level: Any = property(lambda self: float(self.epsilon))
+    level: Any = property(lambda self: float(self.epsilon), doc="True epsilon.")
     standard_region: Any = None
 
     def __post_init__(self):

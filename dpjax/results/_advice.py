@@ -7,8 +7,8 @@ from dpjax.results._parts import (
     NOT_RANDOM,
     NOT_REFUTED,
     VIOLATED,
-    Parts,
 )
+from dpjax.results._shortcuts import Parts
 
 _KEEP = (
     "Add the audit to your tests with dpjax.testing.assert_private, so that the tests detect "

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from dpjax.results._parts import Parts
+from dpjax.results._shortcuts import Parts
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -10,8 +10,8 @@ from dpjax.results._parts import (
     NOT_RANDOM,
     NOT_REFUTED,
     VIOLATED,
-    Parts,
 )
+from dpjax.results._shortcuts import Parts
 
 
 def meaning(result: Parts) -> list[str]:

@@ -13,7 +13,7 @@ from dpjax.report import Figure, Page, Section, Table, Verdict, result_text
 from dpjax.results._advice import advice
 from dpjax.results._meaning import meaning
 from dpjax.results._panels import Panel, panels, panels_of_every_notion
-from dpjax.results._parts import Parts
+from dpjax.results._shortcuts import Parts
 from dpjax.results._words import (
     HEADLINES,
     claimed,

@@ -11,7 +11,7 @@ from dpjax.results._figures import (
     trade_off_figure,
     wealth_figure,
 )
-from dpjax.results._parts import Parts
+from dpjax.results._shortcuts import Parts
 from dpjax.results._words import outputs_caption, trade_off_caption
 
 if TYPE_CHECKING:

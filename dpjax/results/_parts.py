@@ -4,18 +4,13 @@ If a method does not produce a part, the part is None or empty. For example, the
 training run has no witness, and methods without a search have no scores.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Generic, TypeVar
 
 from dpjax.core.notebook import html_titled
 from dpjax.core.types import JsonObject
-from dpjax.notions import Evidence, Notion, Statement
-from dpjax.results.recipes import notion_from_plain
+from dpjax.notions import Evidence, Statement
 
 VIOLATED, NOT_REFUTED, NO_CLAIM = "violated", "not refuted", "no claim"
-
-_Value = TypeVar("_Value", covariant=True)
 
 ASSUMPTION_REFUTED = "assumption refuted"
 """Verdict of the histogram method if the counts refute the method's assumption."""
@@ -189,84 +184,3 @@ class Provenance:
     versions: dict[str, str]
     device: str
     seconds: float
-
-
-class _Short(Generic[_Value]):
-    """Read-only shortcut to an attribute of one part of a result."""
-
-    def __init__(self, entry: "Callable[[Parts], _Value]"):
-        self._entry = entry
-
-    def __get__(self, result: "Parts", owner: type | None = None) -> _Value:
-        return self._entry(result)
-
-
-@dataclass(frozen=True, repr=False)
-class Parts:
-    """All parts of a result, with shortcuts to frequently used attributes.
-
-    Attributes:
-        statement: Bounds, estimate, claim and verdict.
-        witness: Pair for which the audit found the largest privacy loss, with its event or output;
-            None if there are no pairs.
-        evidence: Counts and numbers of draws.
-        recipe: Subject, method, notion, pairs and key of the audit as JSON values, for
-            `dpjax.rerun`. The subject is None if it cannot be imported by name.
-        provenance: Mechanism, versions and device.
-        notes: Notes for readers of the result.
-        doubts: Reasons to doubt that the outputs are independent draws, usually none.
-    """
-
-    statement: Conclusion
-    witness: Witness | None
-    evidence: Observed
-    recipe: JsonObject
-    provenance: Provenance
-    notes: tuple[str, ...] = ()
-    doubts: tuple[str, ...] = ()
-
-    lower_bound = _Short(lambda result: result.statement.lower_bound)
-    upper_bound = _Short(lambda result: result.statement.upper_bound)
-    estimate = _Short(lambda result: result.statement.estimate)
-    standard_error = _Short(lambda result: result.statement.standard_error)
-    basis = _Short(lambda result: result.statement.basis)
-    smallest_error = _Short(lambda result: result.statement.smallest_error)
-    confidence = _Short(lambda result: result.statement.confidence)
-    num_claims = _Short(lambda result: result.statement.num_claims)
-    level = _Short(lambda result: result.statement.level)
-    claim = _Short(lambda result: result.statement.claim)
-    verdict = _Short(lambda result: result.statement.verdict)
-    sentence = _Short(lambda result: result.statement.sentence)
-    num_samples = _Short(lambda result: result.evidence.num_samples)
-    num_confirm = _Short(lambda result: result.evidence.num_confirm)
-    region = _Short(lambda result: result.evidence.region)
-    pair_scores = _Short(lambda result: result.evidence.pair_scores)
-    settings = _Short(lambda result: result.evidence.settings)
-    curve = _Short(lambda result: result.evidence.curve)
-    mechanism = _Short(lambda result: result.provenance.mechanism)
-    parameters = _Short(lambda result: result.provenance.parameters)
-    versions = _Short(lambda result: result.provenance.versions)
-    device = _Short(lambda result: result.provenance.device)
-    seconds = _Short(lambda result: result.provenance.seconds)
-
-    @property
-    def notion(self) -> Notion:
-        """The privacy notion of the audit."""
-        return notion_from_plain(self.recipe["notion"])
-
-    @property
-    def delta(self) -> float:
-        """Delta of the notion, or 0 if the notion has no delta."""
-        return self.notion.delta
-
-    @property
-    def sure(self) -> str:
-        """Confidence of the bounds as text, such as "confidence 0.999"."""
-        sure = f"confidence {self.confidence:g}"
-        return f"{sure} if the outputs are independent" if self.doubts else sure
-
-    @property
-    def refuted_at(self) -> str | None:
-        """Smallest error probability at which the counts refute the claim, as text, or None."""
-        error = self.smallest_error if self.verdict in REFUTING else None
-        return None if error is None else f"{error:.2g}"

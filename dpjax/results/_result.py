@@ -16,7 +16,8 @@ from dpjax.notions import Notion, Rows, Statement, evidence_from_plain
 from dpjax.partitions import EVERYWHERE
 from dpjax.report import Glance, Page, Shown, Verdict
 from dpjax.results._figures import figure_of, levels_figure
-from dpjax.results._parts import Conclusion, Observed, Parts, Provenance, Witness
+from dpjax.results._parts import Conclusion, Observed, Provenance, Witness
+from dpjax.results._shortcuts import Parts
 from dpjax.results._words import HEADLINES, shown_rows
 from dpjax.results.recipes import notion_from_plain
 
@@ -28,12 +29,25 @@ if TYPE_CHECKING:
 class AuditResult(Parts, Shown):
     """The result of an audit, which can be displayed, written to JSON and read back.
 
-    The attributes are described in `Parts`. `plot` draws the miss rate against the false alarm
-    rate. The figure shows the region that the claim forbids, the lower bound and the witness. If
-    the audit counted a chain of nested events, the figure shows a confidence band instead of the
-    lower bound. If the result contains a loss curve, `plot` also draws the outputs and their loss
-    on the right. If there is neither a claim nor a witness, `plot` draws only the outputs or the
-    levels.
+    Frequently used attributes of the parts are also attributes of the result. For example,
+    `result.lower_bound` is `result.statement.lower_bound`.
+
+    `plot` draws the miss rate against the false alarm rate. The figure shows the region that the
+    claim forbids, the lower bound and the witness. If the audit counted a chain of nested events,
+    the figure shows a confidence band instead of the lower bound. If the result contains a loss
+    curve, `plot` also draws the outputs and their loss on the right. If there is neither a claim
+    nor a witness, `plot` draws only the outputs or the levels.
+
+    Attributes:
+        statement: Bounds, estimate, claim and verdict.
+        witness: Pair for which the audit found the largest privacy loss, with its event or output;
+            None if there are no pairs.
+        evidence: Counts and numbers of draws.
+        recipe: Subject, method, notion, pairs and key of the audit as JSON values, for
+            `dpjax.rerun`. The subject is None if it cannot be imported by name.
+        provenance: Mechanism, versions and device.
+        notes: Notes for readers of the result.
+        doubts: Reasons to doubt that the outputs are independent draws, usually none.
     """
 
     def bound(self, notion: Notion) -> Statement:

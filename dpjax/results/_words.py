@@ -12,9 +12,9 @@ from dpjax.results._parts import (
     REFUTING,
     VIOLATED,
     Conclusion,
-    Parts,
     Witness,
 )
+from dpjax.results._shortcuts import Parts
 
 _LONGEST = 160
 

@@ -5,6 +5,7 @@ MkDocs calls the functions that begin with `on_`; see mkdocs.yml.
 
 import dataclasses
 import inspect
+import json
 import re
 import sys
 from importlib import import_module
@@ -23,6 +24,7 @@ import dpjax  # noqa: E402
 from dpjax.guides import NAMES, title_of  # noqa: E402
 from dpjax.mechanisms import CATALOGUE, BuiltIn  # noqa: E402
 from dpjax.reference import best_level  # noqa: E402
+from dpjax.report import Shown  # noqa: E402
 from scripts.site.commands import commands  # noqa: E402
 from scripts.site.gallery import figures, first_audit  # noqa: E402
 from scripts.site.home import home  # noqa: E402
@@ -211,9 +213,13 @@ def _package(name: str, title: str) -> str:
         value = getattr(module, public)
         if any(getattr(other, public, None) is value for other in earlier):
             continue
+        options = {"heading": f"{name}.{public}", "toc_label": public}
+        if inspect.isclass(value) and issubclass(value, Shown):
+            # Users call the inherited methods of a result, such as `report` and `to_json`.
+            options["inherited_members"] = True
         lines += [
             f"::: {value.__module__}.{value.__qualname__}",
-            f"    options: {{heading: {name}.{public}, toc_label: {public}}}\n",
+            f"    options: {json.dumps(options)}\n",
         ]
     return "\n".join(lines)
 

@@ -49,6 +49,10 @@ def the_front_page_shows_how_to_start(site):
     assert "--num-samples" in (site / "commands.html").read_text()
     overview = (site / "api" / "index.html").read_text()
     assert 'href="dpjax.html#dpjax.audit.audit"' in overview
+    reference = (site / "api" / "dpjax.html").read_text()
+    # What a result inherits is documented, too.
+    for name in ("lower_bound", "verdict", "report", "to_json"):
+        assert f'id="dpjax.results._result.AuditResult.{name}"' in reference
 
 
 def pictures_are_legible_on_a_telephone(site):
