@@ -66,6 +66,13 @@ ELSEWHERE = {
 """Kernels that are not lowered by themselves, and why."""
 
 
+@pytest.fixture(autouse=True)
+def strict_types():
+    """No kernel leaves the dtype of a result to implicit promotion, which users may turn off."""
+    with jax.numpy_dtype_promotion("strict"):
+        yield
+
+
 def lowered(program, *arguments, **static):
     """StableHLO of a `jax.jit` function for accelerators, after the checks that all must pass."""
     traced = program.trace(*arguments, **static)

@@ -72,7 +72,9 @@ class Lattice(NamedTuple):
 
     def nodes(self, num_nodes: int) -> Array:
         """Return the positions of the nodes, [num_nodes]."""
-        return self.start + self.spacing * jnp.arange(num_nodes)
+        return self.start + self.spacing * jnp.arange(
+            num_nodes, dtype=jnp.result_type(self.spacing)
+        )
 
     def interpolate(self, values: Array, points: Array) -> Array:
         """Interpolate between nodes by cubics through four adjacent nodes.
@@ -86,7 +88,7 @@ class Lattice(NamedTuple):
         """
         place = (points - self.start) / self.spacing
         left = place.astype(jnp.int32)
-        s = place - left
+        s = place - left.astype(place.dtype)
         inner = (s + 1) * (s - 2) / 2
         outer = s * (s - 1) / 6
         return inner * ((s - 1) * values[left] - s * values[left + 1]) + outer * (
@@ -150,7 +152,7 @@ def smooth_counts(
     """
     weights = _weights(counts, fine, num_samples)
     transform = _transform(kernel, bandwidth, lattice.spacing, weights.shape[0])
-    total = jnp.fft.irfft(jnp.fft.rfft(weights) * transform, weights.shape[0])
+    total = jnp.fft.irfft(_scaled(jnp.fft.rfft(weights), transform), weights.shape[0])
     return jnp.maximum(total, 0) * (1 / num_samples)
 
 
@@ -191,7 +193,7 @@ def smooth_both(
     )
     spectrum = jnp.fft.fft(jax.lax.complex(*weights))
     mirrored = jnp.conj(jnp.roll(spectrum[::-1], 1))
-    smoothed = jnp.fft.ifft(spectrum * mean + mirrored * half)
+    smoothed = jnp.fft.ifft(_scaled(spectrum, mean) + _scaled(mirrored, half))
     return jnp.maximum(jnp.stack([smoothed.real, smoothed.imag]), 0) * (1 / num_samples)
 
 
@@ -218,10 +220,16 @@ def _transform(kernel: Kernel, bandwidth: Array, spacing: Array, num_nodes: int)
     if kernel.spectrum is not None:
         # The closed form saves one FFT.
         per_step = (2 * math.pi / num_nodes) * (bandwidth * (1 / spacing))
-        frequency = jnp.arange(num_nodes // 2 + 1) * per_step
+        frequency = jnp.arange(num_nodes // 2 + 1, dtype=per_step.dtype) * per_step
         triangle = np.sinc(np.arange(num_nodes // 2 + 1) / num_nodes) ** 2
         return kernel.spectrum(frequency**2) * jnp.asarray(1 / triangle, float) * (1 / spacing)
-    steps = jnp.arange(num_nodes)
+    steps = jnp.arange(num_nodes, dtype=spacing.dtype)
     distance = jnp.minimum(steps, num_nodes - steps) * spacing
     profile = kernel.profile((distance * (1 / bandwidth)) ** 2)
-    return jnp.fft.rfft(profile) * (kernel.norm(1) * (1 / bandwidth))
+    # The profile is symmetric, so its transform is real up to rounding.
+    return jnp.fft.rfft(profile).real * (kernel.norm(1) * (1 / bandwidth))
+
+
+def _scaled(numbers: Array, factors: Array) -> Array:
+    """Multiply complex numbers by real factors."""
+    return jax.lax.complex(numbers.real * factors, numbers.imag * factors)

@@ -148,4 +148,5 @@ def leaf(default: float, check: Callable[..., None]) -> float:
 
 def draw_dtype(*parameters: ArrayLike) -> np.dtype:
     """Return the float dtype of draws: the wider of the parameters' dtype and jax's default."""
-    return jnp.result_type(*parameters, float)
+    with jax.numpy_dtype_promotion("standard"):
+        return jnp.result_type(*parameters, float)

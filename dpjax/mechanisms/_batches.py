@@ -145,7 +145,7 @@ class Shuffle:
     ) -> tuple[Array | None, Array]:
         """Return the batch of a step; the first step of an epoch shuffles all records."""
         steps = num_records // self.size
-        epoch, place = step // steps, step % steps
+        epoch, place = step // steps, (step % steps).astype(jnp.int32)
 
         def drawn() -> Array:
             words = random.words(random.fold_in(keys.training, epoch), num_records)

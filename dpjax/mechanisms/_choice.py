@@ -79,5 +79,6 @@ class TwoPoint(OfInteger):
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
         """Return samples, int32 [num_samples], for a scalar database 0 or 1."""
-        needed = self.log_rarity + self.ratio * database
+        dtype = draw_dtype(self.log_rarity, self.ratio)
+        needed = self.log_rarity + self.ratio * jnp.asarray(database).astype(dtype)
         return (random.exponential(key, num_samples) > needed).astype(jnp.int32)

@@ -56,7 +56,7 @@ class FromFunction:
         if isinstance(self.output_space, FiniteSpace | IntegerSpace):
             return draws.astype(jnp.int32)
         # Narrower float types are converted to float32, which can represent all of their values.
-        return draws.astype(jnp.promote_types(draws.dtype, jnp.float32))
+        return draws if jnp.finfo(draws.dtype).bits >= 32 else draws.astype(jnp.float32)
 
 
 def from_function(

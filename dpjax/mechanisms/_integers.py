@@ -108,7 +108,7 @@ class TruncatedGeometric(BuiltIn):
         # 2 / epsilon is mantissa * 2^exponent with a mantissa in [1/2, 1), so its logarithm,
         # rounded up, is exact even for powers of 2.
         mantissa, exponent = jnp.frexp(2 / jnp.asarray(self.epsilon, dtype))
-        bits = (exponent - (mantissa == 0.5)).astype(dtype)
+        bits = exponent.astype(dtype) - (mantissa == 0.5).astype(dtype)
         noise = random.two_sided_geometric(key, num_samples, jnp.log1p(jnp.exp2(-bits)))
         return jnp.clip(jnp.asarray(database).astype(jnp.int32) + noise, 0, self.largest_count)
 

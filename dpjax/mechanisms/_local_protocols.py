@@ -151,7 +151,8 @@ class ThresholdedHistogramEncoding(_Protocol):
         """Return samples, int32 [num_samples], for a scalar category."""
         dtype, scale = draw_dtype(self.epsilon), 2 / self.epsilon
         return code_of(
-            (database == i) + scale * random.laplace(key, num_samples, i, dtype) > self.threshold
+            (database == i).astype(dtype) + scale * random.laplace(key, num_samples, i, dtype)
+            > self.threshold
             for i in range(self.num_categories)
         )
 

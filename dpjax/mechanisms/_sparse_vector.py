@@ -138,7 +138,7 @@ class SparseVector(OfQueries):
                 continue
             if noise.stops:
                 positive &= positives < c
-                positives += positive
+                positives += positive.astype(jnp.int32)
             if noise.redraw:
                 fresh = self.threshold + laplace(noise.redraw, k + 1 + i)
                 threshold = jnp.where(positive, fresh, threshold)

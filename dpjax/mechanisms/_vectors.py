@@ -143,5 +143,9 @@ class SummedHistogramEncoding(_Reals, OfCategory):
         """Return samples, float [num_samples, num_categories], for a scalar category."""
         noises = self._noises(key, num_samples)
         return jnp.stack(
-            [(database == i) + 2 / self.epsilon * noise for i, noise in enumerate(noises)], axis=-1
+            [
+                (database == i).astype(noise.dtype) + 2 / self.epsilon * noise
+                for i, noise in enumerate(noises)
+            ],
+            axis=-1,
         )

@@ -244,9 +244,9 @@ class DpSgd:
             # Shuffling the records and computing gradients at the same time would need memory for
             # both. Adding zero makes the gradients depend on the batch, so that XLA computes them
             # after the shuffle.
-            parameters = parameters + jnp.minimum(kept[:1], 0).sum()
+            parameters = parameters + jnp.minimum(kept[:1], 0).sum().astype(parameters.dtype)
             found = self.model.gradients(parameters, features, labels)
-            weights = present if batch is None else present * batch
+            weights = present if batch is None else present * batch.astype(present.dtype)
             noise = self.noise(self.noise_key(key, number), parameters)
             noisy = self.clipped_sum(found, weights, features) + noise
             move = self.learning_rate * noisy / self.divisor(weights)

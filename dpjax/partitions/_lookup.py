@@ -229,7 +229,7 @@ def _edges_up_to(edges: AnyArray, values: Array) -> Array:
     # XLA vectorizes these comparisons; the binary search below needs gathers, which are slower.
     found = jnp.zeros(values.shape, jnp.int32)
     for edge in range(step - 1, size, step):
-        found += values >= edges[edge]
+        found += (values >= edges[edge]).astype(jnp.int32)
     place = found * step
     while step > 1:
         step //= 2

@@ -173,8 +173,8 @@ def _fit(table: Array, sign: Array, key: Array) -> _Weights:
     widths = [inputs, _WIDTH, _WIDTH, 1]
     start = [
         (
-            jax.random.normal(jax.random.fold_in(key, i), (a, b)) * jnp.sqrt(2 / a),
-            jnp.zeros(b),
+            jax.random.normal(jax.random.fold_in(key, i), (a, b), jnp.float32) * jnp.sqrt(2 / a),
+            jnp.zeros(b, jnp.float32),
         )
         for i, (a, b) in enumerate(pairwise(widths))
     ]

@@ -1,0 +1,70 @@
+"""Audits under settings of JAX that their callers may have chosen."""
+
+from functools import cache
+
+import jax
+import numpy as np
+import pytest
+
+import dpjax
+from dpjax.mechanisms import Gaussian, Laplace
+
+
+def noisy(key, database):
+    return database + jax.random.laplace(key)
+
+
+def vector(key, database):
+    return database + jax.random.laplace(key, (3,))
+
+
+def on_host(database, num_samples, seed=0):
+    return database + np.random.default_rng(seed).laplace(size=num_samples)
+
+
+RNG = np.random.default_rng(0)
+PAIRS = [(np.float32(0), np.float32(1))]
+RECORDED = dpjax.Recorded(RNG.laplace(size=20_000), 1 + RNG.laplace(size=20_000))
+VECTORS = dpjax.Recorded(RNG.laplace(size=(9_000, 3)), 1 + RNG.laplace(size=(9_000, 3)))
+
+AUDITS = {
+    "events": lambda: dpjax.audit(noisy, PAIRS),
+    "learned events": lambda: dpjax.audit(vector, PAIRS),
+    "learned events, recorded": lambda: dpjax.audit(VECTORS),
+    "host": lambda: dpjax.audit(dpjax.HostMechanism(on_host), PAIRS),
+    "profile": lambda: dpjax.audit(Gaussian(1.0), PAIRS, notion=dpjax.Profile()),
+    "sequential": lambda: dpjax.audit(noisy, PAIRS, method=dpjax.Sequential(20_000)),
+    "local": lambda: dpjax.audit(Laplace(1.0), method=dpjax.Local()),
+    "local, recorded": lambda: dpjax.audit(RECORDED, method=dpjax.Local()),
+}
+SETTINGS = {
+    "strict types": lambda: jax.numpy_dtype_promotion("strict"),
+    "no NaN": lambda: jax.debug_nans(True),
+    "low precision": lambda: jax.default_matmul_precision("bfloat16"),
+}
+
+
+@cache
+def usual(audit):
+    return AUDITS[audit]().lower_bound
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+@pytest.mark.parametrize("audit", AUDITS)
+def test_settings_change_no_bound(audit, setting):
+    expected = usual(audit)
+    with SETTINGS[setting]():
+        assert AUDITS[audit]().lower_bound == expected
+
+
+@pytest.mark.parametrize("audit", AUDITS)
+def test_audits_in_float64(audit):
+    """The draws differ. Each bound exceeds its level with probability at most 0.001."""
+    with jax.enable_x64(True):
+        found = AUDITS[audit]().lower_bound
+    if audit == "profile":
+        # For epsilon 0, delta is 2 Phi(1 / 2) - 1.
+        assert 0.36 < found <= 0.3829
+    else:
+        level = 3 if "learned" in audit else 1
+        assert 0.65 * level < found <= level
