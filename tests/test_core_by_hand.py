@@ -207,6 +207,11 @@ def test_sentences_of_python_and_of_commands():
     assert str(wording.BadValue("")) == ""
 
 
+def test_confidence_is_never_shown_as_1():
+    shown = [wording.confidence_text(c) for c in (0.95, 0.999999, 0.9999996, 1 - 1e-9, 1e-300)]
+    assert shown == ["0.95", "0.999999", "1 - 4e-07", "1 - 1e-09", "1e-300"]
+
+
 def test_printed_rows():
     assert wording.printed_row("claim", "1.0") == "  claim        1.0"
     assert wording.printed_row("claim", "1.0", padded=False) == "  claim 1.0"

@@ -82,6 +82,12 @@ COLUMNS = 100
 _HANGING = 15
 
 
+def confidence_text(confidence: float) -> str:
+    """Return a confidence level as text, such as "0.999" or "1 - 1e-09"."""
+    text = f"{confidence:g}"
+    return f"1 - {1 - confidence:.2g}" if text == "1" else text
+
+
 def printed_row(name: str, text: str, *, padded: bool = True) -> str:
     """Return a row of a printed result, with continuation lines indented."""
     return textwrap.fill(

@@ -9,6 +9,7 @@ from typing import Concatenate, ParamSpec, TypeVar
 import numpy as np
 
 from dpjax.core.errors import Stopped
+from dpjax.core.wording import confidence_text
 from dpjax.notions import Evidence, Terms
 from dpjax.sources import Tally
 
@@ -63,8 +64,9 @@ def _sentence(so_far: SoFar, terms: Terms) -> str:
     evidence, sure = so_far.evidence(counts), terms.own_confidence
     bound = evidence.state(terms.notion, sure, distance=terms.distance).lower_bound
     return (
-        f"{drawn}. So far, with confidence {terms.confidence:g}, {terms.notion.symbol} is at least "
-        f"{bound:.4f}, provided that the decision to stop did not depend on the outputs."
+        f"{drawn}. So far, with confidence {confidence_text(terms.confidence)}, "
+        f"{terms.notion.symbol} is at least {bound:.4f}, provided that the decision to stop "
+        "did not depend on the outputs."
     )
 
 

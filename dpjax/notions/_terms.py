@@ -7,7 +7,7 @@ from jax import Array
 
 from dpjax.core import random, validate
 from dpjax.core.execution import Execution
-from dpjax.core.wording import EVENTS, BadType, BadValue
+from dpjax.core.wording import EVENTS, BadType, BadValue, confidence_text
 from dpjax.notions._claims import Claim
 from dpjax.notions._epsilon import Epsilon
 from dpjax.notions._notion import Notion
@@ -121,5 +121,5 @@ class Terms:
         return [
             f"This bound exceeds the true level with a probability of at most {error:.3g}. "
             f"Together, all {self.num_claims} such bounds hold with confidence "
-            f"{self.confidence:g} (Bonferroni)."
+            f"{confidence_text(self.confidence)} (Bonferroni)."
         ]

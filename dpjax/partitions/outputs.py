@@ -254,7 +254,11 @@ class Encoder:
             return None
         named = zip(self._numbers, self.names[1:], strict=True)
         labels = [[kind, kinds[kind](label), name] for (kind, label), name in named]
-        return {"labels": labels, "dimension": self.dimension, "usual": self.usual}
+        form = None
+        if self.usual is not None:
+            structure, numbers, entries, numeric = self.usual
+            form = [structure, list(numbers), list(entries), numeric]
+        return {"labels": labels, "dimension": self.dimension, "usual": form}
 
     def restore(self, plain: JsonObject) -> None:
         """Restore the state that `to_plain` returned; call this before any batch is encoded.

@@ -9,6 +9,9 @@ from dpjax.inference import ZCDP_ORDERS, two_points
 _STEPS = 60
 """Number of bisection steps per error probability; the result is precise enough for any plot."""
 
+_LARGEST = 700.0
+"""Largest epsilon whose exponential is computed."""
+
 
 class Claimed:
     """A privacy level or privacy curve in one notion, and the curves that it implies in others.
@@ -91,7 +94,8 @@ def errors_of(epsilon: float, delta: float, x: NDArray[np.float64]) -> NDArray[n
     References:
         Wasserman, Zhou (2010); Kairouz, Oh, Viswanath (2015).
     """
-    first = 1 - delta - np.exp(epsilon) * x
+    # Larger levels than _LARGEST would overflow, and allow the same errors.
+    first = 1 - delta - np.exp(min(epsilon, _LARGEST)) * x
     return np.maximum(np.maximum(first, np.exp(-epsilon) * (1 - delta - x)), 0)
 
 

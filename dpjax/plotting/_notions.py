@@ -38,6 +38,9 @@ _PAD = 7
 _TOP = 1.15
 """Upper end of an axis, as a multiple of the largest value that is drawn."""
 
+_FAR = 3.0
+"""A claim that is more than _FAR times the largest bound is marked at the edge of its panel."""
+
 
 def plot_notions(shown: Band, title: str, claim: Claimed) -> "Figure":
     """Plot bounds on the privacy profile, the trade-off curve and the Renyi divergences, in a row.
@@ -71,7 +74,7 @@ def notion_panels(shown: Band, claim: Claimed) -> "dict[str, Figure]":
 def _profile_panel(axes: "Axes", shown: Band, claim: Claimed) -> None:
     top = max(largest(shown, epsilon_of(0.0)), 0.1)
     marked = [claim.level] if claim.kind == "epsilon" else claim.points[:, 0]
-    right = _TOP * max([top, *(e for e in marked if e <= 1.5 * top)])
+    right = _TOP * max([top, *(e for e in marked if e <= _FAR * top)])
     epsilons = np.linspace(0, right, 400)
     both = profile(shown, epsilons)
     sides = (("database against neighbor", DATABASE), ("neighbor against database", NEIGHBOR))
@@ -88,8 +91,10 @@ def _profile_panel(axes: "Axes", shown: Band, claim: Claimed) -> None:
         few = "." if len(claim.points) < 20 else ""
         axes.plot(*claim.points.T, color=CLAIM, marker=few, label="claim")
     if claim.kind == "epsilon":
-        at = max(claim.delta, _LEAST_DELTA)
-        axes.plot([claim.level], [at], "o", color=CLAIM, clip_on=False, label="claim")
+        is_far, at = claim.level > right, max(claim.delta, _LEAST_DELTA)
+        marker, label = (">", "claim: to the right") if is_far else ("o", "claim")
+        x = min(claim.level, right)
+        axes.plot([x], [at], marker, color=CLAIM, clip_on=False, label=label)
     axes.set(xlim=(0, right), ylim=(_LEAST_DELTA, 1.5), yscale="log")
     axes.set(xlabel="epsilon", ylabel="delta")
     # The lowest label of the logarithmic axis would touch the leftmost label below the panel.
@@ -119,17 +124,20 @@ def _trade_off_panel(axes: "Axes", shown: Band, claim: Claimed) -> None:
 def _renyi_panel(axes: "Axes", shown: Band, claim: Claimed) -> None:
     levels = renyi(shown, _ORDERS)
     axes.plot(_ORDERS, levels, color=DATABASE, label="at least")
-    top = levels[-1]
     axes.fill_between(_ORDERS, 0, levels, color=DATABASE, alpha=0.12, linewidth=0, label="refuted")
-    if (claimed := claim.divergences(_ORDERS)) is not None:
-        axes.plot(_ORDERS, claimed, color=CLAIM, label="claim")
+    most = max(levels[-1], 1e-3)
+    orders, claimed, style, label = _ORDERS, claim.divergences(_ORDERS), "-", "claim"
     if claim.order is not None:
-        axes.plot([claim.order], [claim.level], "o", color=CLAIM, label="claim")
-        top = max(top, claim.level)
-    if claim.kind == "epsilon" and claim.delta == 0:
-        axes.axhline(claim.level, color=CLAIM, label="claim: nowhere above")
-        top = max(top, claim.level)
-    axes.set(xlim=(_ORDERS[0], _ORDERS[-1]), ylim=(0, _TOP * max(top, 1e-3)), xscale="log")
+        orders, claimed, style = np.array([claim.order]), np.array([claim.level]), "o"
+    elif claim.kind == "epsilon" and claim.delta == 0:
+        claimed, label = np.full(_ORDERS.shape, claim.level), "claim: nowhere above"
+    top = _TOP * most
+    if claimed is not None and claimed.min() > _FAR * most:
+        axes.plot([8], [top], "^", color=CLAIM, clip_on=False, label="claim: above")
+    elif claimed is not None:
+        axes.plot(orders, claimed, style, color=CLAIM, label=label)
+        top = max(top, _TOP * claimed.min())
+    axes.set(xlim=(_ORDERS[0], _ORDERS[-1]), ylim=(0, top), xscale="log")
     ticks = [2, 4, 8, 16, 32, 64]
     axes.set_xticks(ticks, [str(order) for order in ticks])
     axes.minorticks_off()

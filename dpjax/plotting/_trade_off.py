@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from dpjax.core.wording import confidence_text
 from dpjax.inference import Band, clopper_pearson, trade_off
 from dpjax.plotting._canvas import (
     CLAIM,
@@ -254,7 +255,7 @@ def _witness(axes: "Axes", seen: Seen) -> None:
     at, box = seen.point(), seen.box()
     event = _DIGITS.sub(lambda number: f"{float(number[0]):.6g}", seen.event)
     lines = [fill(literal(f"witness: {event}"), _LINE)]
-    if box is not None:
+    if box is not None and seen.confidence is not None:
         from matplotlib.patches import Rectangle
 
         (left, right), (low, high) = box
@@ -262,6 +263,6 @@ def _witness(axes: "Axes", seen: Seen) -> None:
             Rectangle((left, low), right - left, high - low, facecolor=NEIGHBOR, alpha=0.35,
                       edgecolor=NEIGHBOR, linewidth=0.8, zorder=4)
         )  # fmt: skip
-        lines.append(f"(box: confidence {seen.confidence:g})")
+        lines.append(f"(box: confidence {confidence_text(seen.confidence)})")
     axes.plot(*at, "o", color=NEIGHBOR, markersize=5, label="\n".join(lines), zorder=5,
               linestyle="none")  # fmt: skip

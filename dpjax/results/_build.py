@@ -7,7 +7,7 @@ import numpy as np
 
 from dpjax.core.options import Dataclass
 from dpjax.core.types import JsonObject
-from dpjax.core.wording import Doubt, Sentence, term
+from dpjax.core.wording import Doubt, Sentence, confidence_text, term
 from dpjax.notions import Evidence, Statement, Terms
 from dpjax.results._parts import (
     DOUBTFUL,
@@ -158,33 +158,30 @@ def concluded(found: Statement, terms: Terms, level: str, verdict: tuple[str, st
 def judge(found: Statement, terms: Terms) -> tuple[str, str]:
     """Return the verdict on a claim, and a sentence that states the verdict."""
     claim = terms.claimed
-    sure = (
-        f"With confidence {terms.confidence:g}, {terms.notion.symbol} is at least "
-        f"{found.lower_bound:.4f}"
-    )
+    sure = f"With confidence {confidence_text(terms.confidence)}"
+    bound = f"{sure}, {terms.notion.symbol} is at least {found.lower_bound:.4f}"
     if found.crossing is not None:
         at, shown, claimed = found.crossing
-        return VIOLATED, (
-            f"With confidence {terms.confidence:g}, {terms.notion.point(at, shown)}, above the "
-            f"claimed {claimed:.4g}."
+        return (
+            VIOLATED,
+            f"{sure}, {terms.notion.point(at, shown)}, above the claimed {claimed:.4g}.",
         )
     if isinstance(claim, tuple):
         error = found.smallest_error
         if error is not None and error <= 1 - terms.confidence:
             return VIOLATED, (
-                f"With confidence {terms.confidence:g}, {terms.notion.claimable} is not within the "
-                "claimed curve. The curve is refuted as a whole, not at one particular point."
+                f"{sure}, {terms.notion.claimable} is not within the claimed curve. The curve is "
+                "refuted as a whole, not at one particular point."
             )
     if claim is None:
-        return NO_CLAIM, f"{sure}; there was no claim to test."
+        return NO_CLAIM, f"{bound}; there was no claim to test."
     if isinstance(claim, float) and found.lower_bound > claim:
         if f"{found.lower_bound:.4f}" == f"{claim:.4f}":
             # A sequential audit stops as soon as its bound exceeds the claim.
-            sure = f"With confidence {terms.confidence:g}, {terms.notion.symbol} is"
-            return VIOLATED, f"{sure} above the claimed {claim:g}."
-        return VIOLATED, f"{sure}, above the claimed {claim:g}."
+            return VIOLATED, f"{sure}, {terms.notion.symbol} is above the claimed {claim:g}."
+        return VIOLATED, f"{bound}, above the claimed {claim:g}."
     what = f"claimed {claim:g}" if isinstance(claim, float) else "claimed curve"
-    return NOT_REFUTED, f"{sure}; no proof of the {what}."
+    return NOT_REFUTED, f"{bound}; no proof of the {what}."
 
 
 def _plain_pairs(pairs: AnyPairs, drawn: bool) -> JsonObject | None:

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from dpjax.core.wording import confidence_text
 from dpjax.results._shortcuts import Parts
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ def levels_figure(result: Parts, *, titled: bool = True) -> "Figure":
     claim = stated.claim if isinstance(stated.claim, float) else None
     numbers = stated.lower_bound, stated.upper_bound, stated.estimate, claim
     title = f"{result.mechanism}: {result.verdict}" if titled else ""
-    sure = f"confidence {stated.confidence:g}"
+    sure = f"confidence {confidence_text(stated.confidence)}"
     return plot_levels(title, stated.level, *numbers, sure)
 
 
@@ -69,7 +70,7 @@ def notions_figure(result: Parts) -> "Figure | None":
     if shown is None:
         return None
     pair = "" if result.witness is None else f" ({result.witness.pair})"
-    sure = f"joint confidence {result.confidence:g}"
+    sure = f"joint confidence {confidence_text(result.confidence)}"
     return plot_notions(shown[0], f"{result.mechanism}{pair}: bounds with {sure}", shown[1])
 
 

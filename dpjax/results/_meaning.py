@@ -2,6 +2,7 @@
 
 import math
 
+from dpjax.core.wording import confidence_text
 from dpjax.notions import GuessCounts, guesses_of
 from dpjax.results._parts import (
     ASSUMPTION_REFUTED,
@@ -65,8 +66,9 @@ def _shown(result: Parts) -> str:
         said = "This audit found no output after which the guess is better than a coin toss"
     else:
         said = (
-            f"This audit shows, with confidence {result.confidence:g}, that there are outputs "
-            f"after which the guess is right with a probability of at least {least:.1f}%"
+            f"This audit shows, with confidence {confidence_text(result.confidence)}, that there "
+            "are outputs after which the guess is right with a probability of at least "
+            f"{least:.1f}%"
         )
     ends = {
         VIOLATED: ", which breaks the promise.",

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from dpjax.core.notebook import html_titled
 from dpjax.core.types import JsonObject
+from dpjax.core.wording import confidence_text
 from dpjax.notions import Evidence, Statement
 
 VIOLATED, NOT_REFUTED, NO_CLAIM = "violated", "not refuted", "no claim"
@@ -50,7 +51,7 @@ class Conclusion(Statement):
     def _lines(self) -> list[tuple[str, str]]:
         """Return the rows for the verdict and the level, followed by the rows of `Statement`."""
         asked = [("verdict", f"{self.verdict}. {self.sentence}"), ("level", self.level)]
-        return [*asked, *super()._lines(), ("confidence", f"{self.confidence:g}")]
+        return [*asked, *super()._lines(), ("confidence", confidence_text(self.confidence))]
 
     @property
     def own_confidence(self) -> float:

@@ -11,7 +11,7 @@ from dpjax.core.conform import refuse_misfits
 from dpjax.core.errors import neutral
 from dpjax.core.files import read_document
 from dpjax.core.types import JsonObject
-from dpjax.core.wording import BadType, printed_row
+from dpjax.core.wording import BadType, confidence_text, printed_row
 from dpjax.notions import Notion, Rows, Statement, evidence_from_plain
 from dpjax.partitions import EVERYWHERE
 from dpjax.report import Glance, Page, Shown, Verdict
@@ -196,7 +196,7 @@ class AuditResult(Parts, Shown):
     def __repr__(self) -> str:
         return neutral(
             f"AuditResult({self.mechanism}: {self.verdict}, {self.level} >= {self.lower_bound:.4f} "
-            f"with confidence {self.confidence:g})"
+            f"with confidence {confidence_text(self.confidence)})"
         )
 
     def __str__(self) -> str:

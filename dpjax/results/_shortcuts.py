@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from dpjax.core.types import JsonObject
+from dpjax.core.wording import confidence_text
 from dpjax.notions import Notion
 from dpjax.results._parts import REFUTING, Conclusion, Observed, Provenance, Witness
 from dpjax.results.recipes import notion_from_plain
@@ -148,7 +149,7 @@ class Parts:
     @property
     def sure(self) -> str:
         """Confidence of the bounds as text, such as "confidence 0.999"."""
-        sure = f"confidence {self.confidence:g}"
+        sure = f"confidence {confidence_text(self.confidence)}"
         return f"{sure} if the outputs are independent" if self.doubts else sure
 
     @property

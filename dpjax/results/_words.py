@@ -2,6 +2,7 @@
 
 import math
 
+from dpjax.core.wording import confidence_text
 from dpjax.notions import NOTIONS, Rows
 from dpjax.results._parts import (
     ASSUMPTION_REFUTED,
@@ -180,7 +181,7 @@ def outputs_caption(result: Parts, *, banded: bool, known: bool = True) -> str:
         said = f"{initial(stated.level)} is at least {stated.lower_bound:.4g}"
         if stated.upper_bound is not None:
             said += f" and, under the assumption, at most {stated.upper_bound:.4g}"
-        return f"{said}, with confidence {stated.confidence:g}."
+        return f"{said}, with confidence {confidence_text(stated.confidence)}."
     said = "Above: the outputs in the search set for both databases. Below: their privacy loss"
     if not known:
         said += ", which is not drawn, because it is too uncertain at every output."

@@ -65,6 +65,18 @@ def test_no_block_is_drawn_in_time_for_less_than_one_draw(monkeypatch, whole):
     assert "in 3 blocks: the time limit was reached" in result.notes[-1]
 
 
+def test_results_that_hold_outputs_are_equal_after_reading():
+    def varied(count, seed):
+        rng = np.random.default_rng(seed)
+        return {"sum": count + rng.normal(), "kind": "a"} if rng.random() < 0.5 else None
+
+    result = dpjax.audit(
+        HostMechanism(varied, batched=False), [(0, 1)], method=Sequential(170), claim=1.0
+    )
+    assert result.evidence.counted.held is not None
+    assert dpjax.AuditResult.from_json(result.to_json()) == result
+
+
 def test_outputs_that_json_cannot_hold_are_not_laid_again():
     """The first outputs are kept in the result, but bytes are not."""
 

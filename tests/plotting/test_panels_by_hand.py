@@ -85,7 +85,6 @@ def test_the_profile_shows_both_directions_and_shades_what_is_refuted():
     ("claim", "point"),
     [
         (Claimed("epsilon", 0.5, 0.01), (0.5, 0.01)), (Claimed("epsilon", 0.5), (0.5, 1e-7)),
-        (Claimed("epsilon", 5.0, 0.01), None),
     ],
 )  # fmt: skip
 def test_a_claimed_epsilon_is_a_point_of_the_profile(claim, point):
@@ -94,9 +93,34 @@ def test_a_claimed_epsilon_is_a_point_of_the_profile(claim, point):
     (only,) = points
     assert only.get_color() == CLAIM and not only.get_clip_on()
     assert only.get_label() == "claim"
-    at = only.get_xdata()[0], only.get_ydata()[0]
-    # A claim far beyond all bounds does not make the axis longer.
-    assert (at == point) if point else at[0] > axes.get_xlim()[1]
+    assert only.get_xydata().tolist() == [[*point]]
+
+
+@pytest.mark.parametrize(
+    ("claim", "panel", "label"),
+    [
+        (Claimed("epsilon", 5.0, 0.01), 0, "claim: to the right"),
+        (Claimed("epsilon", 1e4), 0, "claim: to the right"),
+        (Claimed("epsilon", 1e4), 2, "claim: above"),
+        (Claimed("renyi", 50.0, order=2.0), 2, "claim: above"),
+        (Claimed("zcdp", 30.0), 2, "claim: above"),
+        (Claimed("gdp", 20.0), 2, "claim: above"),
+    ],
+)
+def test_claims_far_beyond_the_bounds_are_marked_at_the_edge(claim, panel, label):
+    """Such a claim does not make the axis longer, and nothing is drawn outside of the panel."""
+    axes = panels(claim)[panel]
+    usual = panels(NO_CLAIM)[panel]
+    assert (axes.get_xlim(), axes.get_ylim()) == (usual.get_xlim(), usual.get_ylim())
+    (only,) = [line for line in axes.get_lines() if line.get_color() == CLAIM]
+    assert only.get_label() == label and not only.get_clip_on()
+    ((x, y),) = only.get_xydata().tolist()
+    if panel == 0:
+        expected = (">", axes.get_xlim()[1], max(claim.delta, 1e-7))
+    else:
+        expected = ("^", 8, axes.get_ylim()[1])
+    assert (only.get_marker(), x, y) == expected
+    axes.figure.canvas.draw()  # pytest turns warnings of the layout into errors
 
 
 def test_few_points_of_a_claimed_profile_are_marked():
@@ -111,7 +135,7 @@ def test_few_points_of_a_claimed_profile_are_marked():
 
 def test_the_longest_bound_or_claim_determines_the_axis_of_the_profile():
     plain = panels(NO_CLAIM)[0].get_xlim()[1] / 1.15
-    for level, end in ((0.5 * plain, plain), (1.4 * plain, 1.4 * plain), (1.6 * plain, plain)):
+    for level, end in ((0.5 * plain, plain), (2.9 * plain, 2.9 * plain), (3.1 * plain, plain)):
         assert panels(Claimed("epsilon", level))[0].get_xlim()[1] == pytest.approx(1.15 * end)
 
 
@@ -141,8 +165,9 @@ def test_the_trade_off_shows_both_directions_and_what_tests_reach():
 @pytest.mark.parametrize(
     ("claim", "level"),
     [
-        (NO_CLAIM, 0), (Claimed("epsilon", 2.0), 2.0), (Claimed("renyi", 3.0, order=4.0), 3.0),
+        (NO_CLAIM, 0), (Claimed("epsilon", 2.0), 2.0), (Claimed("renyi", 2.0, order=4.0), 2.0),
         (Claimed("epsilon", 2.0, 0.01), 0), (Claimed("epsilon", 0.01), 0),
+        (Claimed("zcdp", 0.1), 0),
     ],
 )  # fmt: skip
 def test_the_divergences_have_room_for_bound_and_claim(claim, level):
@@ -160,7 +185,7 @@ def test_the_divergences_have_room_for_bound_and_claim(claim, level):
     assert y.min() == 0 and y.max() == pytest.approx(levels.max())
     named = lines(axes)
     if claim.kind == "renyi":
-        assert named["claim"].get_xydata().tolist()[-1:] == [[4.0, 3.0]]
+        assert named["claim"].get_xydata().tolist() == [[4.0, 2.0]]
         assert named["claim"].get_color() == CLAIM
     if claim.kind == "epsilon" and not claim.delta:
         assert set(named["claim: nowhere above"].get_ydata()) == {claim.level}

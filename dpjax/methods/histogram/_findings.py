@@ -4,7 +4,7 @@ import numpy as np
 
 from dpjax.core.errors import Status
 from dpjax.core.random import numbers_of_process
-from dpjax.core.wording import EVENTS, Sentence
+from dpjax.core.wording import EVENTS, Sentence, confidence_text
 from dpjax.inference import FiniteOutputs, Plan, safety_check
 from dpjax.methods.histogram._estimate import HistogramResult
 from dpjax.notions import HistogramLevel, Terms
@@ -94,7 +94,8 @@ def _judge(counted: HistogramLevel, planned: Plan, claim: float | None) -> tuple
             f"{EVENTS}, which needs no assumption."
         )
     sure = (
-        f"If {assumed}, then, with confidence {planned.confidence:g}, the level lies in {interval}"
+        f"If {assumed}, then, with confidence {confidence_text(planned.confidence)}, the level "
+        f"lies in {interval}"
     )
     if claim is None:
         return NO_CLAIM, f"{sure}; there was no claim to test."

@@ -21,7 +21,7 @@ from dpjax.core.errors import Status
 from dpjax.core.numerics import finite_or_none
 from dpjax.core.options import option
 from dpjax.core.types import FiniteSpace, JsonObject, OutputSpace, RealSpace
-from dpjax.core.wording import EVENTS, BadValue, Sentence, term
+from dpjax.core.wording import EVENTS, BadValue, Sentence, confidence_text, term
 from dpjax.databases import Pairs
 from dpjax.inference import InputInterval, Plan, plan, plan_finite
 from dpjax.mechanisms import Mechanism
@@ -209,8 +209,8 @@ class Histogram(_OfHistograms):
             raise BadValue(
                 f"num_samples = {self.num_samples} draws reach the precision {precision} only with "
                 f"confidence {planned.confidence:.4g}, which is below the required "
-                f"{confidence:g}: pass more draws, a coarser precision or a lower confidence, "
-                "or leave the precision out."
+                f"{confidence_text(confidence)}: pass more draws, a coarser precision or a lower "
+                "confidence, or leave the precision out."
             )
         return planned
 
