@@ -65,7 +65,9 @@ class ExactQuery:
 
     def answers(self, panel: Panel, key: int = 0, progress: object = None) -> np.ndarray:
         """Return answers in the format of `Query.answers`; each is one draw of one number."""
-        return self._exact(panel)[:, None, :, None]
+        # `sample_query` refuses results that are not finite.
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self._exact(panel)[:, None, :, None]
 
     def _exact(self, panel: Panel) -> np.ndarray:
         raise NotImplementedError

@@ -16,6 +16,9 @@ from dpjax.core.wording import BadType, BadValue
 from dpjax.empirical._panel import Panel
 from dpjax.empirical._queries import parse_query
 
+_LARGEST = 1e140
+"""Largest absolute value of a result. Different results must differ by more than 1 / _LARGEST."""
+
 Progress = Callable[[int, int], None]
 """Callback `(number of items done, total number of items)`."""
 
@@ -196,8 +199,9 @@ def sample_query(
 
     Raises:
         TypeError: If the query has the wrong type, or if the key is not an integer.
-        ValueError: If a result with all individuals present is not finite, or if a joint query
-            contains random queries with different numbers of draws.
+        ValueError: If a result with all individuals present is not finite or too large, if the
+            results are too close to each other, or if a joint query contains random queries with
+            different numbers of draws.
     """
     validate.positive_int(key=key, at_least=0)
     parts = [_as_query(part) for part in (query if isinstance(query, tuple | list) else [query])]
@@ -225,6 +229,7 @@ def sample_query(
             f"query must be finite in every database, but {names} was {table[where, 0].tolist()} "
             f"in database {panel.databases[database[where]]!r} ({int(bad.sum())} such results)."
         )
+    _refuse_extremes(table[:, 0], names)
     without = np.where(np.isfinite(table[:, 1:]), table[:, 1:], np.nan)
     notes = ()
     undefined = np.flatnonzero(np.isnan(without).any(axis=(0, 2)))
@@ -237,6 +242,17 @@ def sample_query(
     full = np.ascontiguousarray(table[:, 0])
     without = np.ascontiguousarray(np.moveaxis(without, 1, 0))
     return QuerySamples(tuple(names), full, without, database, notes)
+
+
+def _refuse_extremes(results: np.ndarray, names: list[str]) -> None:
+    """Raise an error if squares of the results would overflow, or squares of differences vanish."""
+    for name, column in zip(names, results.T, strict=True):
+        low, high = column.min(), column.max()
+        if max(-low, high) > _LARGEST or (low < high and high - low < 1 / _LARGEST):
+            raise BadValue(
+                f"query {name!r} had results from {low:g} to {high:g}, which are too large or too "
+                "close to each other: multiply the data by a constant."
+            )
 
 
 def _as_query(query: Any) -> Query:

@@ -228,6 +228,19 @@ def test_samples_of_several_queries():
     assert (part.names, part.notes) == (found.names, found.notes)
 
 
+@pytest.mark.parametrize("scale", [1e-300, 1e-141, 1e141, 1e300])
+def test_results_whose_squares_leave_float64_are_refused(scale):
+    """They had wrong messages, and the check of independence divided 0 by 0."""
+    data = scale * np.random.default_rng(0).normal(size=(30, 8))
+    with pytest.raises(ValueError, match=r"^query 'mean' had results from -\S+ to \S+, which are"):
+        sample_query("mean", panel_from_array(data))
+    if scale > 1:
+        with pytest.raises(ValueError, match=r"query (must be finite|'variance' had results)"):
+            sample_query("variance", panel_from_array(data))
+    # Equal results are accepted, whatever their size.
+    sample_query("mean", panel_from_array(np.full((3, 2), min(scale, 1e139))))
+
+
 def test_samples_that_cannot_be():
     def some(values):
         return math.inf if len(values) == 2 else 1.0
