@@ -8,6 +8,7 @@ import pytest
 
 import dpjax
 from dpjax import Events, HostMechanism
+from dpjax.core.floats import callers_floats, own_floats
 from dpjax.mechanisms import Laplace
 from dpjax.testing import assert_private
 
@@ -32,6 +33,41 @@ def test_a_caller_for_whom_every_float_error_raises(notion, tmp_path):
         result = dpjax.audit(HostMechanism(noisy), [(0, 1)], method=SMALL, notion=notion)
         result.report(tmp_path / "page.html")
         assert str(result) and result.plot() is not None
+
+
+DATA = np.random.default_rng(0).normal(size=(30, 8))
+CHAIN = Events(2_000, 2_000, also=True)
+WORK = {
+    "search_pairs": lambda: dpjax.search_pairs(
+        HostMechanism(noisy), [(0.0, 1.0), (0.0, 0.5), (0.0, 0.1)], budget=6_000
+    ),
+    "empirical_privacy": lambda: dpjax.empirical_privacy(DATA, epsilon=[0.0, 1.0, 30.0]),
+    "calibrate_noise": lambda: dpjax.calibrate_noise(DATA, epsilon=1.0, noise="deconvolution"),
+    "bound": lambda: dpjax.audit(HostMechanism(noisy), [(0, 1)], method=CHAIN).bound(
+        dpjax.Renyi(500.0)
+    ),
+}
+
+
+@pytest.mark.parametrize("work", WORK)
+def test_float_errors_of_other_functions_raise_nothing(work):
+    expected = WORK[work]()
+    with np.errstate(all="raise"):
+        assert str(WORK[work]()) == str(expected)
+
+
+def test_queries_of_the_caller_see_the_settings_of_the_caller():
+    def overflows(values):
+        return min(float(np.exp(np.float64(1_000.0))), len(values))
+
+    assert dpjax.empirical_privacy(DATA, lambda v: float(v.sum()), epsilon=1.0) is not None
+    with np.errstate(all="raise"), pytest.raises(FloatingPointError, match="overflow"):
+        dpjax.empirical_privacy(DATA, overflows, epsilon=1.0)
+    with np.errstate(over="raise"), own_floats(), own_floats(), callers_floats():
+        # The inner block keeps what the outer block found.
+        assert np.geterr()["over"] == "raise"
+    with np.errstate(over="print"), callers_floats():
+        assert np.geterr()["over"] == "print"
 
 
 def test_functions_of_the_caller_see_the_settings_of_the_caller():

@@ -24,13 +24,16 @@ class Settings(TypedDict):
 
 
 _DEFAULT: Settings = {"divide": "warn", "over": "warn", "under": "ignore", "invalid": "warn"}
-_CALLERS: ContextVar[Settings] = ContextVar("callers", default=_DEFAULT)
+_CALLERS: ContextVar[Settings | None] = ContextVar("callers", default=None)
 
 
 @contextmanager
 def own_floats() -> Iterator[None]:
-    """Use NumPy's default error settings within a `with` block or a decorated function."""
-    token = _CALLERS.set(np.geterr())
+    """Use NumPy's default error settings within a `with` block or a decorated function.
+
+    A block inside another block keeps the caller's settings that the outer block replaced.
+    """
+    token = _CALLERS.set(_CALLERS.get() or np.geterr())
     try:
         with np.errstate(**_DEFAULT):
             yield
@@ -39,5 +42,6 @@ def own_floats() -> Iterator[None]:
 
 
 def callers_floats() -> np.errstate:
-    """Return a context manager that restores the error settings last replaced by `own_floats`."""
-    return np.errstate(**_CALLERS.get())
+    """Return a context manager that restores the error settings replaced by `own_floats`."""
+    settings = _CALLERS.get()
+    return np.errstate() if settings is None else np.errstate(**settings)

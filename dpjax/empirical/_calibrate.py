@@ -8,6 +8,7 @@ import numpy as np
 
 from dpjax.core import validate
 from dpjax.core.errors import neutral
+from dpjax.core.floats import own_floats
 from dpjax.core.wording import BadValue, term
 from dpjax.empirical._density import Density
 from dpjax.empirical._distances import hausdorff_distance, wasserstein_infinity
@@ -102,6 +103,7 @@ class NoiseCalibration(Calibrated, Shown):
         return "\n".join(map(neutral, lines))
 
 
+@own_floats()
 def calibrate_noise(
     databases: object,
     query: object = "mean",

@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from dpjax.core import validate
+from dpjax.core.floats import callers_floats
 from dpjax.core.wording import BadType, BadValue
 from dpjax.empirical._panel import Panel
 from dpjax.empirical._queries import parse_query
@@ -168,7 +169,8 @@ class HostQuery(UserQuery):
             def ask(data: np.ndarray) -> np.ndarray:
                 generator = np.random.default_rng((key, d, draw))
                 first = () if self.num_draws is None else (generator,)
-                return np.atleast_1d(np.asarray(self.function(*first, data), float))
+                with callers_floats():
+                    return np.atleast_1d(np.asarray(self.function(*first, data), float))
 
             rows = panel.rows(d)
             own, here = panel.individual[rows], values[rows]
