@@ -1,10 +1,13 @@
 """Programs of classes that a jax may take for equal; see `dpjax.core.jit`."""
 
+import gc
 from dataclasses import make_dataclass
+from functools import lru_cache
 
 import jax
 import jax.numpy as jnp
 
+import dpjax
 from dpjax.core import jit
 from dpjax.core.execution import _split
 from dpjax.core.jit import classes_are_confused, classes_of, jit_by_class
@@ -42,11 +45,12 @@ def test_the_probe_sees_what_jax_does():
 
 
 def test_programs_are_by_class_only_where_jax_needs_it(monkeypatch):
-    first, second = (kind() for kind in SAME_FIELDS[:2])
+    keys = []
+    monkeypatch.setattr(jit, "_program", lambda *key: keys.append(key))
     for confused in (True, False):
         monkeypatch.setattr(jit, "classes_are_confused", lambda answer=confused: answer)
-        numbers = jit_by_class()(number_of)
-        assert (numbers.program(first) is numbers.program(second)) is not confused
+        jit_by_class()(number_of).program(SAME_FIELDS[0]())
+    assert [SAME_FIELDS[0] in key[-1] for key in keys] == [True, False]
 
 
 def test_every_class_runs_its_own_program_where_runs_are_split_over_devices():
@@ -61,8 +65,9 @@ def test_every_class_runs_its_own_program_where_runs_are_split_over_devices():
 
 def test_classes_inside_of_others_count():
     inner = [{"a": (kind(), None)} for kind in SAME_FIELDS[:2]]
-    assert classes_of(inner[0]) != classes_of(inner[1])
-    assert classes_of(inner[0]) == classes_of({"a": (SAME_FIELDS[0](x=2.0), None)})
+    first, second = (classes_of(jax.tree.structure(tree)) for tree in inner)
+    assert first != second
+    assert first == classes_of(jax.tree.structure({"a": (SAME_FIELDS[0](x=2.0), None)}))
 
 
 def test_static_arguments_and_names_are_kept():
@@ -75,4 +80,24 @@ def test_static_arguments_and_names_are_kept():
     assert ones.__doc__ == "Some ones." and ones.__name__ == "ones"
     program = ones.program(SAME_FIELDS[0](), 3)
     ones(SAME_FIELDS[0](2.0), 3)
-    assert program._cache_size() == 2, "by position and by name; another x is not another program"
+    assert program._cache_size() == 1, "another x is not another program"
+
+
+def test_programs_of_functions_that_are_used_no_more_are_dropped(monkeypatch):
+    monkeypatch.setattr(jit, "_program", lru_cache(maxsize=2)(jit._program.__wrapped__))
+
+    def num_programs():
+        gc.collect()
+        return len(jax.local_devices()[0].client.live_executables())
+
+    def audit(scale):
+        def function(key, x):
+            return x + scale * jax.random.laplace(key)
+
+        dpjax.audit(function, [(0.0, 1.0)], method=dpjax.Events(100, 100))
+
+    audit(1.0)
+    before = num_programs()
+    for scale in range(2, 8):
+        audit(float(scale))
+    assert num_programs() <= before + 1

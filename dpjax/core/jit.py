@@ -1,4 +1,9 @@
-"""Replacement for `jax.jit` that never confuses the compiled programs of different classes.
+"""Replacement for `jax.jit` that keeps few programs and never confuses those of different classes.
+
+A user's function is part of the tree structure of its mechanism, and `jax.jit` would keep the
+function and its programs, about 4 MB, until the process ends. `jit_by_class` makes a separate
+`jax.jit` function for every tree structure of the arguments, and keeps the `_MOST_PROGRAMS`
+functions that were used last.
 
 Consider two classes that are registered by `register_dataclass` and have equal fields. In some
 versions of jax (at least 0.10.0 to 0.10.2), the tree structures of the two classes compare equal,
@@ -6,7 +11,7 @@ although the hashes of the tree structures differ. The cache of compiled program
 only part of the hash. Therefore, the cache sometimes silently runs a program that was compiled for
 another class. For example, the cache may run the program of SVT5 for SVT6, which has a different
 epsilon. In an experiment with one `jax.jit` and 120 classes that had equal fields, 20 to 24 classes
-got a wrong program. In an affected version of jax, `jit_by_class` makes a separate `jax.jit`
+got a wrong program. In an affected version of jax, `jit_by_class` also makes a separate `jax.jit`
 function for every combination of classes.
 
 The cache can confuse two classes only if the tree structures of these classes compare equal. The
@@ -18,9 +23,14 @@ programs would reveal the fault only occasionally.
 from collections.abc import Callable, Iterator
 from dataclasses import make_dataclass
 from functools import lru_cache, update_wrapper, wraps
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import jax
+
+_MOST_PROGRAMS = 256
+"""Maximum number of `jax.jit` functions that are kept. A function that is called again after it was
+dropped is compiled again.
+"""
 
 Classes = tuple[type, ...]
 Result = TypeVar("Result")
@@ -36,8 +46,8 @@ def classes_are_confused() -> bool:
     return jax.tree.structure(first()) == jax.tree.structure(second())
 
 
-def classes_of(tree: object) -> Classes:
-    """Return the classes of all nodes of a pytree, in depth-first order."""
+def classes_of(structure: Any) -> Classes:
+    """Return the classes of all nodes of a `PyTreeDef`, in depth-first order."""
 
     def walk(structure) -> Iterator[type]:
         node = structure.node_data()
@@ -46,11 +56,11 @@ def classes_of(tree: object) -> Classes:
             for child in structure.children():
                 yield from walk(child)
 
-    return tuple(walk(jax.tree.structure(tree)))
+    return tuple(walk(structure))
 
 
 class JitByClass(Generic[Result]):
-    """A jitted function that runs only programs compiled for the classes of its arguments."""
+    """A jitted function with a separate `jax.jit` function for each structure of its arguments."""
 
     def __init__(self, function: Callable[..., Result], static_argnames: tuple[str, ...]):
         update_wrapper(self, function)
@@ -58,12 +68,13 @@ class JitByClass(Generic[Result]):
         self._static_argnames = static_argnames
 
     def program(self, *args: object, **kwargs: object) -> Callable[..., Result]:
-        """Return the `jax.jit` function that belongs to the classes of the given arguments."""
-        classes = classes_of((args, kwargs)) if classes_are_confused() else ()
-        return _program(self._function, self._static_argnames, classes)
+        """Return the `jax.jit` function that belongs to the structure of the given arguments."""
+        structure = jax.tree.structure((args, kwargs))
+        classes = classes_of(structure) if classes_are_confused() else ()
+        return _program(self._function, self._static_argnames, structure, classes)
 
     def __call__(self, *args: object, **kwargs: object) -> Result:
-        """Run the program that was compiled for the classes of the given arguments."""
+        """Run the program that was compiled for the structure of the given arguments."""
         return self.program(*args, **kwargs)(*args, **kwargs)
 
 
@@ -74,11 +85,14 @@ def jit_by_class(
     return lambda function: JitByClass(function, static_argnames)
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=_MOST_PROGRAMS)
 def _program(
-    function: Callable[..., Result], static_argnames: tuple[str, ...], classes: Classes
+    function: Callable[..., Result],
+    static_argnames: tuple[str, ...],
+    structure: Any,
+    classes: Classes,
 ) -> Callable[..., Result]:
-    del classes  # Needed only as part of the cache key.
+    del structure, classes  # Needed only as parts of the cache key.
 
     # jax caches traces by function object, so every program needs its own function object.
     @wraps(function)
