@@ -66,6 +66,10 @@ def test_queries_of_the_caller_see_the_settings_of_the_caller():
     with np.errstate(over="raise"), own_floats(), own_floats(), callers_floats():
         # The inner block keeps what the outer block found.
         assert np.geterr()["over"] == "raise"
+    with np.errstate(over="raise"), own_floats(), callers_floats(), np.errstate(over="print"):
+        with own_floats(), callers_floats():
+            # A function of the caller has changed the settings before it called dpjax.
+            assert np.geterr()["over"] == "print"
     with np.errstate(over="print"), callers_floats():
         assert np.geterr()["over"] == "print"
 

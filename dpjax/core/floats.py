@@ -31,9 +31,12 @@ _CALLERS: ContextVar[Settings | None] = ContextVar("callers", default=None)
 def own_floats() -> Iterator[None]:
     """Use NumPy's default error settings within a `with` block or a decorated function.
 
-    A block inside another block keeps the caller's settings that the outer block replaced.
+    A block inside another block keeps the caller's settings that the outer block replaced, unless
+    the caller's function has changed the settings again in between.
     """
-    token = _CALLERS.set(_CALLERS.get() or np.geterr())
+    found = np.geterr()
+    outer = _CALLERS.get() if found == _DEFAULT else None
+    token = _CALLERS.set(outer or found)
     try:
         with np.errstate(**_DEFAULT):
             yield

@@ -2,8 +2,8 @@
 
 A user's function is part of the tree structure of its mechanism, and `jax.jit` would keep the
 function and its programs, about 4 MB, until the process ends. `jit_by_class` makes a separate
-`jax.jit` function for every tree structure of the arguments, and keeps the `_MOST_PROGRAMS`
-functions that were used last.
+`jax.jit` function for every tree structure of the arguments, and keeps the `_MOST_PROGRAMS` most
+recently used functions.
 
 Consider two classes that are registered by `register_dataclass` and have equal fields. In some
 versions of jax (at least 0.10.0 to 0.10.2), the tree structures of the two classes compare equal,
@@ -20,9 +20,10 @@ affected versions is needed. Comparing tree structures always detects the fault,
 programs would reveal the fault only occasionally.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import make_dataclass
 from functools import lru_cache, update_wrapper, wraps
+from itertools import chain
 from typing import Any, Generic, TypeVar
 
 import jax
@@ -48,15 +49,10 @@ def classes_are_confused() -> bool:
 
 def classes_of(structure: Any) -> Classes:
     """Return the classes of all nodes of a `PyTreeDef`, in depth-first order."""
-
-    def walk(structure) -> Iterator[type]:
-        node = structure.node_data()
-        if node is not None:
-            yield node[0]
-            for child in structure.children():
-                yield from walk(child)
-
-    return tuple(walk(structure))
+    node = structure.node_data()
+    if node is None:
+        return ()
+    return node[0], *chain.from_iterable(map(classes_of, structure.children()))
 
 
 class JitByClass(Generic[Result]):

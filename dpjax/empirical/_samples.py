@@ -18,7 +18,8 @@ from dpjax.empirical._panel import Panel
 from dpjax.empirical._queries import parse_query
 
 _LARGEST = 1e140
-"""Largest absolute value of a result. Different results must differ by more than 1 / _LARGEST."""
+"""Largest absolute value of a result. Results that vary must have a range of at least 1 / _LARGEST.
+"""
 
 Progress = Callable[[int, int], None]
 """Callback `(number of items done, total number of items)`."""

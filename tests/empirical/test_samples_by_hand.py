@@ -237,7 +237,7 @@ def test_results_whose_squares_leave_float64_are_refused(scale):
     if scale > 1:
         with pytest.raises(ValueError, match=r"query (must be finite|'variance' had results)"):
             sample_query("variance", panel_from_array(data))
-    # Equal results are accepted, whatever their size.
+    # Equal results are accepted, however small they are.
     sample_query("mean", panel_from_array(np.full((3, 2), min(scale, 1e139))))
 
 
