@@ -11,7 +11,7 @@ from matplotlib.ticker import NullLocator
 import dpjax
 from dpjax import mechanisms
 from dpjax.inference import profile, renyi, trade_off
-from dpjax.plotting import Claimed, Seen, plot_notions
+from dpjax.plotting import Claimed, Seen, notion_panels, plot_notions
 from dpjax.plotting._canvas import (
     CLAIM,
     DATABASE,
@@ -189,6 +189,21 @@ def test_the_divergences_have_room_for_bound_and_claim(claim, level):
         assert named["claim"].get_color() == CLAIM
     if claim.kind == "epsilon" and not claim.delta:
         assert set(named["claim: nowhere above"].get_ydata()) == {claim.level}
+
+
+def test_a_claimed_trade_off_is_drawn_as_misses_against_false_alarms():
+    points = [[0.0, 1.0], [0.1, 0.5], [1.0, 0.0]]
+    drawn = lines(panels(Claimed("trade-off", points))[1])["claim: no test below"]
+    x, misses = drawn.get_data()
+    np.testing.assert_allclose(misses, np.interp(x, *np.transpose(points)))
+    assert x[0] == 0 and x[-1] == 1
+
+
+def test_separate_panels_show_what_the_row_shows():
+    found = [figure.axes[0] for figure in notion_panels(band(), NO_CLAIM).values()]
+    for one, other in zip(found, panels(NO_CLAIM), strict=True):
+        assert len(one.get_lines()) == len(other.get_lines()) > 0
+        assert one.get_title(loc="left") == other.get_title(loc="left")
 
 
 @pytest.mark.parametrize(
