@@ -26,7 +26,7 @@ verdict.
 import numpy as np
 
 from dpjax.core.wording import Doubt, Sentence
-from dpjax.sources._side_values import SideValues, log_evidence
+from dpjax.sources._side_values import SideValues, counts_on_both_sides, log_evidence
 
 _CHANCE, _NOTE_CHANCE = 1e-9, 1e-6
 """Maximum probabilities that independent outputs are refused (_CHANCE) and that a note is added to
@@ -104,9 +104,7 @@ def notes_of_copies(x: SideValues, y: SideValues) -> list[str]:
         x: Values from the database.
         y: Values from its neighbor.
     """
-    hashes = np.union1d(x.hashes, y.hashes)
-    hashes = hashes[hashes <= min(x.limit, y.limit)]
-    counts = np.stack([x.counts_of(hashes), y.counts_of(hashes)])
+    counts = counts_on_both_sides(x, y)
     counts = counts[:, counts.sum(axis=0) > 1]
     apart = counts.min(axis=0) == 0
     pooled = counts.sum(axis=0)

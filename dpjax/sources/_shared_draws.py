@@ -30,7 +30,13 @@ import numpy as np
 import scipy
 
 from dpjax.sources._held import Chunked
-from dpjax.sources._side_values import ORDER_NATS, SideValues, log_evidence, order_nats
+from dpjax.sources._side_values import (
+    ORDER_NATS,
+    SideValues,
+    counts_on_both_sides,
+    log_evidence,
+    order_nats,
+)
 
 _CHANCE = 1e-9
 """Maximum probability with which two independently drawn sides are refused."""
@@ -57,9 +63,7 @@ def refuse_shared_draws(x: SideValues, y: SideValues) -> None:
         ValueError: If both sides share draws. For independent sides with any distributions, the
             probability of this error is below 1e-9.
     """
-    hashes = np.union1d(x.hashes, y.hashes)
-    hashes = hashes[hashes <= min(x.limit, y.limit)]
-    counts = np.stack([x.counts_of(hashes), y.counts_of(hashes)])
+    counts = counts_on_both_sides(x, y)
     counts = counts[:, counts.sum(axis=0) % 2 == 0]
     equal = counts[0] == counts[1]
     pooled = counts.sum(axis=0)

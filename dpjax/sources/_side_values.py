@@ -79,6 +79,7 @@ class SideValues:
         self.spacings, self.leading = Spacings(), np.empty(0)
         self._last, self._chunks = self.hashes, dict[bytes, int]()
         self._digests = dict[str, bytes]()
+        self._begins: np.ndarray | None = None
 
     def add(self, outputs: np.ndarray) -> None:
         """Add outputs to the summary: numbers [n] or [n, d], labels [n] or objects [n]."""
@@ -92,10 +93,8 @@ class SideValues:
             self._look_back(hashes)
             self.total += len(hashes)
             new, counts = np.unique(hashes[hashes <= self.limit], return_counts=True)
-            hashes, places = np.unique(np.concatenate([self.hashes, new]), return_inverse=True)
-            joined = np.zeros(len(hashes), np.int64)
-            np.add.at(joined, places, np.concatenate([self.counts, counts]))
-            self.hashes, self.counts = hashes[:_KEPT], joined[:_KEPT]
+            hashes, joined = _merged((self.hashes, new), (self.counts, counts))
+            self.hashes, self.counts = hashes[:_KEPT], joined.sum(axis=0)[:_KEPT]
             if len(hashes) > _KEPT:
                 self.limit = self.hashes[-1]
 
@@ -104,11 +103,6 @@ class SideValues:
         """Whether all outputs so far are the same."""
         return self.counts.size == 1 and int(self.counts[0]) == self.total
 
-    def counts_of(self, hashes: np.ndarray) -> np.ndarray:
-        """Return the number of outputs that have each of the given hashes, int64 [n]."""
-        places = np.minimum(np.searchsorted(self.hashes, hashes), len(self.hashes) - 1)
-        return np.where(self.hashes[places] == hashes, self.counts[places], 0)
-
     def _look_back(self, hashes: np.ndarray) -> None:
         """Check whether a new chunk repeats the side's first outputs or an earlier chunk."""
         begins, known = self.total - len(self._last), np.concatenate([self._last, hashes])
@@ -116,9 +110,8 @@ class SideValues:
             digest = blake2b(hashes.tobytes(), digest_size=16).digest()
             before = self._chunks.setdefault(digest, self.total)
             self.again = None if before == self.total else (before, self.total)
-        sizes = (m for m in _BEGINNINGS if order_nats(self.first[:m]) > ORDER_NATS)
-        beginning = self.first[: next(sizes, 0)]
-        if self.again is None and len(beginning):
+        beginning = self._beginning() if self.again is None else self.first[:0]
+        if len(beginning):
             place = np.arange(len(known) - len(beginning) + 1)
             place = place[begins + place > 0]
             for number, value in enumerate(beginning):
@@ -128,6 +121,46 @@ class SideValues:
             else:
                 self.again = 0, begins + int(place[0])
         self._last = known[-(_BEGINNINGS[-1] - 1) :]
+
+    def _beginning(self) -> np.ndarray:
+        """Return the hashes of the shortest beginning that cannot recur by chance, if any."""
+        if self._begins is None:
+            sizes = (m for m in _BEGINNINGS if order_nats(self.first[:m]) > ORDER_NATS)
+            beginning = self.first[: next(sizes, 0)]
+            if len(self.first) < _BEGINNINGS[-1]:
+                return beginning
+            self._begins = beginning
+        return self._begins
+
+
+def counts_on_both_sides(x: SideValues, y: SideValues) -> np.ndarray:
+    """Return how often each counted value occurs on each side, int64 [2 sides, n].
+
+    Values whose hash is above the limit of either side are omitted, because they may be uncounted.
+    """
+    hashes, counts = _merged((x.hashes, y.hashes), (x.counts, y.counts))
+    return counts[:, hashes <= min(x.limit, y.limit)]
+
+
+def _merged(
+    hashes: tuple[np.ndarray, np.ndarray], counts: tuple[np.ndarray, np.ndarray]
+) -> tuple[np.ndarray, np.ndarray]:
+    """Merge two ascending arrays of distinct hashes.
+
+    Returns:
+        The distinct hashes, uint64 [n], ascending, and the count of each hash in either array,
+        int64 [2, n]. Hashes that do not occur in an array have count 0 there.
+    """
+    both = np.concatenate(hashes)
+    # A stable sort merges two sorted sequences in linear time.
+    order = np.argsort(both, kind="stable")
+    both = both[order]
+    is_first = np.ones(len(both), bool)
+    np.not_equal(both[1:], both[:-1], out=is_first[1:])
+    joined = np.zeros((2, int(is_first.sum())), np.int64)
+    of_second = (order >= len(hashes[0])).astype(np.int64)
+    joined[of_second, np.cumsum(is_first) - 1] = np.concatenate(counts)[order]
+    return both[is_first], joined
 
 
 def log_evidence(chance: np.ndarray, happened: np.ndarray) -> float:
@@ -159,6 +192,10 @@ def order_nats(hashes: np.ndarray) -> float:
     The likelihood is computed under the Markov chain that fits the sequence best. As a consequence,
     sorted and cyclic sequences have little surprise.
     """
+    ordered = np.sort(hashes)
+    if np.all(ordered[1:] != ordered[:-1]):
+        # A chain without repeated states predicts the sequence exactly.
+        return 0.0
     _, states = np.unique(hashes, return_inverse=True)
     steps = states[:-1] * (states.max() + 1) + states[1:]
     counts = [np.unique(values, return_counts=True)[1] for values in (states[:-1], steps)]

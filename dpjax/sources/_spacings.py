@@ -45,6 +45,11 @@ _KEPT, _WINDOWS = 2**15, 2**10
 which the real line is divided.
 """
 
+_COMPARED = 16
+"""Maximum number of selected windows for which every value is compared with their ends. Comparisons
+with 16 windows take 5 ns per value, and locating the window of a value takes 8 ns.
+"""
+
 _COLUMNS = 8
 """Maximum number of columns to examine if outputs are vectors."""
 
@@ -127,17 +132,24 @@ class _Column:
         self.precision = max(self.precision, float(np.finfo(values.dtype).eps))
         values = values.astype(np.float64)
         # Select values before sorting, since most values may be dropped.
-        values = np.unique(values[self.holds(values)] if self._every > 1 else values)
-        if not self._edges.size:
-            self._edges = values[:: max(values.size // _WINDOWS, 1)].copy()
+        values = values[self.holds(values)] if self._every > 1 else values
         self.values = np.unique(np.concatenate([self.values, values]))
+        if not self._edges.size:
+            self._edges = self.values[:: max(self.values.size // _WINDOWS, 1)].copy()
         while self.values.size > _KEPT:
             self._every *= 2
             self.values = self.values[self.holds(self.values)]
 
     def holds(self, values: np.ndarray) -> np.ndarray:
         """Return whether each value lies in a selected window, bool [n]."""
-        return self.window_of(values) % self._every == 0
+        if self._every == 1 or self._edges.size > _COMPARED * self._every:
+            return self.window_of(values) % self._every == 0
+        # Comparing values with the ends of a few windows is faster than locating them.
+        ends = np.concatenate([[-np.inf], self._edges, [np.inf]])
+        found = np.zeros(len(values), bool)
+        for window in range(0, len(ends) - 1, self._every):
+            found |= (values >= ends[window]) & (values < ends[window + 1])
+        return found
 
     @property
     def irregular(self) -> bool:

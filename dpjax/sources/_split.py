@@ -111,20 +111,22 @@ class Split:
         """
         kept: list[tuple[np.ndarray, np.ndarray]] = []
         size = total = searching = 0
-        smallest = np.empty(0, np.uint64)
+        smallest, limit = np.empty(0, np.uint64), self._limit
         for chunk, words in self._numbered():
             total += len(chunk)
             tally.saw(len(chunk))
             if searching < MIN_SEARCH:
                 smallest = np.sort(np.concatenate([smallest, words]))[: MIN_SEARCH + 1]
             self.values.add(chunk)
-            chosen = words < self._limit
-            searching += int(chosen.sum())
+            if searching < MIN_SEARCH:
+                searching += int((words < self._limit).sum())
+            chosen = np.flatnonzero(words < limit)
             kept.append((chunk[chosen], words[chosen]))
-            size += int(chosen.sum())
+            size += len(chosen)
             if size > 4 * PILOT:
                 kept = [_smallest(kept)]
-                size = PILOT
+                # Outputs with a larger word cannot be in the pilot.
+                size, limit = PILOT, kept[0][1].max() + np.uint64(1)
         if total < _MIN_SIDE * self._block:
             blocks = "" if self._block == 1 else f" ({_MIN_SIDE} blocks)"
             raise ValueError(

@@ -7,6 +7,7 @@ from dpjax.sources import _side_values
 from dpjax.sources._side_values import (
     SideValues,
     cannot_recur,
+    counts_on_both_sides,
     hashes_of,
     log_evidence,
     mix,
@@ -44,12 +45,29 @@ def test_all_outputs_of_a_counted_value_are_counted():
     np.testing.assert_array_equal(side.counts, 2 * once)
 
 
-def test_counts_of_hashes_that_were_and_were_not_seen():
+def test_values_are_counted_on_both_sides(monkeypatch):
+    """Only values whose hash is at most the smaller limit count."""
+    monkeypatch.setattr(_side_values, "_KEPT", 40)
+    rng = np.random.default_rng(3)
+    x, y = rng.integers(0, 60, 300), rng.integers(30, 200, 700)
+    sides = SideValues(), SideValues()
+    for side, outputs in zip(sides, (x, y), strict=True):
+        side.add(outputs)
+    values = np.union1d(x, y)
+    values = values[np.argsort(hashes_of(values))]
+    limit = min(side.limit for side in sides)
+    assert limit == sides[1].hashes[-1] < sides[0].hashes[-1]
+    expected = [
+        [np.sum(outputs == v) for v in values if hashes_of(np.array([v]))[0] <= limit]
+        for outputs in (x, y)
+    ]
+    assert len(expected[0]) > 40 and 0 in expected[0] and 0 in expected[1]
+    np.testing.assert_array_equal(counts_on_both_sides(*sides), expected)
+
+
+def test_whether_all_outputs_are_the_same():
     side = SideValues()
     side.add(np.array([5, 7, 7, 9, 9, 9]))
-    np.testing.assert_array_equal(side.counts_of(hashes_of(np.array([9, 8, 5, 7]))), [3, 0, 1, 2])
-    # Beyond the largest hash, too.
-    np.testing.assert_array_equal(side.counts_of(np.array([2**64 - 1, 0], np.uint64)), [0, 0])
     assert not side.is_constant
     alone = SideValues()
     alone.add(np.array([3.0, 3.0]))
@@ -178,6 +196,9 @@ def test_the_surprise_of_sequences():
     # From 0: one 0 and two 1s; from 1: one 1 and two 0s.
     expected = -2 * (np.log(1 / 3) + 2 * np.log(2 / 3))
     assert order_nats(sequence) == pytest.approx(expected)
+    # Without repetitions, every step is certain.
+    assert order_nats(np.array([3, 1, 2])) == order_nats(np.array([4])) == 0
+    assert order_nats(np.array([1, 2, 1, 3])) == pytest.approx(2 * np.log(2))
 
 
 @pytest.mark.parametrize(("size", "found"), [(31, False), (32, True), (33, True)])

@@ -46,6 +46,24 @@ def test_windows_are_dropped_until_few_values_are_left(monkeypatch):
     np.testing.assert_array_equal(column([1.0, 2.0]).window_of(np.array([0.5, 9.0])), [0, 0])
 
 
+@pytest.mark.parametrize("every", [1, 2, 3, 8, 17, 18, 1000])
+@pytest.mark.parametrize("compared", [0, 2, 1000])
+def test_values_in_every_nth_window_are_held(monkeypatch, every, compared):
+    """Whether windows are located or compared, including values on their ends."""
+    monkeypatch.setattr(_spacings, "_WINDOWS", 16)
+    monkeypatch.setattr(_spacings, "_COMPARED", compared)
+    found = column(np.arange(0.0, 160.0, 2))
+    found._every = every
+    assert len(found._edges) == 16
+    values = np.random.default_rng(1).permutation(np.arange(-10.0, 180.0, 0.5))
+    ends = [-np.inf, *found._edges, np.inf]
+    expected = [
+        any(a <= v < b for a, b in zip(ends[:-1:every], ends[1::every], strict=False))
+        for v in values
+    ]
+    np.testing.assert_array_equal(found.holds(values), expected)
+
+
 def test_only_floats_and_the_first_columns_are_looked_at():
     found = Spacings()
     found.add(np.arange(3))

@@ -48,15 +48,18 @@ def test_the_smallest_words_are_kept(monkeypatch, seed):
     np.testing.assert_array_equal(_smallest(few)[1], words[:5])
 
 
-@pytest.mark.parametrize("ends", [[], [1], [100, 101, 350]])
-def test_the_pilot_is_of_the_smallest_words_of_the_search_set(monkeypatch, ends):
+@pytest.mark.parametrize("block", [1, 3])
+@pytest.mark.parametrize("ends", [[], [1], [100, 101, 350], [*range(7, 400, 7)]])
+def test_the_pilot_is_of_the_smallest_words_of_the_search_set(monkeypatch, ends, block):
+    """A block shares one word, so the pilot can have some outputs more."""
     monkeypatch.setattr(_split, "PILOT", 20)
     outputs = np.arange(400)
-    split = Split(Chunks(outputs, ends), "x", random.as_key(1), (0, 1), 0.5)
+    split = Split(Chunks(outputs, ends), "x", random.as_key(1), (0, block), 0.5)
     told = []
     found = split.pilot(Tally(lambda *counts: told.append(counts)))
-    words = random_words(key_of_side(random.as_key(1), 0), 0, 400)
-    assert set(found.tolist()) == set(np.argsort(words)[:20].tolist())
+    words = random_words(key_of_side(random.as_key(1), 0), 0, 400)[outputs // block]
+    assert found.tolist() == np.flatnonzero(words <= np.sort(words)[19]).tolist()
+    assert len(found) == {1: 20, 3: 21}[block]
     np.testing.assert_array_equal(split.folds, (words[found] >> np.uint64(32)).astype(int) % 5)
     assert split.values.total == 400 and told[-1] == (400, 0)
 
