@@ -12,7 +12,7 @@ from dpjax.core.errors import contained
 from dpjax.core.execution import Execution
 from dpjax.core.floats import own_floats
 from dpjax.core.types import JsonObject
-from dpjax.core.wording import BadType, BadValue
+from dpjax.core.wording import BadType, BadValue, term
 from dpjax.databases import Pairs
 from dpjax.methods import METHODS, Method, Sequential, pairs_to_audit, settled
 from dpjax.methods._pairs import MOST_AUDITED, best_pairs
@@ -246,7 +246,8 @@ def resume(
     earlier = bets_of(result.evidence.counted)
     if earlier is None:
         raise BadValue(
-            "result must come from an audit with dpjax.Sequential(); other audits cannot be "
+            f"{term('result', '--resume')} must come from an audit with "
+            f"{term('dpjax.Sequential()', '--method sequential')}; other audits cannot be "
             "continued."
         )
     now = versions()

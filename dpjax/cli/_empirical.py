@@ -95,6 +95,7 @@ def command(**given: Value) -> None:
         from dpjax.report import check_report_path
 
         check_report_path(report)
+    from dpjax.core import validate
     from dpjax.empirical import (
         Adversary,
         Density,
@@ -103,7 +104,12 @@ def command(**given: Value) -> None:
         panel_from_table,
         write_empirical_report,
     )
+    from dpjax.empirical._calibrate import NOISES, RULES
 
+    # Report a misspelled name before the computation rather than after it.
+    for accepted, name in ((NOISES, "noise_kind"), (RULES, "noise_rule")):
+        if given[name] is not None:
+            validate.one_of(accepted, **{name: given[name]})
     names = given["query"] or ["mean"]
     query = tuple(names) if len(names) > 1 else names[0]
     levels = _levels(given["epsilon"] or ["0:1:51"])

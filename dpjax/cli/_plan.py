@@ -109,8 +109,8 @@ def _inputs(given: Given) -> "int | InputInterval":
     lipschitz, width, number = (given[name] for name in (*_INPUTS, "num_inputs"))
     if (lipschitz is None) != (width is None):
         raise ValueError(
-            "--input-lipschitz and --input-width must be given together or not at all, but were "
-            f"{lipschitz!r} and {width!r}."
+            "--input-lipschitz and --input-width must be given together or not at all, but only "
+            f"--input-{'width' if lipschitz is None else 'lipschitz'} was given."
         )
     if lipschitz is None:
         number = 2 if number is None else number

@@ -100,9 +100,7 @@ def command(**given: Value) -> int:
     elif shard is None and dask is None and not given["distributed"]:
         use_all_cores()
     if given["distributed"]:
-        import jax
-
-        jax.distributed.initialize()
+        _join_processes()
 
     from dpjax.sweeps import Store, SweepSpec, run_sweep
 
@@ -139,6 +137,24 @@ def _shard(text: str) -> tuple[int, int]:
     if not (first.isdecimal() and second.isdecimal() and 1 <= int(first) <= int(second)):
         raise ValueError(f"--shard must be I/K with 1 <= I <= K, but was {text!r}.")
     return int(first) - 1, int(second)
+
+
+def _join_processes() -> None:
+    """Connect the JAX processes of a cluster.
+
+    Raises:
+        ValueError: If JAX recognizes no cluster.
+    """
+    import jax
+
+    try:
+        jax.distributed.initialize()
+    except ValueError as error:
+        raise ValueError(
+            "--distributed needs a cluster that jax.distributed.initialize() recognizes, such as "
+            f"Slurm, Open MPI, Kubernetes or a TPU pod, but found none ({error}). Without a "
+            "cluster, share the work with --shard."
+        ) from error
 
 
 def use_all_cores() -> None:

@@ -30,6 +30,9 @@ from dpjax.report import Glance, Page, Shown, Verdict
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+NOISES, RULES = ("laplace", "deconvolution"), ("wasserstein", "hausdorff", "smallest")
+"""Names of the kinds of noise, and of the rules for the noise scale."""
+
 _BY_DISTANCE = term("rule='wasserstein'", "--noise-rule wasserstein")
 
 _BLOCK = 1024
@@ -149,8 +152,8 @@ def calibrate_noise(
     """
     validate.positive(epsilon=epsilon)
     validate.non_negative(tolerance=tolerance)
-    validate.one_of(["laplace", "deconvolution"], noise=noise)
-    validate.one_of(["wasserstein", "hausdorff", "smallest"], rule=rule)
+    validate.one_of(NOISES, noise=noise)
+    validate.one_of(RULES, rule=rule)
     if sensitivity is not None:
         validate.positive(sensitivity=sensitivity)
     panel = as_panel(databases)

@@ -254,10 +254,10 @@ def _solve(
     elif num_samples is not None and confidence is not None and precision is None:
         precision = guarantee.precision(num_samples, confidence)
     else:
+        number = sum(value is not None for value in (precision, confidence, num_samples))
         raise BadValue(
             f"exactly two of {term('precision')}, {term('confidence')} and {term('num_samples')} "
-            "must be given, but they were "
-            f"{precision!r}, {confidence!r} and {num_samples!r}."
+            f"must be given, but {number} were given."
         )
     layout = assumption.layout(precision, order)
     return Plan(

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from dpjax.core import validate
 from dpjax.core.numerics import finite_or_none
 from dpjax.core.options import option
-from dpjax.core.wording import BadValue
+from dpjax.core.wording import BadValue, term
 from dpjax.methods._candidates import Candidate, candidates, num_marks, promised
 from dpjax.methods._findings import finding_of
 from dpjax.methods._pooled import Pools
@@ -136,7 +136,7 @@ class Events:
         if self.num_draws is not None and len(given) > 1:
             raise BadValue(
                 "num_draws is the total number of draws, so it cannot be combined with "
-                f"{' and '.join(sorted(given.keys() - {'num_draws'}))}."
+                f"{' and '.join(map(term, sorted(given.keys() - {'num_draws'})))}."
             )
 
     def rounds(self, num_pairs: int) -> Rounds:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dpjax.core import validate
 from dpjax.core.options import option
-from dpjax.core.wording import EVENTS, BadValue
+from dpjax.core.wording import EVENTS, BadValue, term
 from dpjax.inference import first_round
 from dpjax.methods._candidates import promised
 from dpjax.methods._stopped import saying_so_far
@@ -75,15 +75,11 @@ class Sequential:
             ValueError: If the notion cannot be bounded by the counts of one event, if the source
                 has its own time limit, or if there are too few draws to construct the cells.
         """
-        if terms.notion.hypothesis() is None:
-            raise BadValue(
-                "notion must be dpjax.Epsilon(delta), Gdp() or TotalVariation() for sequential "
-                f"audits, but was {terms.notion!r}: use {EVENTS}."
-            )
+        terms.refuse_unbettable("sequential audits", instead=EVENTS)
         if getattr(source, "time_limit", None) is not None:
+            instead = term("seconds=... to the method", "--seconds")
             raise BadValue(
-                "time_limit must be left out for sequential audits: pass seconds=... to the method "
-                "instead."
+                f"time_limit must be left out for sequential audits: pass {instead} instead."
             )
         return Findings.of(*[self._run(source, pairs, terms, run) for run in runs])
 

@@ -12,7 +12,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from dpjax.core.wording import BadType
+from dpjax.core.wording import BadType, term
 from dpjax.inference import (
     WORTH,
     Band,
@@ -64,6 +64,11 @@ class Notion:
     def symbol(self) -> str:
         """Name of the level, including the notion's options."""
         raise NotImplementedError
+
+    @property
+    def mention(self) -> str:
+        """Code of the notion, which messages of a command replace with the notion's option."""
+        return term(repr(self), f"--notion {self.name}")
 
     @property
     def quantity(self) -> str:

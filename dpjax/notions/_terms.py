@@ -7,7 +7,7 @@ from jax import Array
 
 from dpjax.core import random, validate
 from dpjax.core.execution import Execution
-from dpjax.core.wording import EVENTS, BadType, BadValue, confidence_text
+from dpjax.core.wording import EVENTS, BadType, BadValue, confidence_text, term
 from dpjax.notions._claims import Claim
 from dpjax.notions._epsilon import Epsilon
 from dpjax.notions._notion import Notion
@@ -85,9 +85,8 @@ class Terms:
                 error message.
         """
         if not isinstance(self.notion, Epsilon):
-            raise BadValue(
-                f"notion must be dpjax.Epsilon() for {what}, but was {self.notion!r}: use {EVENTS}."
-            )
+            must = term("notion must be dpjax.Epsilon()", "--notion must be epsilon")
+            raise BadValue(f"{must} for {what}, but was {self.notion.mention}: use {EVENTS}.")
         if self.notion.delta:
             raise BadValue(
                 f"delta must be 0 for {what}, but was {self.notion.delta}: use {EVENTS}, "
@@ -95,6 +94,21 @@ class Terms:
             )
         if self.distance != 1:
             raise BadValue(f"distance must be 1 for {what}, but was {self.distance}: use {EVENTS}.")
+
+    def refuse_unbettable(self, what: str, instead: str = "") -> None:
+        """Raise an error unless the notion can be bounded by the counts of one event.
+
+        Args:
+            what: Kind of audit that bets on events, for the error message.
+            instead: What to use for other notions, or "" if nothing accepts them.
+        """
+        if self.notion.hypothesis() is None:
+            must = term(
+                "notion must be dpjax.Epsilon(delta), Gdp() or TotalVariation()",
+                "--notion must be epsilon, gdp or total-variation",
+            )
+            use = f": use {instead}" if instead else ""
+            raise BadValue(f"{must} for {what}, but was {self.notion.mention}{use}.")
 
     @cached_property
     def root(self) -> Array:

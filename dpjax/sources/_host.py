@@ -166,7 +166,10 @@ class HostMechanism(OnHost):
             # New processes, even if the audit keeps its workers.
             pools = [stack.enter_context(new_pool(1)) for _ in range(2)]
             tasks = [[pool.submit(draw, side, count, seed) for side in sides] for pool in pools]
-            return "processes", [[[*task.result()] for task in run] for run in tasks]
+            try:
+                return "processes", [[[*task.result()] for task in run] for run in tasks]
+            except futures.BrokenExecutor:
+                raise self._ended(NO_RESTART) from None
 
     @contextmanager
     def drawing(self) -> Iterator[Draw]:
@@ -204,11 +207,15 @@ class HostMechanism(OnHost):
                     span.saw(len(batch))
                 yield batch
         except futures.BrokenExecutor:
-            raise BadValue(
-                f"the function {self.name} terminated its worker process, or cannot be imported in "
-                "a worker: it must be at the top level of an importable module; or use "
-                f"{NO_WORKERS}."
-            ) from None
+            raise self._ended(NO_WORKERS) from None
+
+    def _ended(self, without: str) -> BadValue:
+        """Return the error that is raised if a worker process ended without an answer."""
+        return BadValue(
+            f"the function {self.name} terminated its worker process, or cannot be imported in a "
+            "worker: it must be at the top level of an importable module, and a script must start "
+            f'the audit under `if __name__ == "__main__":`; or use {without}.'
+        )
 
 
 def _check_arguments(function: Callable[..., object], name: str, batched: bool) -> None:

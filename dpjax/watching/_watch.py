@@ -45,11 +45,7 @@ class Watch:
             raise BadType(f"claim must be a number for a watch, but was {claim!r}.")
         self._arguments = {"notion": notion or Epsilon(), "claim": claim, **terms}
         checked = Terms(**self._arguments)
-        if checked.notion.hypothesis() is None:
-            raise BadValue(
-                "notion must be dpjax.Epsilon(delta), Gdp() or TotalVariation() for a watch, but "
-                f"was {checked.notion!r}."
-            )
+        checked.refuse_unbettable("a watch")
         self._options = options
         self._path = None if path is None else Path(path)
         stated = {

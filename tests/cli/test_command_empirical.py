@@ -82,8 +82,11 @@ def test_bad_files(refused, table, tmp_path):
         (("--report", "nowhere/x.md"), "in a folder that does not exist"),
         (("--query", "men"), "query 'men' is not known"),
         (("--bandwidth", "-1"), "--bandwidth must be a number > 0"),
-        (("--noise", 0.5, "--noise-rule", "smalest"), "did you mean 'smallest'"),
-        (("--noise", 0.5, "--noise-kind", "cauchy"), "'cauchy' is not known"),
+        (
+            ("--noise", 0.5, "--noise-rule", "smalest"),
+            "--noise-rule 'smalest' is not known",
+        ),
+        (("--noise", 0.5, "--noise-kind", "cauchy"), "--noise-kind 'cauchy' is not"),
     ],
 )
 def test_bad_input(refused, table, options, sentence):

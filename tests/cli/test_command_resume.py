@@ -76,4 +76,4 @@ def test_other_terms_are_refused(run, folder):
 def test_an_audit_that_had_an_end_does_not_go_on(run, folder):
     (folder / "first.json").write_text(run("audit", "laplace", *FEW, "--json").output)
     done = run("audit", "laplace", "--method", "sequential", "--resume", "first.json")
-    assert done.exit_code == 2 and "must come from an audit with dpjax.Sequential()" in done.error
+    assert done.exit_code == 2 and "--resume must come from an audit with --method" in done.error

@@ -28,6 +28,7 @@ from dpjax.core.wording import (
     in_options,
     term,
 )
+from dpjax.mechanisms import Laplace
 
 OPTIONS = options_of(TABLE)
 
@@ -57,7 +58,31 @@ OPTIONS = options_of(TABLE)
         (
             lambda: dpjax.Events(num_draws=9, num_confirm=9),
             "num_draws is the total number of draws, so it cannot be combined with num_confirm.",
-            "--num-draws is the total number of draws, so it cannot be combined with num_confirm.",
+            "--num-draws is the total number of draws, so it cannot be combined with --num-con",
+        ),
+        (
+            lambda: dpjax.audit(Laplace(), method=dpjax.Local(), notion=dpjax.Gdp()),
+            "notion must be dpjax.Epsilon() for a density estimate, but was Gdp(): use method=",
+            "--notion must be epsilon for a density estimate, but was --notion gdp: use",
+        ),
+        (
+            lambda: dpjax.audit(Laplace(), method=dpjax.Sequential(), notion=dpjax.TradeOff()),
+            "notion must be dpjax.Epsilon(delta), Gdp() or TotalVariation() for sequential audits, "
+            "but was TradeOff(): use method=Events().",
+            "--notion must be epsilon, gdp or total-variation for sequential audits, but was "
+            "--notion trade-off: use --method events.",
+        ),
+        (
+            lambda: dpjax.audit(
+                dpjax.HostMechanism(np.ones, time_limit=1), [(0, 1)], method=dpjax.Sequential()
+            ),
+            "time_limit must be left out for sequential audits: pass seconds=... to the method in",
+            "--time-limit must be left out for sequential audits: pass --seconds instead.",
+        ),
+        (
+            lambda: dpjax.resume(dpjax.audit(Laplace(), method=dpjax.Events(90, 90))),
+            "result must come from an audit with dpjax.Sequential(); other audits cannot be",
+            "--resume must come from an audit with --method sequential; other audits cannot be",
         ),
         (lambda: dpjax.HostMechanism(3), "function must be callable", "--host must be callable"),
         (

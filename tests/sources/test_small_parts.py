@@ -1,6 +1,7 @@
 """Parts of sources that other tests pass by: batches, restarts, archives and values of a cell."""
 
 import io
+import os
 import time
 import zipfile
 from concurrent.futures import Future
@@ -73,6 +74,17 @@ def test_a_restart_draws_as_the_audit_does(monkeypatch, special):
         assert [len(side) for side in run] == [3, 3]
         assert all(isinstance(output, Raised) for side in run for output in side)
     assert HostMechanism(failing, batched=False).restarted((0, 1), 3) is None
+
+
+def ends(database):
+    os._exit(3)
+
+
+def test_a_process_that_ends_in_a_restart_is_an_error_with_a_way_out():
+    source = HostMechanism(ends, batched=False, restart=True)
+    words = r'the function ends terminated its worker .* "__main__":`; or use restart=False\.'
+    with pytest.raises(ValueError, match=words):
+        source.restarted((0, 1), 3)
 
 
 class Foreign:

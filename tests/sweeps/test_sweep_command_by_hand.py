@@ -121,6 +121,16 @@ def test_how_the_work_is_divided(parts, given, steps):
     assert ("cluster local:2 ends" in parts.told) == ("dask" in given)
 
 
+def test_a_cluster_that_is_not_found(parts, monkeypatch):
+    def initialize():
+        raise ValueError("coordinator_address should be defined.")
+
+    monkeypatch.setattr(jax.distributed, "initialize", initialize)
+    words = r"--distributed needs a cluster .* found none \(coordinator_address should be defined"
+    with pytest.raises(ValueError, match=words):
+        command(**GIVEN | {"distributed": True})
+
+
 def test_runs_that_are_missing(parts, capsys):
     parts.state.num_runs = 9
     assert command(**GIVEN) == 143

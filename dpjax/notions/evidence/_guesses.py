@@ -8,7 +8,7 @@ from typing import ClassVar, Self
 import numpy as np
 
 from dpjax.core.types import JsonObject
-from dpjax.core.wording import BadValue
+from dpjax.core.wording import BadValue, term
 from dpjax.inference import (
     Guessed,
     delta_of_chosen,
@@ -184,10 +184,11 @@ def level_of(guessed: Guessed, notion: Notion, error: float, chosen: bool = Fals
         return (mu_of_chosen if chosen else mu_of_guesses)(guessed, error)
     if isinstance(notion, TotalVariation | Profile):
         return (delta_of_chosen if chosen else delta_of_guesses)(guessed, 0.0, error)
-    raise BadValue(
-        f"notion must be dpjax.Epsilon(delta=...), Gdp(), Profile() or TotalVariation() for "
-        f"guesses in one run, which cannot bound {notion.symbol}."
+    must = term(
+        "notion must be dpjax.Epsilon(delta=...), Gdp(), Profile() or TotalVariation()",
+        "--notion must be epsilon, gdp, profile or total-variation",
     )
+    raise BadValue(f"{must} for guesses in one run, which cannot bound {notion.symbol}.")
 
 
 def _at_one_point(guessed: Guessed, claim: _Points, error: float) -> tuple[float, Crossing | None]:
