@@ -227,14 +227,29 @@ def fetched(started: Tree) -> Tree:
     return jax.device_get(started)
 
 
-def drawn_once(draw: Callable[[Array], Array]) -> Callable[[Array], Array]:
-    """Wrap a draw function so that each block is stored before any operation reads it.
+def computed_once(compute: Callable[..., Tree]) -> Callable[..., Tree]:
+    """Wrap a function of arrays so that its results are stored before any operation reads them.
 
-    XLA may recompute a draw, or part of it, in each operation that reads the draw. On GPU, an
+    XLA may recompute a result, or part of it, in each operation that reads the result. On GPU, an
     optimization barrier prevents this recomputation. On CPU, XLA removes barriers before it fuses
     operations. However, XLA keeps any branch whose condition passed through a barrier. Therefore,
-    on CPU, the draw is put into such a branch.
+    on CPU, the computation is put into such a branch.
     """
+
+    def nothing(*given: Array) -> Tree:
+        shapes = jax.eval_shape(compute, *given)
+        return jax.tree.map(lambda leaf: jnp.zeros(leaf.shape, leaf.dtype), shapes)
+
+    def branch(*given: Array) -> Tree:
+        return jax.lax.cond(jax.lax.optimization_barrier(jnp.bool_(True)), compute, nothing, *given)
+
+    return lambda *given: jax.lax.platform_dependent(
+        *given, cpu=branch, default=lambda *g: jax.lax.optimization_barrier(compute(*g))
+    )
+
+
+def drawn_once(draw: Callable[[Array], Array]) -> Callable[[Array], Array]:
+    """Wrap a draw function so that each block is stored before any operation reads it."""
 
     def columns(block: Array) -> list[Array]:
         # Return separate columns, because later operations read one column at a time, and XLA
@@ -242,17 +257,8 @@ def drawn_once(draw: Callable[[Array], Array]) -> Callable[[Array], Array]:
         samples = draw(block)
         return [samples] if samples.ndim == 1 else list(jnp.moveaxis(samples, 1, 0))
 
-    def nothing(block: Array) -> list[Array]:
-        return [jnp.zeros(leaf.shape, leaf.dtype) for leaf in jax.eval_shape(columns, block)]
-
     def once(block: Array) -> Array:
-        drawn = jax.lax.platform_dependent(
-            block,
-            cpu=lambda b: jax.lax.cond(
-                jax.lax.optimization_barrier(jnp.bool_(True)), columns, nothing, b
-            ),
-            default=lambda b: jax.lax.optimization_barrier(columns(b)),
-        )
+        drawn = computed_once(columns)(block)
         return drawn[0] if jax.eval_shape(draw, block).ndim == 1 else jnp.stack(drawn, axis=1)
 
     return once

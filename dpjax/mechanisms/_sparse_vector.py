@@ -11,12 +11,14 @@ References:
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import jax.numpy as jnp
 from jax import Array
 
 from dpjax.core import random, validate
+from dpjax.core.streaming import computed_once
 from dpjax.core.types import FiniteSpace, MixedSpace
 from dpjax.mechanisms._base import OfQueries, draw_dtype, leaf, pytree, static
 
@@ -116,6 +118,11 @@ class SparseVector(OfQueries):
         positive. If the variant also reports a number, the samples are float [num_samples, 2], with
         the index in column 0 and the number in column 1.
         """
+        label, number = self.reported(key, database, num_samples)
+        return label if number is None else _paired(label, number)
+
+    def reported(self, key: Array, database: Array, num_samples: int) -> tuple[Array, Array | None]:
+        """Return indices or bits, int32 [num_samples], and numbers, float [num_samples] or None."""
         noise, k, c = self.noise, self.num_queries, self.max_positives
         dtype = draw_dtype(self.epsilon)
         unit = 1 / jnp.asarray(self.epsilon, dtype)
@@ -144,11 +151,18 @@ class SparseVector(OfQueries):
                 threshold = jnp.where(positive, fresh, threshold)
             code |= positive.astype(jnp.int32) << i
         if noise.told is None:
-            return first if self.tells_index else code
+            return (first if self.tells_index else code), None
         if noise.told:
             fresh = noise.told / self.epsilon * random.laplace(key, num_samples, k + 1, dtype)
             told = jnp.where(first < k, told + fresh, 0)
-        return jnp.stack([first.astype(dtype), told], axis=-1)
+        return first, told
+
+
+def _paired(label: Array, number: Array) -> Array:
+    """Return outputs of a mixed space, float [n, 2], from labels [n] and numbers [n]."""
+    # Each column is computed by a separate loop. If XLA writes both columns in one loop, the loop
+    # is not vectorized, and a draw takes up to ten times as long.
+    return jnp.stack([label.astype(number.dtype), number]).T
 
 
 @pytree
@@ -309,7 +323,10 @@ class SVT3And4(OfQueries):
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
         """Return samples, float [num_samples, 2], for answers [num_queries]."""
         third, fourth = self.parts
-        mixed = third.sample(random.fold_in(key, 3), database, num_samples)
-        index = fourth.sample(random.fold_in(key, 4), database, num_samples)
-        label = mixed[:, 0] * (self.num_queries + 1) + index.astype(mixed.dtype)
-        return jnp.stack([label, mixed[:, 1]], axis=-1)
+        # Without `computed_once`, XLA computes parts of the draws several times: a draw takes ten
+        # times as long, and compilation three times as long.
+        reported = computed_once(partial(third.reported, num_samples=num_samples))
+        first, number = reported(random.fold_in(key, 3), database)
+        second, _ = fourth.reported(random.fold_in(key, 4), database, num_samples)
+        assert number is not None
+        return _paired(first * (self.num_queries + 1) + second, number)

@@ -43,18 +43,18 @@ def encode_drawn(encoder: Encoder, raw: np.ndarray, space: OutputSpace) -> Outpu
     if not isinstance(space, MixedSpace):
         return encoder.encode(raw)
     numbers = encoder.encode(np.asarray(raw[:, 1]))
-    labels = np.empty(len(raw), np.int32)
-    kinds, places = np.unique(
-        np.stack([_label_code(raw[:, 0], space, np), numbers.labels]), axis=1, return_inverse=True
-    )
-    for number, (label, beside) in enumerate(kinds.T):
-        text = _mixed_name(int(label), space)
-        if beside:
-            text = f"{text} with {encoder.names[beside]}"
-        labels[places.ravel() == number] = encoder.named(text)
+    # Give each combination of a label and a kind of number one code.
+    num_kinds = int(numbers.labels.max(initial=0)) + 1
+    codes = _label_code(raw[:, 0], space, np) * num_kinds + numbers.labels
+    counts = np.bincount(codes)
+    named = np.zeros(len(counts), np.int32)
+    for code in np.flatnonzero(counts).tolist():
+        label, kind = divmod(code, num_kinds)
+        text = _mixed_name(label, space)
+        named[code] = encoder.named(f"{text} with {encoder.names[kind]}" if kind else text)
     # The encoder sets the values of NaN and infinities to 0, so these outputs, too, are treated as
     # outputs without a number.
-    return Outputs(labels, numbers.values, numbers.values[:, 0] == 0)
+    return Outputs(named[codes], numbers.values, numbers.values[:, 0] == 0)
 
 
 @jax.tree_util.register_dataclass

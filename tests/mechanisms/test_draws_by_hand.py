@@ -5,8 +5,10 @@ law, but other draws: results that were stored before could not be computed agai
 """
 
 import math
+import re
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -126,6 +128,21 @@ SVT = {  # scales of the threshold and of the queries, of a new threshold, wheth
     "svt6": (lambda c: (2, 2, 0), False),
 }  # fmt: skip
 ANSWERS = np.array([0.0, 2.0, 1.0, 3.0, -1.0])
+
+
+@pytest.mark.parametrize(
+    ("name", "draws"), [("svt3", 11), ("numerical-svt", 12), ("svt3-svt4", 22)]
+)
+def test_labels_with_numbers_are_drawn_once_and_written_by_columns(name, draws):
+    """XLA on a CPU would otherwise draw numbers again for each column, or one output at a time."""
+    if jax.default_backend() != "cpu":
+        pytest.skip("other devices write both columns at once")
+    mechanism, size = CATALOGUE[name](), 8192
+    sample = jax.jit(lambda key, database: mechanism.sample(key, database, size))
+    compiled = sample.lower(random.as_key(1), jnp.zeros(10)).compile()
+    assert compiled.cost_analysis()["transcendentals"] == draws * size
+    joined = re.findall(r"concatenate\(.*dimensions=\{(\d)\}", compiled.as_text())
+    assert joined and set(joined) == {"0"}
 
 
 @pytest.mark.parametrize("name, most", [*((name, 1) for name in SVT), ("svt1", 2), ("svt2", 3),

@@ -170,6 +170,28 @@ def test_drawn_labels_with_and_without_numbers():
     assert found.values[:, 0].tolist() == [1.5, 0, 0, 2.5, 0, 0, 1]
 
 
+@pytest.mark.parametrize("seed", range(10))
+def test_mixed_outputs_are_encoded_one_by_one(seed):
+    """Each output has the label and the value that it would have alone."""
+    rng = np.random.default_rng(seed)
+    num_labels, encoder = int(rng.integers(2, 30)), Encoder("x")
+    for _ in range(2):
+        label = rng.integers(-1, num_labels + 2, 200).astype(np.float32)
+        value = rng.normal(size=200).astype(np.float32)
+        label[:5] = 0.5, np.nan, np.inf, -np.inf, 0
+        for special in (0, np.nan, np.inf, -np.inf):
+            value[rng.random(200) < 0.1] = special
+        found = encode_drawn(encoder, np.stack([label, value], axis=1), MixedSpace(num_labels))
+        for row, (one, other) in enumerate(zip(label.tolist(), value.tolist(), strict=True)):
+            is_label = one in range(num_labels)
+            kinds = {np.inf: " with +inf", -np.inf: " with -inf"}
+            kind = " with NaN" if np.isnan(other) else kinds.get(other, "")
+            name = (f"label {one:.0f}" if is_label else "no label") + kind
+            assert encoder.names[found.labels[row]] == name
+            assert found.alone[row] == (kind != "" or other == 0)
+            assert found.values[row, 0] == (0 if kind else other)
+
+
 @pytest.mark.parametrize(
     ("value", "beside", "text"),
     [
