@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from numbers import Integral, Real
 from typing import Any, NamedTuple, TypeVar, cast
 
@@ -41,6 +42,13 @@ class Nested(NamedTuple):
         Raises:
             TypeError: If a part of the output is neither a number nor a label.
         """
+        if (flat := _flat(item)) is not None:
+            return flat
+        return cls.of_parts(item)
+
+    @classmethod
+    def of_parts(cls, item: object) -> "Nested":
+        """Return the same as `of`, by a recursion over all parts of the output."""
         numbers: list[float] = []
         paths: list[str] = []
         labels: list[str] = []
@@ -85,17 +93,23 @@ def form_of(item: object) -> "Raised | Label | tuple[float, ...] | Nested":
             and labels.
         Exception: If a method of the output, such as `__hash__`, raises an exception.
     """
-    if is_array(type(item)):
-        item = entries(item)
-    if (text := missing(item)) is not None:
-        return Raised(text)
-    if isinstance(item, Integral) and abs(int(item)) > MOST_EXACT:
-        return Label(int(item))
-    if isinstance(item, _REAL):
-        return (_exact(item),)
+    if (plain := _plain_number(item)) is not None:
+        return (plain,)
+    if type(item) not in (dict, list, tuple) or not item:
+        if is_array(type(item)):
+            item = entries(item)
+        if (text := missing(item)) is not None:
+            return Raised(text)
+        if isinstance(item, Integral) and abs(int(item)) > MOST_EXACT:
+            return Label(int(item))
+        if isinstance(item, _REAL):
+            return (_exact(item),)
     if isinstance(item, list):
         item = tuple(item)
-    if isinstance(item, tuple) and all(isinstance(entry, _REAL) for entry in item):
+    kinds = {*map(type, item)} if isinstance(item, tuple) else {str}
+    if kinds == {float}:
+        return cast(tuple[float, ...], item)
+    if isinstance(item, tuple) and str not in kinds and all(isinstance(e, _REAL) for e in item):
         if any(isinstance(entry, Integral) and abs(int(entry)) > MOST_EXACT for entry in item):
             raise BadValue(
                 "vectors of integers above 2^53, which float64 cannot represent exactly: scale the "
@@ -108,6 +122,62 @@ def form_of(item: object) -> "Raised | Label | tuple[float, ...] | Nested":
             return found
     hash(item)
     return Label(cast(Hashable, item))
+
+
+def _plain_number(item: Any) -> float | None:
+    """Convert a float, a bool or a small int to a float; return None for any other object."""
+    kind = type(item)
+    if kind is float:
+        return item
+    if kind is bool or (kind is int and -MOST_EXACT <= item <= MOST_EXACT):
+        return float(item)
+    return None
+
+
+def _flat(item: Any) -> Nested | None:
+    """Return `Nested.of` of a dict or tuple of plain numbers and strings, and None otherwise.
+
+    Outputs usually differ only in their numbers, so everything else is cached.
+    """
+    # Equal keys of different types, such as 1 and True, must not share an entry of the cache.
+    if type(item) is dict and {*map(type, item)} == {str}:
+        names, parts = tuple(item), tuple(item.values())
+    elif type(item) is tuple:
+        names, parts = None, item
+    else:
+        return None
+    form = _form(names, tuple([part if type(part) is str else type(part) for part in parts]))
+    if form is None:
+        return None
+    nested, places = form
+    found = [_plain_number(parts[place]) for place in places]
+    numbers = tuple([number for number in found if number is not None])
+    if len(numbers) < len(places):
+        return None
+    return Nested(nested.structure, numbers, nested.entries, nested.numeric)
+
+
+@lru_cache(maxsize=1024)
+def _form(
+    names: tuple[str, ...] | None, parts: tuple[object, ...]
+) -> tuple[Nested, tuple[int, ...]] | None:
+    """Return the structure of a dict or tuple, and the indices of its numbers in their order.
+
+    Args:
+        names: Keys of a dict, or None for a tuple.
+        parts: Each part of the output if the part is a string, and the type of the part otherwise.
+
+    Returns:
+        None if a part is neither a string nor of the type of a plain number.
+    """
+    if any(type(part) is not str and part not in (float, bool, int) for part in parts):
+        return None
+    example = tuple([part if type(part) is str else 0.0 for part in parts])
+    order = range(len(parts))
+    if names is not None:
+        order = sorted(order, key=lambda place: repr(names[place]))
+    nested = Nested.of_parts(example if names is None else dict(zip(names, example, strict=True)))
+    return nested, tuple([place for place in order if type(parts[place]) is not str])
 
 
 def _exact(number: Any) -> float:

@@ -12,6 +12,7 @@
 """
 
 from collections.abc import Iterable, Sized
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -57,6 +58,7 @@ def unmasked(array: np.ndarray) -> np.ndarray:
     return found
 
 
+@lru_cache
 def is_array(kind: type) -> bool:
     """Return whether a type is an array of NumPy, JAX or PyTorch, without row or column labels."""
     return issubclass(kind, np.ndarray) or hasattr(kind, "__dlpack__")

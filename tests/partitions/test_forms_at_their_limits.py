@@ -8,7 +8,8 @@ import pytest
 
 from dpjax.core.types import IntegerSpace
 from dpjax.partitions import Box, Encoder, as_region, lay
-from dpjax.partitions._nested import Label, form_of
+from dpjax.partitions._nested import Label, Nested, form_of
+from dpjax.partitions.missing import Raised
 
 
 def test_numbers_that_float64_holds_exactly():
@@ -67,3 +68,37 @@ def test_a_box_has_its_ends_as_leaves():
     grid = np.asarray(box.grid())
     assert grid.shape == (25, 2) and grid[1].tolist() == [0.0, 1.5] and grid[5].tolist() == [0.5, 1]
     assert [Box([0.0] * d, [1.0] * d).num_points for d in (1, 2, 3, 4)] == [201, 41, 13, 2]
+
+
+PARTS = (0.5, -2, True, "a", "b", "", 2**53 + 1, np.str_("a"), np.float64(1), Raised("no"), None)
+NAMES = ("a", "b", np.str_("a"), 1, True, 1.0, "it's")
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_cached_structures_are_those_of_a_recursion(seed):
+    """Equal keys and parts of different types have structures of their own."""
+    rng = np.random.default_rng(seed)
+    for _ in range(100):
+        parts = tuple(PARTS[i] for i in rng.integers(0, len(PARTS), rng.integers(1, 4)))
+        names = [NAMES[i] for i in rng.integers(0, len(NAMES), len(parts))]
+        texts = dict(zip("xyz", parts, strict=False))
+        for output in (parts, dict(zip(names, parts, strict=True)), texts):
+            assert repr(Nested.of(output)) == repr(Nested.of_parts(output))
+
+
+class OwnDict(dict):
+    """A dict that is not classified by the short ways for built-in types."""
+
+
+def test_built_in_types_are_classified_like_their_subclasses():
+    class OwnFloat(float):
+        pass
+
+    for output in ({"b": 0.5, "a": "x"}, {"a": 1}, {}, {"a": {"b": True}}, {1: 0.5}):
+        assert form_of(output) == form_of(OwnDict(output))
+    for vector in ((0.5, 1.5), [0.5], (-0.0, np.inf)):
+        assert form_of(vector) == form_of([OwnFloat(number) for number in vector])
+        assert {*map(type, form_of(vector))} == {float}
+    for number in (0.5, True, 3, 2**53, -(2**53)):
+        assert form_of(number) == (float(number),)
+    assert form_of(2**53 + 1) == Label(2**53 + 1) and form_of(-(2**53) - 1) == Label(-(2**53) - 1)
