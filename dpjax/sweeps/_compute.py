@@ -52,7 +52,9 @@ def compute(
         execution: Options for the speed and memory of the computation; they never change a row.
         more: Number of draws per side in addition to those specified by the entry's method.
         states: The column `state` of the same runs after fewer draws, from which the runs continue,
-            or None to start each run with its first draw. The rows do not depend on `states`.
+            or None to start each run with its first draw. If the entry has a claim, the rows do not
+            depend on `states`. Otherwise, the bounds may differ, because a run plans its one exact
+            bound (see `dpjax.resume`) for the number of draws with which it started.
 
     Returns:
         The columns `run`, `lower_bound` (NaN if the method provides no bound), `estimate` (NaN if
