@@ -10,12 +10,13 @@ import numpy as np
 
 from dpjax.core.types import JsonObject
 from dpjax.core.wording import BadType
+from dpjax.sources._hashes import hashes_of
 from dpjax.sources._held import as_outputs
 from dpjax.sources._passages import Words
 from dpjax.sources._recorded import Recorded
 from dpjax.sources._recorded_counts import kind_of
 from dpjax.sources._recorded_in_order import OpenedInOrder
-from dpjax.sources._side_values import cannot_recur, hashes_of
+from dpjax.sources._side_values import cannot_recur
 from dpjax.sources._source import Request
 
 

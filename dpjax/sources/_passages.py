@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 
 from dpjax.core.arrays import packed, unpacked
 from dpjax.core.types import JsonObject
-from dpjax.sources._side_values import cannot_recur, mix
+from dpjax.sources._hashes import mix
+from dpjax.sources._side_values import cannot_recur
 
 WINDOW = 128
 """Number of consecutive outputs in a window, a power of 2."""

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from dpjax.sources import _side_values
+from dpjax.sources._hashes import hashes_of, mix
 from dpjax.sources._side_values import (
     SideValues,
+    _counted,
     cannot_recur,
     counts_on_both_sides,
-    hashes_of,
     log_evidence,
-    mix,
     order_nats,
 )
 
@@ -33,6 +33,28 @@ def test_the_smallest_hashes_are_counted_however_outputs_are_divided():
         assert side.limit == hashes[MOST - 1]
         np.testing.assert_array_equal(side.first, hashes_of(outputs[:MOST]))
         np.testing.assert_array_equal(side.leading, outputs[:512].astype(float))
+
+
+@pytest.mark.parametrize("kind", [np.str_, object])
+def test_labels_are_counted_like_their_hashes(monkeypatch, kind):
+    """Labels are hashed once each, and only those with small hashes are counted."""
+    monkeypatch.setattr(_side_values, "_KEPT", 50)
+    rng = np.random.default_rng(2)
+    labels = np.array([f"label {i}" for i in rng.geometric(0.01, 2000)], kind)
+    side = SideValues()
+    for part in np.split(labels, [3, 900, 901]):
+        side.add(part)
+    hashes, counts = np.unique(hashes_of(labels), return_counts=True)
+    np.testing.assert_array_equal(side.hashes, hashes[:50])
+    np.testing.assert_array_equal(side.counts, counts[:50])
+
+
+def test_labels_with_equal_hashes_are_counted_together():
+    kinds = np.array([9, 4, 9, 7], np.uint64)
+    hashes, counts = _counted(kinds, np.array([0, 1, 1, 2, 3, 3, 0]), np.uint64(8))
+    assert hashes.tolist() == [4, 7] and counts.tolist() == [2, 2]
+    hashes, counts = _counted(kinds, np.array([0, 1, 1, 2, 3, 3, 0]), np.uint64(9))
+    assert hashes.tolist() == [4, 7, 9] and counts.tolist() == [2, 2, 3]
 
 
 def test_all_outputs_of_a_counted_value_are_counted():

@@ -16,10 +16,11 @@ from dpjax.methods._families import _Together
 from dpjax.methods.local._lattices import _of_each
 from dpjax.partitions import PILOT, Encoder, Partition, pilot_size
 from dpjax.partitions.missing import MASKED, Raised, missing
-from dpjax.sources import _drawn_counts, _side_values, _workers
+from dpjax.sources import _drawn_counts, _hashes, _workers
 from dpjax.sources._calls import draw_batch, draw_several
 from dpjax.sources._deadline import Deadline
 from dpjax.sources._family import _Interval, _range_of
+from dpjax.sources._hashes import hashes_of
 from dpjax.sources._kept import Kept
 from dpjax.sources._one_run import scores_of
 from dpjax.sources._plain import files_of, place_of
@@ -27,7 +28,6 @@ from dpjax.sources._process import Programs
 from dpjax.sources._schedule import Span
 from dpjax.sources._searched import _is_value
 from dpjax.sources._serial import effective_size
-from dpjax.sources._side_values import hashes_of
 from dpjax.sources.libraries._opendp import _name_of
 from dpjax.sources.readers import read_samples
 from dpjax.sources.readers._numpy import npz_array
@@ -231,7 +231,7 @@ def test_hashes_of_labels_do_not_depend_on_those_that_are_known(monkeypatch):
     labels = np.array([f"label {number % 7}" for number in range(50)])
     expected = hashes_of(labels)
     assert len(np.unique(expected)) == 7
-    monkeypatch.setattr(_side_values, "_KNOWN", 3)
+    monkeypatch.setattr(_hashes, "_KNOWN", 3)
     known = {}
     for part in (labels[:2], labels[:20], labels, labels.astype(object)):
         np.testing.assert_array_equal(hashes_of(part, known), expected[: len(part)])
