@@ -118,10 +118,12 @@ class SparseVector(OfQueries):
         positive. If the variant also reports a number, the samples are float [num_samples, 2], with
         the index in column 0 and the number in column 1.
         """
-        label, number = self.reported(key, database, num_samples)
+        label, number = self._reported(key, database, num_samples)
         return label if number is None else _paired(label, number)
 
-    def reported(self, key: Array, database: Array, num_samples: int) -> tuple[Array, Array | None]:
+    def _reported(
+        self, key: Array, database: Array, num_samples: int
+    ) -> tuple[Array, Array | None]:
         """Return indices or bits, int32 [num_samples], and numbers, float [num_samples] or None."""
         noise, k, c = self.noise, self.num_queries, self.max_positives
         dtype = draw_dtype(self.epsilon)
@@ -325,8 +327,8 @@ class SVT3And4(OfQueries):
         third, fourth = self.parts
         # Without `computed_once`, XLA computes parts of the draws several times: a draw takes ten
         # times as long, and compilation three times as long.
-        reported = computed_once(partial(third.reported, num_samples=num_samples))
+        reported = computed_once(partial(third._reported, num_samples=num_samples))
         first, number = reported(random.fold_in(key, 3), database)
-        second, _ = fourth.reported(random.fold_in(key, 4), database, num_samples)
+        second, _ = fourth._reported(random.fold_in(key, 4), database, num_samples)
         assert number is not None
         return _paired(first * (self.num_queries + 1) + second, number)

@@ -75,7 +75,7 @@ class Sequential:
             ValueError: If the notion cannot be bounded by the counts of one event, if the source
                 has its own time limit, or if there are too few draws to construct the cells.
         """
-        terms.refuse_unbettable("sequential audits", instead=EVENTS)
+        terms.require_one_event("sequential audits", instead=EVENTS)
         if getattr(source, "time_limit", None) is not None:
             instead = term("seconds=... to the method", "--seconds")
             raise BadValue(

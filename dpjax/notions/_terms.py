@@ -95,8 +95,8 @@ class Terms:
         if self.distance != 1:
             raise BadValue(f"distance must be 1 for {what}, but was {self.distance}: use {EVENTS}.")
 
-    def refuse_unbettable(self, what: str, instead: str = "") -> None:
-        """Raise an error unless the notion can be bounded by the counts of one event.
+    def require_one_event(self, what: str, instead: str = "") -> None:
+        """Raise an error unless the counts of one event bound the notion.
 
         Args:
             what: Kind of audit that bets on events, for the error message.

@@ -17,6 +17,11 @@ Key = TypeVar("Key")
 _REAL = (Real, np.bool_)
 """Types that are treated as numbers."""
 
+_LONGEST, _TEXT = 64, "\ue000"
+"""_LONGEST is the maximum length of keys in the cache of structures, so that the cache stays small.
+_TEXT is a placeholder for strings.
+"""
+
 
 class Nested(NamedTuple):
     """A nested output, that is, an output that consists of several parts.
@@ -137,47 +142,65 @@ def _plain_number(item: Any) -> float | None:
 def _flat(item: Any) -> Nested | None:
     """Return `Nested.of` of a dict or tuple of plain numbers and strings, and None otherwise.
 
-    Outputs usually differ only in their numbers, so everything else is cached.
+    Most outputs differ only in their numbers and strings, so everything else is cached.
     """
     # Equal keys of different types, such as 1 and True, must not share an entry of the cache.
-    if type(item) is dict and {*map(type, item)} == {str}:
+    if type(item) is dict and {*map(type, item)} == {str} and max(map(len, item)) <= _LONGEST:
         names, parts = tuple(item), tuple(item.values())
     elif type(item) is tuple:
         names, parts = None, item
     else:
         return None
-    form = _form(names, tuple([part if type(part) is str else type(part) for part in parts]))
+    form = _form(names, tuple(map(type, parts)))
     if form is None:
         return None
-    nested, places = form
-    found = [_plain_number(parts[place]) for place in places]
+    found = [_plain_number(parts[place]) for place in form.numbers]
     numbers = tuple([number for number in found if number is not None])
-    if len(numbers) < len(places):
+    if len(numbers) < len(found):
         return None
-    return Nested(nested.structure, numbers, nested.entries, nested.numeric)
+    structure = form.segments[0]
+    for place, segment in zip(form.texts, form.segments[1:], strict=True):
+        structure += repr(parts[place]) + segment
+    return Nested(structure, numbers, form.entries, not form.texts)
+
+
+class _Form(NamedTuple):
+    """Structure of a dict or tuple of numbers and strings.
+
+    Attributes:
+        segments: Segments of `Nested.structure`. The strings stand between the segments.
+        texts: Indices of the strings, in the order of the structure.
+        numbers: Indices of the numbers, in the order of the structure.
+        entries: Paths of the numbers, as in `Nested`.
+    """
+
+    segments: tuple[str, ...]
+    texts: tuple[int, ...]
+    numbers: tuple[int, ...]
+    entries: tuple[str, ...]
 
 
 @lru_cache(maxsize=1024)
-def _form(
-    names: tuple[str, ...] | None, parts: tuple[object, ...]
-) -> tuple[Nested, tuple[int, ...]] | None:
-    """Return the structure of a dict or tuple, and the indices of its numbers in their order.
+def _form(names: tuple[str, ...] | None, kinds: tuple[type, ...]) -> _Form | None:
+    """Return the structure of a dict or tuple, or None if a part has an unsuitable type.
 
     Args:
         names: Keys of a dict, or None for a tuple.
-        parts: Each part of the output if the part is a string, and the type of the part otherwise.
-
-    Returns:
-        None if a part is neither a string nor of the type of a plain number.
+        kinds: Type of each part.
     """
-    if any(type(part) is not str and part not in (float, bool, int) for part in parts):
+    if not {*kinds} <= {float, bool, int, str}:
         return None
-    example = tuple([part if type(part) is str else 0.0 for part in parts])
-    order = range(len(parts))
+    order = range(len(kinds))
     if names is not None:
         order = sorted(order, key=lambda place: repr(names[place]))
+    example = tuple([_TEXT if kind is str else 0.0 for kind in kinds])
     nested = Nested.of_parts(example if names is None else dict(zip(names, example, strict=True)))
-    return nested, tuple([place for place in order if type(parts[place]) is not str])
+    segments = tuple(nested.structure.split(repr(_TEXT)))
+    texts = tuple([place for place in order if kinds[place] is str])
+    if len(segments) != len(texts) + 1:
+        return None  # A key contains the placeholder.
+    numbers = tuple([place for place in order if kinds[place] is not str])
+    return _Form(segments, texts, numbers, nested.entries)
 
 
 def _exact(number: Any) -> float:

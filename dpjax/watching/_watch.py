@@ -45,7 +45,7 @@ class Watch:
             raise BadType(f"claim must be a number for a watch, but was {claim!r}.")
         self._arguments = {"notion": notion or Epsilon(), "claim": claim, **terms}
         checked = Terms(**self._arguments)
-        checked.refuse_unbettable("a watch")
+        checked.require_one_event("a watch")
         self._options = options
         self._path = None if path is None else Path(path)
         stated = {

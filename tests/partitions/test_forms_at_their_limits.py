@@ -70,8 +70,11 @@ def test_a_box_has_its_ends_as_leaves():
     assert [Box([0.0] * d, [1.0] * d).num_points for d in (1, 2, 3, 4)] == [201, 41, 13, 2]
 
 
-PARTS = (0.5, -2, True, "a", "b", "", 2**53 + 1, np.str_("a"), np.float64(1), Raised("no"), None)
-NAMES = ("a", "b", np.str_("a"), 1, True, 1.0, "it's")
+PARTS = (
+    0.5, -2, True, "a", "it's", "", "\ue000", 2**53 + 1, np.str_("a"), np.float64(1),
+    Raised("no"), None,
+)  # fmt: skip
+NAMES = ("a", "b", "\ue000", "x" * 65, np.str_("a"), 1, True, 1.0, "it's")
 
 
 @pytest.mark.parametrize("seed", range(20))
