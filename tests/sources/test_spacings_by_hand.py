@@ -9,7 +9,7 @@ from dpjax.partitions import Outputs, Partition
 from dpjax.sources import HostMechanism, _learned, _on_host, _spacings
 from dpjax.sources._learned import lay_best
 from dpjax.sources._shared_draws import _same_ranks, refuse_same_origin
-from dpjax.sources._spacings import Spacings, _close, _Column, _tail
+from dpjax.sources._spacings import Spacings, _close, _Column, _near_copies, _tail
 
 
 def column(values):
@@ -62,6 +62,26 @@ def test_values_in_every_nth_window_are_held(monkeypatch, every, compared):
         for v in values
     ]
     np.testing.assert_array_equal(found.holds(values), expected)
+
+
+@pytest.mark.parametrize("swapped", [False, True])
+def test_values_are_compared_only_in_windows_that_both_sides_keep(monkeypatch, swapped):
+    """One side keeps all of its values, and the other side only some windows."""
+    monkeypatch.setattr(_spacings, "_KEPT", 100)
+    monkeypatch.setattr(_spacings, "_WINDOWS", 16)
+    rng = np.random.default_rng(4)
+    whole, part = column(rng.random(90)), column(rng.random(450))
+    part.add(rng.random(450))
+    assert whole._every == 1 < part._every
+    found = _near_copies(*((part, whole) if swapped else (whole, part)))
+    windows = [np.searchsorted(part._edges, side.values, side="right") for side in (whole, part)]
+    kept = [window % part._every == 0 for window in windows]
+    values = np.concatenate([whole.values[kept[0]], part.values[kept[1]]])
+    order = np.argsort(values)
+    window = np.concatenate([windows[0][kept[0]], windows[1][kept[1]]])[order]
+    starts = range(0, len(order) - 2, 2)
+    assert found.pairs == sum(window[i] == window[i + 2] for i in starts) > 20
+    assert found.close == found.alone == 0
 
 
 def test_only_floats_and_the_first_columns_are_looked_at():
