@@ -111,22 +111,28 @@ def form_of(item: object) -> "Raised | Label | tuple[float, ...] | Nested":
             return (_exact(item),)
     if isinstance(item, list):
         item = tuple(item)
-    kinds = {*map(type, item)} if isinstance(item, tuple) else {str}
-    if kinds == {float}:
-        return cast(tuple[float, ...], item)
-    if isinstance(item, tuple) and str not in kinds and all(isinstance(e, _REAL) for e in item):
-        if any(isinstance(entry, Integral) and abs(int(entry)) > MOST_EXACT for entry in item):
-            raise BadValue(
-                "vectors of integers above 2^53, which float64 cannot represent exactly: scale the "
-                "integers down, or return strings."
-            )
-        return tuple(map(_exact, item))
+    if isinstance(item, tuple):
+        kinds = {*map(type, item)}
+        if kinds == {float}:
+            return item
+        # Look for strings first, because `isinstance` is slow for abstract base classes.
+        if str not in kinds and all(isinstance(entry, _REAL) for entry in item):
+            return _vector(item)
     if isinstance(item, dict | tuple):
         found = Nested.of(item)
         if found.numbers or isinstance(item, dict):
             return found
     hash(item)
     return Label(cast(Hashable, item))
+
+
+def _vector(item: tuple[Any, ...]) -> tuple[float, ...]:
+    if any(isinstance(entry, Integral) and abs(int(entry)) > MOST_EXACT for entry in item):
+        raise BadValue(
+            "vectors of integers above 2^53, which float64 cannot represent exactly: scale the "
+            "integers down, or return strings."
+        )
+    return tuple(map(_exact, item))
 
 
 def _plain_number(item: Any) -> float | None:

@@ -37,7 +37,7 @@ def hashes_of(outputs: np.ndarray, known: dict[str, bytes] | None = None) -> np.
 def hashes_of_kinds(
     outputs: np.ndarray, known: dict[str, bytes] | None
 ) -> tuple[np.ndarray, np.ndarray | None]:
-    """Return hashes as in `hashes_of`, each label's once.
+    """Hash all outputs, but each distinct label only once; see `hashes_of` for the arguments.
 
     Returns:
         The hash of each output, uint64 [n], and None; or the hash of each distinct label, uint64

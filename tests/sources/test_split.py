@@ -51,7 +51,7 @@ def test_the_smallest_words_are_kept(monkeypatch, seed):
 @pytest.mark.parametrize("block", [1, 3])
 @pytest.mark.parametrize("ends", [[], [1], [100, 101, 350], [*range(7, 400, 7)]])
 def test_the_pilot_is_of_the_smallest_words_of_the_search_set(monkeypatch, ends, block):
-    """A block shares one word, so the pilot can have some outputs more."""
+    """All outputs in a block share a word, so the pilot can be larger than `PILOT`."""
     monkeypatch.setattr(_split, "PILOT", 20)
     outputs = np.arange(400)
     split = Split(Chunks(outputs, ends), "x", random.as_key(1), (0, block), 0.5)
