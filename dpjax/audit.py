@@ -14,8 +14,7 @@ from dpjax.core.floats import own_floats
 from dpjax.core.types import JsonObject
 from dpjax.core.wording import BadType, BadValue, term
 from dpjax.databases import Pairs
-from dpjax.methods import METHODS, Method, Sequential, pairs_to_audit, settled
-from dpjax.methods._pairs import MOST_AUDITED, best_pairs
+from dpjax.methods import METHODS, Method, pairs_to_audit, settled
 from dpjax.methods._signposts import signposted
 from dpjax.notions import Epsilon, Notion, Terms, bets_of
 from dpjax.results import AuditResult, build, finding_of_repeats
@@ -153,6 +152,8 @@ def _audited(
                 finding = method.run(timed, pairs, terms, ONE_RUN).finding(0)
             except TooShort:
                 # If there is no time for all pairs of a list, search for the best of them.
+                from dpjax.methods._pairs import MOST_AUDITED, best_pairs
+
                 if searched or len(AnyPairs.of(pairs)) <= MOST_AUDITED:
                     raise
                 left = source.with_time_used(time.perf_counter() - start)
@@ -240,6 +241,8 @@ def resume(
             other package versions, if the mechanism does not reproduce the first outputs of the
             earlier audit, or if `rerun` would raise a ValueError.
     """
+    from dpjax.methods import Sequential
+
     start = time.perf_counter()
     if not isinstance(result, AuditResult):
         result = AuditResult.from_file(result)

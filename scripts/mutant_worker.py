@@ -17,7 +17,7 @@ import tempfile
 import time
 
 IMPORTED = ("jax", "scipy.stats", "scipy.special", "pytest", "matplotlib.figure", "pandas",
-            "pyarrow.parquet", "rich.console", "typer", "jinja2", "statsmodels.api")  # fmt: skip
+            "pyarrow.parquet", "rich.console", "click", "jinja2", "statsmodels.api")  # fmt: skip
 """Third-party modules that tests need; none begins a thread when imported."""
 MEMORY = 8 * 10**9
 """Bytes of data that a process may hold: a changed size may be any."""

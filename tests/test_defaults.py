@@ -159,7 +159,7 @@ DEFAULTS = {
     "mechanisms.training.canary_pair": dict(label=1.0, amplitude=50.0),
     "mechanisms.training.likelihood_score": dict(rate=1.0),
     "methods.FoundPairs": dict(probes=0, untried=0),
-    "methods.Terms": dict(distance=1),
+    "notions.Terms": dict(distance=1),
     "methods.local.largest_loss": dict(penalty=0.0),
     "methods.local.mpl_runs": dict(with_curves=False),
     "methods.pairs_to_audit": dict(least=0),

@@ -1,6 +1,7 @@
 """What a fresh process pays: no jax before it is used, no heavy package, no program but kernels."""
 
 import ast
+import importlib
 import json
 import pickle
 import subprocess
@@ -11,6 +12,9 @@ import pytest
 
 import dpjax
 from dpjax import testing
+from dpjax.notions import NOTIONS
+
+ROOT = Path(dpjax.__file__).parents[1]
 
 HEAVY = (
     "jaxtyping",
@@ -21,7 +25,7 @@ HEAVY = (
     "pandas",
     "pyarrow",
     "matplotlib",
-    "typer",
+    "click",
     "rich",
     "jinja2",
 )
@@ -71,9 +75,19 @@ def test_all_names_load_nothing_heavy_and_start_no_backend():
     assert loaded_after(code, ("jax", *HEAVY)) == ["jax"]
 
 
-@pytest.mark.parametrize("package", [dpjax, testing])
+def lazy_packages():
+    files = Path(dpjax.__file__).parent.rglob("__init__.py")
+    names = [".".join(file.parent.relative_to(ROOT).parts) for file in files]
+    return [name for name in names if "_lazy(__name__)" in source_of(name)]
+
+
+def source_of(package):
+    return ROOT.joinpath(*package.split("."), "__init__.py").read_text()
+
+
+@pytest.mark.parametrize("package", lazy_packages())
 def test_lazy_names_are_those_that_type_checkers_see(package):
-    tree = ast.parse(Path(package.__file__).read_text())
+    tree, package = ast.parse(source_of(package)), importlib.import_module(package)
     (checked,) = (node for node in tree.body if isinstance(node, ast.If))
     seen = {
         alias.name: node.module
@@ -90,6 +104,60 @@ def test_lazy_names_are_those_that_type_checkers_see(package):
         assert getattr(package, folder) is sys.modules[f"dpjax.{folder}"]
     with pytest.raises(AttributeError, match="has no attribute 'assert_privat'"):
         package.assert_privat  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    "table", [dpjax.methods.METHODS, dpjax.sources.SOURCES, NOTIONS, dpjax.mechanisms.CATALOGUE]
+)
+def test_tables_of_classes_have_the_names_of_the_classes(table):
+    attribute = "kind" if table is dpjax.sources.SOURCES else "name"
+    assert {name: getattr(kind, attribute) for name, kind in table.items()} == {n: n for n in table}
+    assert len({*table.values()}) == len(table)
+    with pytest.raises(KeyError):
+        table["nothing"]
+    assert "nothing" not in table
+
+
+def test_an_audit_imports_only_its_source_and_its_method():
+    code = """
+from dpjax import audit
+from dpjax.mechanisms import Laplace
+audit(Laplace())
+"""
+    others = """
+        databases.spaces._neighbors densities._lattice inference._planner mechanisms._rappor
+        mechanisms._sparse_vector methods._families methods._guesses methods._pairs
+        methods._sequential methods.histogram._method methods.local._method plotting._outputs
+        sources._arriving sources._family sources._host sources._one_run sources._recorded
+        sources.libraries._handed sources.readers._text
+    """
+    names = [f"dpjax.{name}" for name in others.split()]
+    assert loaded_after(code, ("dpjax.methods._events", *names)) == ["dpjax.methods._events"]
+    code = f"import sys, importlib\nfor name in {names!r}: importlib.import_module(name)"
+    assert loaded_after(code, names) == names
+
+
+def test_everything_is_imported_before_foreign_code():
+    """Otherwise, this code could change what is imported later, before the check begins."""
+    code = """
+from dpjax.audit import audit
+from dpjax.core.lazy import load_all
+load_all()
+before = {name for name in sys.modules if name.startswith("dpjax.")}
+import dpjax.methods, dpjax.sources, dpjax.mechanisms, dpjax.notions
+for table in (dpjax.methods.METHODS, dpjax.sources.SOURCES, dpjax.notions.NOTIONS):
+    [*table.values()]
+[*dpjax.mechanisms.CATALOGUE.values()]
+def noisy(database, num_samples, rng): return database + rng.laplace(size=num_samples)
+subject = dpjax.HostMechanism(noisy)
+print(audit(subject, [(0, 1)], method=dpjax.Events(500, 2000), claim=1.0))
+audit(subject, [(0, 1)], method=dpjax.Sequential(2000))
+audit(dpjax.mechanisms.Laplace(), method=dpjax.Local(500, 2000))
+audit(dpjax.Family(lambda a: subject, {"a": [1, 2]}), [(0, 1)], claim=1.0)
+after = {name for name in sys.modules if name.startswith("dpjax.")}
+assert after == before, after - before
+"""
+    assert loaded_after(code, ()) == []
 
 
 FIRST = [

@@ -1,4 +1,4 @@
-"""The typer application: all commands, error handling and process settings."""
+"""The application: all commands, error handling and process settings."""
 
 import os
 import sys
@@ -8,11 +8,13 @@ from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
-import typer
+import click
 
+from dpjax.cli._parser import Command, Commands
 from dpjax.cli._stop import ending_well, lasting_streams, say
-from dpjax.cli._table import add_command, examples_text, options_of
+from dpjax.cli._table import options_of
 from dpjax.core.errors import neutral
+from dpjax.core.version import __version__
 from dpjax.core.wording import in_options
 
 _CACHE = "jax_compilation_cache_dir"
@@ -38,41 +40,37 @@ Each command's module defines the function `command`, the options `TABLE`, and t
 _EXAMPLES = (
     "dpjax mechanisms",
     "dpjax audit laplace --epsilon 1 --claim 1 --report audit.html",
-    "dpjax --install-completion",
+    'eval "$(_DPJAX_COMPLETE=bash_source dpjax)"  # completion; also zsh and fish',
 )
 
 
-def application(
-    commands: Collection[str] = COMMANDS, codes: list[int] | None = None
-) -> typer.Typer:
-    """Return the typer application."""
+def application(commands: Collection[str] = COMMANDS, codes: list[int] | None = None) -> Commands:
+    """Return the group of commands, which click runs; exit codes are appended to `codes`."""
     codes = [] if codes is None else codes
-    app = typer.Typer(
-        name="dpjax",
+    group = Commands(
+        "dpjax",
         help="How private is it really? Audits differential privacy from outputs alone.",
-        epilog=examples_text(_EXAMPLES),
         no_args_is_help=True,
-        pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"]},
+        callback=configure,
+        params=[
+            click.Option(["--x64"], is_flag=True, help="Compute in float64 instead of float32."),
+        ],
     )
-    app.callback()(configure)
+    group.examples = _EXAMPLES
+    version = click.version_option(
+        __version__, message="%(version)s", help="Print the version and exit."
+    )
+    version(group)
     for name in commands:
         module = _module(name)
         command = ending_well(module.command, codes)
-        add_command(app, name, command, module.TABLE, module.EXAMPLES)
-    return app
+        group.add_command(Command(name, command, module.TABLE, module.EXAMPLES))
+    return group
 
 
 def _module(command: str) -> ModuleType:
     return import_module(f"dpjax.cli._{command.replace('-', '_')}")
-
-
-def _version(asked: bool) -> None:
-    if asked:
-        import dpjax
-
-        print(dpjax.__version__)
-        raise typer.Exit()
 
 
 def _cache_of_user() -> str:
@@ -83,19 +81,8 @@ def _cache_of_user() -> str:
         return ""
 
 
-def configure(
-    version: bool = typer.Option(
-        False,
-        "--version",
-        callback=_version,
-        is_eager=True,
-        help="Print the version and exit.",
-        metavar="",
-    ),
-    x64: bool = typer.Option(
-        False, "--x64", help="Compute in float64 instead of float32.", metavar=""
-    ),
-) -> None:
+def configure(x64: bool) -> None:
+    """Choose the precision and the folder of compiled code, before jax is imported."""
     settings: dict[str, bool | str | float] = {"jax_enable_x64": True} if x64 else {}
     # Only the command line chooses a cache folder; a library must not decide where compiled code is
     # stored.
@@ -128,12 +115,22 @@ def run() -> int:
     with lasting_streams():
         try:
             try:
-                application(() if words == ["--version"] else commands, codes)(prog_name="dpjax")
-            except SystemExit as ended:  # typer exits this way after help and bad options
-                codes = codes or [ended.code if isinstance(ended.code, int) else 0]
+                group = application(() if words == ["--version"] else commands, codes)
+                ended = group.main(words, prog_name="dpjax", standalone_mode=False)
+                codes = codes or [ended or 0]
+            except SystemExit as completed:  # The shell completion of click exits this way.
+                codes = [completed.code if isinstance(completed.code, int) else 0]
             finally:
                 # Flush inside this `try` so that a failed write is reported like bad input.
                 sys.stdout.flush()
+        except click.exceptions.NoArgsIsHelpError as error:
+            error.show()
+            return 2
+        except click.UsageError as error:
+            called = "dpjax" if named is None else f"dpjax {named}"
+            say(f"error: {error.format_message()}")
+            say(f"`{called} --help` shows what is accepted.")
+            return 2
         except (ValueError, TypeError, OSError, ModuleNotFoundError) as error:
             options = {} if named is None else options_of(_module(named).TABLE)
             say(f"error: {neutral(in_options(error, options))}")

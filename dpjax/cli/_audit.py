@@ -27,6 +27,8 @@ EXAMPLES = (
     "dpjax audit truncated-laplace --method histogram --lipschitz 1.59",
 )
 _TERMS = ("confidence", "num_claims", "distance", "key")
+_WITHOUT_CODE = ("mechanism", "command", "samples", "one_run")
+"""Sources for which this process runs no code but that of dpjax."""
 
 
 def command(**given: Value) -> int:
@@ -57,7 +59,8 @@ def command(**given: Value) -> int:
         notion, claim = notion_of(written), claim_of(written)
         if source == "object" and not {"notion", "delta"} & written.keys():
             notion = None
-        stack.enter_context(untouched())
+        if source not in _WITHOUT_CODE:
+            stack.enter_context(untouched())
         subject, pairs = subject_and_pairs(source, written, stack)
         if pairs is not None:
             AnyPairs.of(pairs).refuse_equal()

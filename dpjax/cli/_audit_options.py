@@ -1,6 +1,5 @@
 """Options of `dpjax audit`, including the options that sources, methods and notions declare."""
 
-import copy
 from pathlib import Path
 
 from dpjax.cli._declared import Declared, Option, registered
@@ -28,12 +27,10 @@ from dpjax.cli._table import (
 from dpjax.core.errors import nearest
 
 DECLARED_SOURCES = {
-    source.name: source for source in registered("dpjax.sources", "SOURCES") if source.asked[0]
+    source.name: source for source in registered("dpjax.sources") if source.asked[0]
 }
-DECLARED_METHODS = {
-    method.name: method for method in registered("dpjax.methods", "METHODS") if method.bounded
-}
-DECLARED_NOTIONS = {notion.name: notion for notion in registered("dpjax.notions", "NOTIONS")}
+DECLARED_METHODS = {method.name: method for method in registered("dpjax.methods") if method.bounded}
+DECLARED_NOTIONS = {notion.name: notion for notion in registered("dpjax.notions")}
 
 _NAMED = ("function", *DECLARED_SOURCES)
 SOURCES = {"mechanism": "NAME", **{name: option_of(name) for name in _NAMED}}
@@ -71,12 +68,11 @@ _KINDS = {
 
 def _in_panel(row: Row) -> Row:
     """Move an option to a separate help panel if only some sources, notions or methods have it."""
-    info = copy.copy(row.info)
     for known in OWNERS:
         of = [known[owner] for owner in known if owner in row.owners]
         if 0 < len(of) < len(known):
-            info.rich_help_panel = f"Options of {_together(of)}"
-    return row._replace(info=info)
+            row = row._replace(panel=f"Options of {_together(of)}")
+    return row
 
 
 def _together(options: list[str]) -> str:
@@ -107,13 +103,11 @@ def _declared_row(fields: dict[str, Option]) -> Row:
         each = [f"{default} for {of[owner]}" for owner, default in defaults.items()]
         same = len({*defaults.values()}) == 1 and len(defaults) == len(fields)
         text += f" Default: {next(iter(defaults.values())) if same else ', '.join(each)}."
-    # In click, " /--flag" with a leading space declares a flag that turns something off.
-    flags = [first.flag.replace("/", " /", first.flag.startswith("/"))] if first.flag else []
     only = [owner for field in fields.values() for owner in field.only]
     return option(
         kind,
         text,
-        *flags,
+        first.flag,
         owners=tuple(dict.fromkeys([*fields, *only])),
         metavar=first.metavar or None,
         choices=first.choices,
@@ -161,9 +155,9 @@ _ROWS: Table = {
     "mechanism": argument(
         str,
         "A built-in mechanism; `dpjax mechanisms` lists them.",
-        default=None,
+        required=False,
         metavar="NAME",
-        autocompletion=mechanisms_like,
+        complete=mechanisms_like,
     ),
     "function": option(
         str,

@@ -14,6 +14,7 @@ _PACKAGE = Path(__file__).parent.parent
 _END_OF_HEAD = re.compile(r"^(?:    def |    @|\S)", re.M)
 _END_OF_IMPORTS = re.compile(r"^(?:class |def |@)", re.M)
 _CLASS = re.compile(r"^class (\w+).*\n", re.M)
+_PLACE = re.compile(r'"([\w.]+):(\w+)"')
 
 
 class Option(NamedTuple):
@@ -70,24 +71,17 @@ def _imported(module: str) -> dict[str, tuple[str, str]]:
     end = _END_OF_IMPORTS.search(source)
     return {
         alias.asname or alias.name: (node.module or "", alias.name)
-        for node in ast.parse(source[: end.start() if end else None]).body
+        for node in ast.walk(ast.parse(source[: end.start() if end else None]))
         if isinstance(node, ast.ImportFrom)
         for alias in node.names
     }
 
 
 @cache
-def registered(package: str, table: str) -> tuple[Declared, ...]:
+def registered(package: str) -> tuple[Declared, ...]:
     """Return the declarations of all classes in a package's table, in the order of the table."""
-    places = _imported(package)
-    for node in ast.parse(_source(package)).body:
-        if not isinstance(node, ast.Assign | ast.AnnAssign) or node.value is None:
-            continue
-        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-        if any(isinstance(target, ast.Name) and target.id == table for target in targets):
-            names = [each.id for each in ast.walk(node.value) if isinstance(each, ast.Name)]
-            return tuple(declared(*places[name]) for name in names if name in places)
-    raise LookupError(f"{package} has no table {table}")
+    places = _PLACE.findall(_source(f"{package}._table"))
+    return tuple(declared(f"{package}.{module}", name) for module, name in places)
 
 
 @cache

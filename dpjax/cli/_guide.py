@@ -16,8 +16,8 @@ TABLE: Table = {
     "name": argument(
         str,
         "Name of a guide. If no name is given, all guides are listed.",
-        default=None,
-        autocompletion=_guides_like,
+        required=False,
+        complete=_guides_like,
     )
 }
 

@@ -26,7 +26,7 @@ TABLE: Table = {
     "packages": argument(
         list[str],
         "Releases to audit, such as opendp==0.16.0. Default: all releases listed in the cases.",
-        default=None,
+        required=False,
         metavar="PACKAGE==VERSION...",
     ),
     "cases": option(
@@ -40,7 +40,12 @@ TABLE: Table = {
         metavar="all|VERSION,...",
     ),
     "folder": option(Path, "Folder for recorded draws and installed releases. Default: hunt."),
-    "again": option(bool, "Audit recorded draws again, without installing or running a release."),
+    "again": option(
+        bool,
+        "Audit recorded draws again, without installing or running a release.",
+        "--again",
+        default=False,
+    ),
     "seconds": option(float, "Time for drawing, in seconds per case and release. Default: 60."),
     "table": option(Path, "Write a Markdown table of the results to this file."),
     "confidence": option(float, "Confidence of each bound. Default: 0.999."),

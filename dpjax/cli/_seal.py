@@ -7,7 +7,9 @@ from functools import cache, cached_property, partial
 from pathlib import Path
 from types import FunctionType
 
-_SEALED = ("dpjax", "typer", "click")
+from dpjax.core.lazy import load_all
+
+_SEALED = ("dpjax", "click")
 
 _CACHED = {"__slotnames__", "__annotations__", "__annotations_cache__"}
 """Names that Python adds to a class when an object of the class is first pickled, or when the
@@ -26,12 +28,14 @@ _WRAPPED = ("__wrapped__", "__func__", "func", "fget")
 def untouched() -> Iterator[None]:
     """Check that the body of a `with` statement replaces no name, method or function of dpjax.
 
-    The check covers the modules of dpjax, typer and click that are imported when the body starts,
-    but no other modules. After the body, the original working folder is restored.
+    The check covers the modules of dpjax and click that are imported when the body starts, but no
+    other modules. Therefore, all modules that an audit may need are imported first. After the body,
+    the original working folder is restored.
 
     Raises:
         ValueError: If the body has replaced a name, a method or the code of a function.
     """
+    load_all()
     look = _held
     before = look()
     # Restore the working folder, because relative paths on the command line refer to it.

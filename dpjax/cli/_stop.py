@@ -121,7 +121,7 @@ def ending_well(run: Callable[..., int | None], codes: list[int]) -> Callable[..
                 "audited code tried to read standard input, which is empty."
             ) from error
         except BaseException as error:
-            # typer would exit on a BrokenPipeError, and Python on any other BaseException.
+            # click would exit on a BrokenPipeError, and Python on any other BaseException.
             if isinstance(error, Exception) and not isinstance(error, BrokenPipeError):
                 raise
             raise ValueError(f"audited code raised {type(error).__name__}.") from error

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 TABLE: Table = {
     "spec": argument(str, "A sweep file in TOML, or `status` to summarize a store."),
-    "folder": argument(Path, "With `status`: folder of the store.", default=None),
+    "folder": argument(Path, "With `status`: folder of the store.", required=False),
     "out": option(Path, "Folder of the store; runs that are already stored are not repeated."),
     "allow_import": option(
         list[str],

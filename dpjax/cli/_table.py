@@ -1,12 +1,7 @@
-"""Tables of command-line options, from which typer signatures are generated."""
+"""Tables of command-line options, which `dpjax.cli._parser` turns into commands."""
 
-import inspect
-import re
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
-
-import typer
-from typer.models import ArgumentInfo, OptionInfo
 
 Value = Any
 """Value of an option, with the type that the option's row states; None if there is no value."""
@@ -16,18 +11,36 @@ Given = Mapping[str, Value]
 
 
 class Row(NamedTuple):
-    """An option or an argument of a command.
+    """An option or a positional argument of a command.
 
     Attributes:
-        kind: Python type of the option's value, as in a typer annotation.
-        info: `typer.Option` or `typer.Argument`, with default and help.
+        kind: Python type of the value: `bool`, `int`, `float`, `str`, `Path`, a tuple of these for
+            an option with multiple values, or a list for an option that may be repeated.
+        text: Help text, in which line breaks have no meaning.
+        flags: The option as it is typed, if it differs from the name with dashes. The flag of an
+            option that turns something off begins with "/"; two flags are separated by "/".
+        default: Value if none is given.
         owners: Names of the sources, methods or notions to which the option applies. If `owners` is
             empty, the option applies to every source, method and notion.
+        metavar: Placeholder of the value in the help.
+        complete: Function that maps a prefix to words that the shell completion offers.
+        parser: Function that converts the value from a string.
+        positional: Whether the row is a positional argument.
+        required: Whether a positional argument must be given.
+        panel: Title of the section of the help that lists the option.
     """
 
     kind: object
-    info: OptionInfo | ArgumentInfo
+    text: str
+    flags: str = ""
+    default: object = None
     owners: tuple[str, ...] = ()
+    metavar: str | None = None
+    complete: Callable[[str], Iterable[str]] | None = None
+    parser: Callable[[str], object] | None = None
+    positional: bool = False
+    required: bool = False
+    panel: str = "Options"
 
 
 Table = Mapping[str, Row]
@@ -37,7 +50,8 @@ Table = Mapping[str, Row]
 def option(
     kind: object,
     text: str,
-    *flags: str,
+    flags: str = "",
+    *,
     default: object = None,
     owners: tuple[str, ...] = (),
     metavar: str | None = None,
@@ -45,51 +59,28 @@ def option(
     parser: Callable[[str], object] | None = None,
 ) -> Row:
     """Return the table row of an option."""
-    info = typer.Option(
-        default,
-        *flags,
-        help=help_text(text),
-        # A flag takes no value, so its help must not show a metavar.
-        metavar="" if kind is bool else metavar,
-        autocompletion=completing(choices) if choices else None,
-        parser=parser,
+    complete = completing(tuple(choices)) if choices else None
+    return Row(kind, text, flags, default, owners, metavar, complete, parser)
+
+
+def argument(
+    kind: object,
+    text: str,
+    *,
+    required: bool = True,
+    metavar: str | None = None,
+    complete: Callable[[str], Iterable[str]] | None = None,
+) -> Row:
+    """Return the table row of a positional argument."""
+    return Row(
+        kind,
+        text,
+        metavar=metavar,
+        complete=complete,
+        positional=True,
+        required=required,
+        panel="Arguments",
     )
-    return Row(kind, info, owners)
-
-
-def argument(kind: object, text: str, **more: Value) -> Row:
-    """Return the table row of a positional argument; `more` is passed to `typer.Argument`."""
-    return Row(kind, typer.Argument(help=help_text(text), **more))
-
-
-def add_command(
-    app: typer.Typer, name: str, command: Callable[..., None], table: Table, examples: Iterable[str]
-) -> None:
-    """Add a command whose parameters are given by the rows of a table."""
-    # typer reads names, defaults and types from the signature and the annotations.
-    parameters = [
-        inspect.Parameter(n, inspect.Parameter.KEYWORD_ONLY, default=row.info)
-        for n, row in table.items()
-    ]
-    vars(command)["__signature__"] = inspect.Signature(parameters)
-    command.__annotations__ = {n: row.kind for n, row in table.items()}
-    said = help_text(command.__doc__ or "")
-    app.command(name, help=said, epilog=examples_text(examples))(command)
-
-
-def help_text(text: str) -> str:
-    """Prepare a help text so that typer shows it completely.
-
-    typer keeps line breaks, which rarely match the terminal's width, so line breaks within a
-    paragraph are removed. typer interprets words in brackets as markup, so brackets are escaped.
-    """
-    paragraphs = (" ".join(part.split()) for part in inspect.cleandoc(text).split("\n\n"))
-    return re.sub(r"\[(?=[a-zA-Z/@#])", r"\[", "\n\n".join(paragraphs))
-
-
-def examples_text(examples: Iterable[str]) -> str:
-    """Return the last paragraph of a command's help, with one line per example."""
-    return help_text("\n\n".join(["Examples:", *examples]))
 
 
 def completing(names: Iterable[str]) -> Callable[[str], list[str]]:
@@ -112,6 +103,17 @@ def option_of(name: str) -> str:
     return "--" + name.replace("_", "-")
 
 
+def flags_of(name: str, row: Row) -> list[str]:
+    """Return the flag of an option and, for a boolean option, the flag that turns it off.
+
+    Either can be "", if an option can only be turned on or only be turned off.
+    """
+    flags = row.flags or option_of(name)
+    if row.kind is bool and not row.flags and row.default is None:
+        flags = f"{flags}/--no-{flags[2:]}"
+    return flags.split("/")
+
+
 def options_of(table: Table) -> dict[str, str]:
     """Return the command-line option of each parameter.
 
@@ -119,8 +121,8 @@ def options_of(table: Table) -> dict[str, str]:
     """
     options = {}
     for name, row in table.items():
-        if isinstance(row.info, OptionInfo):
-            flags = (row.info.param_decls or [option_of(name)])[0].strip().split("/")
+        if not row.positional:
+            flags = flags_of(name, row)
             options[name] = flags[0] or flags[-1]
             switched = zip((True, False), flags, strict=False)
             options |= {f"{name}={value}": flag for value, flag in switched if flag}

@@ -1,93 +1,101 @@
 """Confidence bounds computed from counts, in float64 NumPy arithmetic, without JAX."""
 
-from dpjax.inference._allocation import LAYING as LAYING
-from dpjax.inference._allocation import allocation as allocation
-from dpjax.inference._allocation import first_round as first_round
-from dpjax.inference._allocation import leader as leader
-from dpjax.inference._allocation import outgrown as outgrown
-from dpjax.inference._allocation import phases as phases
-from dpjax.inference._assumptions import FiniteOutputs as FiniteOutputs
-from dpjax.inference._assumptions import InputInterval as InputInterval
-from dpjax.inference._assumptions import LipschitzOutputs as LipschitzOutputs
-from dpjax.inference._assumptions import check_order as check_order
-from dpjax.inference._band import Band as Band
-from dpjax.inference._band import band as band
-from dpjax.inference._band import known_band as known_band
-from dpjax.inference._band_levels import epsilon_of as epsilon_of
-from dpjax.inference._band_levels import gdp_of as gdp_of
-from dpjax.inference._band_levels import largest as largest
-from dpjax.inference._band_levels import of_sets as of_sets
-from dpjax.inference._band_levels import profile as profile
-from dpjax.inference._band_levels import trade_off as trade_off
-from dpjax.inference._betting import growth as growth
-from dpjax.inference._binomial import binomial_lower_bound as binomial_lower_bound
-from dpjax.inference._binomial import clopper_pearson as clopper_pearson
-from dpjax.inference._chain import MOST_SETS as MOST_SETS
-from dpjax.inference._chain import Chain as Chain
-from dpjax.inference._chain import Way as Way
-from dpjax.inference._chain import chain_of as chain_of
-from dpjax.inference._chain import expected_bands as expected_bands
-from dpjax.inference._choice import ChoiceOptions as ChoiceOptions
-from dpjax.inference._choice import choose_event as choose_event
-from dpjax.inference._choice import largest_bound as largest_bound
-from dpjax.inference._chosen_curves import mu_of_chosen as mu_of_chosen
-from dpjax.inference._chosen_guesses import delta_of_chosen as delta_of_chosen
-from dpjax.inference._chosen_guesses import delta_of_curves as delta_of_curves
-from dpjax.inference._chosen_guesses import epsilon_of_chosen as epsilon_of_chosen
-from dpjax.inference._divergences import ZCDP_ORDERS as ZCDP_ORDERS
-from dpjax.inference._divergences import renyi as renyi
-from dpjax.inference._divergences import two_points as two_points
-from dpjax.inference._divergences import zcdp as zcdp
-from dpjax.inference._events import Event as Event
-from dpjax.inference._events import event_lower_bound as event_lower_bound
-from dpjax.inference._guesses import Guessed as Guessed
-from dpjax.inference._guesses import delta_of_guesses as delta_of_guesses
-from dpjax.inference._guesses import epsilon_of_guesses as epsilon_of_guesses
-from dpjax.inference._guesses import gaussian_gain as gaussian_gain
-from dpjax.inference._guesses import mu_of_guesses as mu_of_guesses
-from dpjax.inference._guesses import one_run_lower_bound as one_run_lower_bound
-from dpjax.inference._guesses import one_run_p_value as one_run_p_value
-from dpjax.inference._guesses import pure_epsilon as pure_epsilon
-from dpjax.inference._guesses import refutes as refutes
-from dpjax.inference._hybrid import Look as Look
-from dpjax.inference._hybrid import best_events as best_events
-from dpjax.inference._hybrid import best_pairs as best_pairs
-from dpjax.inference._hybrid import errors as errors
-from dpjax.inference._hybrid import look_bound as look_bound
-from dpjax.inference._hybrid import planned_look as planned_look
-from dpjax.inference._hypotheses import Difference as Difference
-from dpjax.inference._hypotheses import Hypothesis as Hypothesis
-from dpjax.inference._hypotheses import Ratio as Ratio
-from dpjax.inference._levels import ldp_levels as ldp_levels
-from dpjax.inference._levels import renyi_levels as renyi_levels
-from dpjax.inference._local import KernelSums as KernelSums
-from dpjax.inference._local import LocalBounds as LocalBounds
-from dpjax.inference._local import local_bounds as local_bounds
-from dpjax.inference._normal import frequency_standard_error as frequency_standard_error
-from dpjax.inference._normal import kernel_exact_standard_error as kernel_exact_standard_error
-from dpjax.inference._normal import kernel_standard_error as kernel_standard_error
-from dpjax.inference._normal import normal_lower_bound as normal_lower_bound
-from dpjax.inference._planner import Plan as Plan
-from dpjax.inference._planner import plan as plan
-from dpjax.inference._planner import plan_finite as plan_finite
-from dpjax.inference._ranges import WORTH as WORTH
-from dpjax.inference._ranges import simpler as simpler
-from dpjax.inference._roc import Roc as Roc
-from dpjax.inference._roc import attack_roc as attack_roc
-from dpjax.inference._safety import SafetyCheck as SafetyCheck
-from dpjax.inference._safety import SafetyVerdict as SafetyVerdict
-from dpjax.inference._safety import plan_safety as plan_safety
-from dpjax.inference._safety import safety_check as safety_check
-from dpjax.inference._shift import Shift as Shift
-from dpjax.inference._sizes import Rivals as Rivals
-from dpjax.inference._sizes import Shared as Shared
-from dpjax.inference._sizes import divided as divided
-from dpjax.inference._sizes import size_ratio as size_ratio
-from dpjax.inference._unseen import blind_spot as blind_spot
-from dpjax.inference._unseen import unseen_log_rarity as unseen_log_rarity
-from dpjax.inference._unseen import unseen_probability as unseen_probability
-from dpjax.inference._wealth import Wealth as Wealth
-from dpjax.inference._wealth import levels_of_bets as levels_of_bets
-from dpjax.inference._wealth import recounted as recounted
-from dpjax.inference._wealth import start as start
-from dpjax.inference._wealth import step as step
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dpjax.inference._allocation import LAYING as LAYING
+    from dpjax.inference._allocation import allocation as allocation
+    from dpjax.inference._allocation import first_round as first_round
+    from dpjax.inference._allocation import leader as leader
+    from dpjax.inference._allocation import outgrown as outgrown
+    from dpjax.inference._allocation import phases as phases
+    from dpjax.inference._assumptions import FiniteOutputs as FiniteOutputs
+    from dpjax.inference._assumptions import InputInterval as InputInterval
+    from dpjax.inference._assumptions import LipschitzOutputs as LipschitzOutputs
+    from dpjax.inference._assumptions import check_order as check_order
+    from dpjax.inference._band import Band as Band
+    from dpjax.inference._band import band as band
+    from dpjax.inference._band import known_band as known_band
+    from dpjax.inference._band_levels import epsilon_of as epsilon_of
+    from dpjax.inference._band_levels import gdp_of as gdp_of
+    from dpjax.inference._band_levels import largest as largest
+    from dpjax.inference._band_levels import of_sets as of_sets
+    from dpjax.inference._band_levels import profile as profile
+    from dpjax.inference._band_levels import trade_off as trade_off
+    from dpjax.inference._betting import growth as growth
+    from dpjax.inference._binomial import binomial_lower_bound as binomial_lower_bound
+    from dpjax.inference._binomial import clopper_pearson as clopper_pearson
+    from dpjax.inference._chain import MOST_SETS as MOST_SETS
+    from dpjax.inference._chain import Chain as Chain
+    from dpjax.inference._chain import Way as Way
+    from dpjax.inference._chain import chain_of as chain_of
+    from dpjax.inference._chain import expected_bands as expected_bands
+    from dpjax.inference._choice import ChoiceOptions as ChoiceOptions
+    from dpjax.inference._choice import choose_event as choose_event
+    from dpjax.inference._choice import largest_bound as largest_bound
+    from dpjax.inference._chosen_curves import mu_of_chosen as mu_of_chosen
+    from dpjax.inference._chosen_guesses import delta_of_chosen as delta_of_chosen
+    from dpjax.inference._chosen_guesses import delta_of_curves as delta_of_curves
+    from dpjax.inference._chosen_guesses import epsilon_of_chosen as epsilon_of_chosen
+    from dpjax.inference._divergences import ZCDP_ORDERS as ZCDP_ORDERS
+    from dpjax.inference._divergences import renyi as renyi
+    from dpjax.inference._divergences import two_points as two_points
+    from dpjax.inference._divergences import zcdp as zcdp
+    from dpjax.inference._events import Event as Event
+    from dpjax.inference._events import event_lower_bound as event_lower_bound
+    from dpjax.inference._guesses import Guessed as Guessed
+    from dpjax.inference._guesses import delta_of_guesses as delta_of_guesses
+    from dpjax.inference._guesses import epsilon_of_guesses as epsilon_of_guesses
+    from dpjax.inference._guesses import gaussian_gain as gaussian_gain
+    from dpjax.inference._guesses import mu_of_guesses as mu_of_guesses
+    from dpjax.inference._guesses import one_run_lower_bound as one_run_lower_bound
+    from dpjax.inference._guesses import one_run_p_value as one_run_p_value
+    from dpjax.inference._guesses import pure_epsilon as pure_epsilon
+    from dpjax.inference._guesses import refutes as refutes
+    from dpjax.inference._hybrid import Look as Look
+    from dpjax.inference._hybrid import best_events as best_events
+    from dpjax.inference._hybrid import best_pairs as best_pairs
+    from dpjax.inference._hybrid import errors as errors
+    from dpjax.inference._hybrid import look_bound as look_bound
+    from dpjax.inference._hybrid import planned_look as planned_look
+    from dpjax.inference._hypotheses import Difference as Difference
+    from dpjax.inference._hypotheses import Hypothesis as Hypothesis
+    from dpjax.inference._hypotheses import Ratio as Ratio
+    from dpjax.inference._levels import ldp_levels as ldp_levels
+    from dpjax.inference._levels import renyi_levels as renyi_levels
+    from dpjax.inference._local import KernelSums as KernelSums
+    from dpjax.inference._local import LocalBounds as LocalBounds
+    from dpjax.inference._local import local_bounds as local_bounds
+    from dpjax.inference._normal import frequency_standard_error as frequency_standard_error
+    from dpjax.inference._normal import kernel_exact_standard_error as kernel_exact_standard_error
+    from dpjax.inference._normal import kernel_standard_error as kernel_standard_error
+    from dpjax.inference._normal import normal_lower_bound as normal_lower_bound
+    from dpjax.inference._planner import Plan as Plan
+    from dpjax.inference._planner import plan as plan
+    from dpjax.inference._planner import plan_finite as plan_finite
+    from dpjax.inference._ranges import WORTH as WORTH
+    from dpjax.inference._ranges import simpler as simpler
+    from dpjax.inference._roc import Roc as Roc
+    from dpjax.inference._roc import attack_roc as attack_roc
+    from dpjax.inference._runs import few_runs_p_value as few_runs_p_value
+    from dpjax.inference._safety import SafetyCheck as SafetyCheck
+    from dpjax.inference._safety import SafetyVerdict as SafetyVerdict
+    from dpjax.inference._safety import plan_safety as plan_safety
+    from dpjax.inference._safety import safety_check as safety_check
+    from dpjax.inference._shift import Shift as Shift
+    from dpjax.inference._sizes import Rivals as Rivals
+    from dpjax.inference._sizes import Shared as Shared
+    from dpjax.inference._sizes import divided as divided
+    from dpjax.inference._sizes import size_ratio as size_ratio
+    from dpjax.inference._unseen import blind_spot as blind_spot
+    from dpjax.inference._unseen import unseen_log_rarity as unseen_log_rarity
+    from dpjax.inference._unseen import unseen_probability as unseen_probability
+    from dpjax.inference._wealth import Wealth as Wealth
+    from dpjax.inference._wealth import levels_of_bets as levels_of_bets
+    from dpjax.inference._wealth import recounted as recounted
+    from dpjax.inference._wealth import start as start
+    from dpjax.inference._wealth import step as step
+else:
+    from dpjax.core.lazy import lazy as _lazy
+
+    __getattr__, __dir__, __all__ = _lazy(__name__)

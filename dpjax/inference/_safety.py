@@ -20,6 +20,7 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
+import scipy
 from numpy.typing import ArrayLike
 
 from dpjax.core import validate
@@ -118,13 +119,10 @@ class SafetyCheck:
         """
         gaps = np.atleast_1d(self.gaps(counts))
         num_within = int(np.sum(gaps <= self.limit))
-        # Import here because importing scipy.stats takes longer than importing the whole package.
-        from scipy.stats import binom
-
         # The cumulative distribution function decreases with the probability, so a lower bound on
         # the probability leads to an upper bound on the p-value.
         vacuous = self.probability <= 0
-        p_value = 1.0 if vacuous else float(binom.cdf(num_within, gaps.size, self.probability))
+        p_value = 1.0 if vacuous else float(scipy.special.bdtr(num_within, gaps.size, self.probability))
         return SafetyVerdict(gaps.size, num_within, self.probability, p_value)
 
 

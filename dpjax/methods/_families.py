@@ -16,7 +16,7 @@ from dpjax.methods._pairs_counted import notes_of_untried, search_counted
 from dpjax.methods._rungs import Ladder
 from dpjax.notions import Epsilon, Notion, Terms
 from dpjax.partitions import Encoder
-from dpjax.sources import AnyPairs, Family, Member, OnHost, Source, family_of
+from dpjax.sources import AnyPairs, Family, Member, OnHost, Source
 from dpjax.sources._schedule import Draw, Raw, Span
 
 _STAGE = "search of a family"
@@ -40,40 +40,24 @@ class Placed(NamedTuple):
     database: object
 
 
-class Settled(NamedTuple):
-    """Source and pairs to audit in place of a family.
-
-    Attributes:
-        source: Source to audit. If the caller passed a family, this is the chosen member.
-        pairs: Pairs to audit. If the source is a family, these are the best pairs that were found.
-        notes: Sentences about the search that are added to the finding.
-    """
-
-    source: Source
-    pairs: object
-    notes: list[str]
-
-
-def settled(
-    source: Source, pairs: object, asked: tuple[Notion | None, object], terms: Terms
-) -> Settled:
-    """Replace a family by the member whose expected bound exceeds its claim by the largest margin.
+def best_member(
+    family: Family, pairs: object, asked: tuple[Notion | None, object], terms: Terms
+) -> tuple[Source, object, list[str]]:
+    """Find the member whose expected bound exceeds its claim by the largest margin, and its pairs.
 
     Args:
-        source: Source of the audit. A source that is not a family is returned unchanged.
-        pairs: Pairs in any form that `dpjax.audit` accepts. If `pairs` is None, each member's own
-            pairs are used.
-        asked: Notion and claim for all members. If both are None, each member's own notion and
-            claim are used.
-        terms: Terms of the audit. The search makes its own draws, which the audit does not use.
+        family: Family of mechanisms.
+        pairs: Pairs, as in `settled`.
+        asked: Notion and claim, as in `settled`.
+        terms: Terms of the audit, as in `settled`.
+
+    Returns:
+        The member, its best pairs, and sentences about the search.
 
     Raises:
         ValueError: If no member can be created, or if a member has no pairs or no claim.
         TypeError: If a claim is not a number.
     """
-    family = family_of(source)
-    if family is None:
-        return Settled(source, pairs, [])
     root = random.fold_in(terms.root, random.stable_hash(_STAGE))
     space = _Members(family, pairs, asked)
     members = space.source()
@@ -88,17 +72,17 @@ def settled(
     )
     draws = sum(2 * size * drawn for size, drawn in rungs)
     note = (
-        f"The search of the family {source.name} ({len(space.made)} members, {rungs[0][0]} pairs "
+        f"The search of the family {family.name} ({len(space.made)} members, {rungs[0][0]} pairs "
         f"and their variations, {draws} separate draws) chose this member, whose expected bound "
         "exceeds its claim by the largest margin."
     )
     notes = [note, *notes_of_untried(found.untried)]
     if space.failed:
         notes.append(
-            f"{source.name} refused {space.failed} combinations of parameters; the last error was "
+            f"{family.name} refused {space.failed} combinations of parameters; the last error was "
             f"{space.last}."
         )
-    return Settled(space.made[number], chosen, notes)
+    return space.made[number], chosen, notes
 
 
 @dataclass(frozen=True)

@@ -224,30 +224,13 @@ def search_pairs(
     )
 
 
-def pairs_to_audit(
-    source: Source, pairs: object, terms: Terms, least: int = 0
+def searched_pairs(
+    source: Source, space: Space, terms: Terms, least: int
 ) -> tuple[object, list[str]]:
-    """Return the pairs to audit, and notes about the search for these pairs.
-
-    Args:
-        source: Source of the audit.
-        pairs: Pairs in any form that `dpjax.audit` accepts, or None for the default pairs of the
-            source. If `pairs` is a result of `dpjax.neighbors`, or a Hypothesis strategy for pairs,
-            the function searches for the best pairs and returns them. All other pairs are returned
-            unchanged.
-        terms: Terms of the audit. The search makes its own draws, which the audit does not use.
-        least: Minimum total number of draws in each rung of the search, if the source has no
-            sampler and its time limit allows. A search for rare events needs many draws.
-
-    Raises:
-        ValueError: If no pair of the space is allowed.
-    """
-    pairs = source.usual_pairs if pairs is None else as_space(pairs)
-    if not isinstance(pairs, Space):
-        return pairs, []
+    """Return the best pairs of a space, and notes about the search; see `pairs_to_audit`."""
     if source.sampler is None:
-        return best_pairs(source, pairs, terms, least)
-    found = search_pairs(source, [*pairs], key=_root(terms), execution=terms.layout)
+        return best_pairs(source, space, terms, least)
+    found = search_pairs(source, [*space], key=_root(terms), execution=terms.layout)
     return found.pairs, _notes(found, varied=False)
 
 

@@ -7,6 +7,7 @@ from dataclasses import fields
 from typing import ParamSpec, TypeVar
 
 from dpjax.core.errors import nearest
+from dpjax.core.options import Dataclass
 from dpjax.methods import METHODS
 from dpjax.notions import NOTIONS
 from dpjax.sources import SOURCES
@@ -29,17 +30,6 @@ _OTHER_WORDS = {
     "alpha": "write confidence=1 - alpha",
 }
 """Advice on the arguments of `dpjax.audit`, keyed by argument names that users may expect."""
-
-_PLACES = (
-    ("method=", "", [method for method in METHODS.values() if method.bounded]),
-    ("notion=", "", [*NOTIONS.values()]),
-    ("", " as the subject", [source for source in SOURCES.values() if source.asked[0]]),
-)
-"""Places in a call to `dpjax.audit` that may contain options.
-
-A place has three parts: the text before a suggested constructor call, the text after the call, and
-the classes whose constructors are suggested.
-"""
 
 
 def refuse_misplaced(function: str, given: Collection[str], accepted: Collection[str]) -> None:
@@ -76,7 +66,7 @@ def _place_of(name: str, accepted: Collection[str]) -> str:
     if name in _OTHER_WORDS and "claim" in accepted:
         return f"{_OTHER_WORDS[name]}."
     places = []
-    for before, after, kinds in _PLACES:
+    for before, after, kinds in _constructors():
         if before and before.rstrip("=") not in accepted:
             continue
         owners = [kind.__name__ for kind in kinds if name in {f.name for f in fields(kind)}]
@@ -87,3 +77,17 @@ def _place_of(name: str, accepted: Collection[str]) -> str:
     if not places:
         return nearest(name, accepted)
     return f"write {', or '.join(places)}."
+
+
+def _constructors() -> list[tuple[str, str, list[type[Dataclass]]]]:
+    """Return the places in a call to `dpjax.audit` that may contain options.
+
+    A place has three parts: the text before a suggested constructor call, the text after the call,
+    and the classes whose constructors are suggested. The classes are looked up only for a message,
+    because this imports all of them.
+    """
+    return [
+        ("method=", "", [method for method in METHODS.values() if method.bounded]),
+        ("notion=", "", [*NOTIONS.values()]),
+        ("", " as the subject", [source for source in SOURCES.values() if source.asked[0]]),
+    ]

@@ -11,6 +11,7 @@ from dpjax.notions._levels import Zcdp as Zcdp
 from dpjax.notions._notion import Notion as Notion
 from dpjax.notions._statement import Statement as Statement
 from dpjax.notions._statement import smallest_error as smallest_error
+from dpjax.notions._table import NOTIONS as NOTIONS
 from dpjax.notions._terms import Terms as Terms
 from dpjax.notions.evidence import BetWealth as BetWealth
 from dpjax.notions.evidence import ChainCounts as ChainCounts
@@ -28,8 +29,3 @@ from dpjax.notions.evidence import evidence_from_plain as evidence_from_plain
 from dpjax.notions.evidence import guesses_of as guesses_of
 from dpjax.notions.evidence import level_of as level_of
 from dpjax.notions.evidence import register as register
-
-NOTIONS = {
-    notion.name: notion for notion in (Epsilon, Profile, TradeOff, Gdp, Renyi, Zcdp, TotalVariation)
-}
-"""Map from each notion's name in recipes and on the command line to its class."""

@@ -220,11 +220,6 @@ class Member(OnHost):
         return cls(found.source, make, chosen)
 
 
-def family_of(subject: object) -> Family | None:
-    """Return the subject if the subject is a family, and None otherwise."""
-    return subject if isinstance(subject, Family) else None
-
-
 def _range_of(name: str, given: Any) -> _Interval | list[object]:
     numbers = isinstance(given, tuple) and all(
         isinstance(value, int | float) and not isinstance(value, bool) for value in given

@@ -212,6 +212,7 @@ def _drawn_blocks(draw: Callable[[Array], Array], number: Array, most: int) -> A
 
     An accelerator draws all `most` blocks in parallel, since this takes less time than a loop.
     """
+    draw = jax.jit(draw)  # Trace the mechanism once, not once for each of the three uses.
     one = jax.eval_shape(draw, jnp.int32(0))
 
     def in_turn(number: Array) -> Array:

@@ -26,6 +26,7 @@ from statistics import NormalDist
 import numpy as np
 
 from dpjax.core.wording import Doubt, term
+from dpjax.inference import few_runs_p_value
 
 _DISTANCES = (1, 2, 4, 8, 16, 32, 64)
 """Distances, in positions, at which the dependence between two outputs is tested."""
@@ -141,18 +142,11 @@ def _num_runs(happened: np.ndarray) -> int:
 
 def _chances_of_runs(happened: np.ndarray, distances: list[int]) -> list[float]:
     """Return a p-value for each distance k, from the number of runs among outputs at distance k."""
-    asked, chances = dict[int, tuple[int, int, int]](), dict.fromkeys(distances, 1.0)
+    chances = []
     for distance in distances:
         size = happened.size // distance * distance
         ordered = happened[:size].reshape(-1, distance).T.ravel()
         ones = int(np.count_nonzero(ordered))
-        if 0 < ones < size:
-            asked[distance] = _num_runs(ordered), size, ones
-    if asked:
-        # Import here, since importing SciPy takes long.
-        from scipy.stats import hypergeom
-
-        runs, sizes, ones = np.array(list(asked.values())).T
-        found = hypergeom.cdf(runs, sizes, sizes - ones + 1, ones)
-        chances.update(zip(asked, found.tolist(), strict=True))
-    return list(chances.values())
+        constant = ones in (0, size)
+        chances.append(1.0 if constant else few_runs_p_value(_num_runs(ordered), size, ones))
+    return chances

@@ -14,11 +14,4 @@ if TYPE_CHECKING:
 else:
     from dpjax.core.lazy import lazy as _lazy
 
-    __getattr__, __dir__, __all__ = _lazy(
-        __name__,
-        {
-            "dpjax.testing._assertions": ["assert_not_private", "assert_private"],
-            "dpjax.testing._budget": ["detectable_epsilon"],
-            "dpjax.testing._run": ["DEFAULT_CONFIDENCE", "DEFAULT_DRAWS"],
-        },
-    )
+    __getattr__, __dir__, __all__ = _lazy(__name__)

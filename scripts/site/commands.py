@@ -3,10 +3,8 @@
 import inspect
 from importlib import import_module
 
-from typer.models import OptionInfo
-
 from dpjax.cli._app import COMMANDS
-from dpjax.cli._table import Row, option_of
+from dpjax.cli._table import Row, flags_of
 
 
 def commands() -> str:
@@ -32,15 +30,14 @@ def _first(command: object) -> str:
 
 def _written(name: str, row: Row) -> str:
     """An option as people type it; an argument in capital letters."""
-    if not isinstance(row.info, OptionInfo):
+    if row.positional:
         return name.upper().replace("_", "-")
-    flags = [flag for flag in row.info.param_decls or () if flag.startswith("-")]
-    return ", ".join(flags) or option_of(name)
+    return ", ".join(filter(None, flags_of(name, row)))
 
 
 def _help(row: Row) -> str:
     """The help of an option as Markdown in a cell."""
-    text = (row.info.help or "").replace("\\[", "[")
+    text = row.text
     for sign in "|<*_":
         text = text.replace(sign, f"\\{sign}")
     return text.replace("[", "\\[")

@@ -146,18 +146,10 @@ def test_what_a_long_audit_announces(source, given, sentence):
     assert _announced(source, given and subject(*given), 2050, "3 s") == sentence
 
 
-def test_a_table_that_a_package_lacks():
-    with pytest.raises(LookupError, match=r"dpjax\.notions has no table"):
-        registered("dpjax.notions", "NO_TABLE")
-
-
-def test_a_table_that_is_declared_before_it_is_filled(tmp_path, monkeypatch):
+def test_options_of_the_classes_in_a_table(tmp_path, monkeypatch):
     package = tmp_path / "kinds"
     package.mkdir()
-    (package / "__init__.py").write_text(
-        "from dpjax.kinds._one import One\n"
-        "TABLE: dict\nTABLE = {kind.name: kind for kind in (One,)}\n"
-    )
+    (package / "_table.py").write_text('TABLE: dict\nTABLE = {"x": "_one:One"}\n')
     (package / "_one.py").write_text(
         'class One:\n    """A kind."""\n\n    name = "x"\n    size: int\n'
     )
@@ -165,7 +157,7 @@ def test_a_table_that_is_declared_before_it_is_filled(tmp_path, monkeypatch):
     for cached in (_declared._source, _declared.registered, _declared.declared):
         cached.cache_clear()
     try:
-        (found,) = registered("dpjax.kinds", "TABLE")
+        (found,) = registered("dpjax.kinds")
         assert (found.title, found.required) == ("A kind.", ("size",))
     finally:
         for cached in (_declared._source, _declared.registered, _declared.declared):
@@ -186,7 +178,7 @@ def test_folders_of_compiled_code(monkeypatch, given, folder, x64):
     monkeypatch.setattr(os, "environ", environment)
     jax = SimpleNamespace(config=SimpleNamespace(update=told.__setitem__))
     monkeypatch.setitem(sys.modules, "jax", jax)
-    _app.configure(False, x64)
+    _app.configure(x64)
     expected = {"jax_enable_x64": True} if x64 else {}
     if folder is not None:
         expected["jax_compilation_cache_dir"] = folder

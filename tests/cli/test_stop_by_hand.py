@@ -197,7 +197,7 @@ def test_other_commands_need_no_supervisor(parts):
 @pytest.mark.parametrize(
     ("error", "code", "said"),
     [
-        (ModuleNotFoundError(name="typer"), 2, "error: the command line needs typer: pip install"),
+        (ModuleNotFoundError(name="click"), 2, "error: the command line needs click: pip install"),
         (RuntimeError("a fault of dpjax"), 3, "RuntimeError: a fault of dpjax"),
         (Gone("a fault"), 3, "Gone: a fault"),
     ],

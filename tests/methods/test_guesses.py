@@ -346,7 +346,7 @@ def test_masked_scores_and_coins_are_refused(scores_and_coins):
 
 
 def test_the_command_line(scores_and_coins, tmp_path, monkeypatch, capsys):
-    pytest.importorskip("typer")
+    pytest.importorskip("click")
     from dpjax.cli import _app
 
     scores, included = scores_and_coins

@@ -426,6 +426,7 @@ def test_other_parameters_compile_nothing(whole, tmp_path):
         program = mpl_runs.program(
             *(streams_of(REAL), REAL.region, REAL.method, jnp.zeros(3, jnp.int32)),
             execution=Execution(),
+            with_curves=False,
         )
     before = program._cache_size()
     assert before > 0

@@ -115,8 +115,3 @@ def drawn_pairs(
     """
     related = None if relation is None else relation_of(relation)
     return DrawnPairs(strategy, related, domain, num_pairs=num_pairs, seed=seed)
-
-
-def as_space(pairs: object) -> object:
-    """Convert a Hypothesis strategy to a space of pairs; return any other value unchanged."""
-    return DrawnPairs(pairs) if is_strategy(pairs) else pairs

@@ -4,10 +4,12 @@ import functools
 import sys
 from collections.abc import Callable
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from dpjax.core.types import JsonObject
-from dpjax.sources.libraries._handed import Handed
+
+if TYPE_CHECKING:
+    from dpjax.sources.libraries._handed import Handed
 
 _READERS = {
     "opendp": "_opendp",
@@ -36,7 +38,7 @@ def knows(subject: object) -> bool:
     return library_of(subject) is not None
 
 
-def read(subject: object, d_in: object) -> Handed:
+def read(subject: object, d_in: object) -> "Handed":
     """Read the claim and the neighboring databases from a library object.
 
     Args:
