@@ -122,7 +122,9 @@ class SafetyCheck:
         # The cumulative distribution function decreases with the probability, so a lower bound on
         # the probability leads to an upper bound on the p-value.
         vacuous = self.probability <= 0
-        p_value = 1.0 if vacuous else float(scipy.special.bdtr(num_within, gaps.size, self.probability))
+        p_value = (
+            1.0 if vacuous else float(scipy.special.bdtr(num_within, gaps.size, self.probability))
+        )
         return SafetyVerdict(gaps.size, num_within, self.probability, p_value)
 
 
