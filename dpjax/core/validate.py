@@ -224,13 +224,31 @@ def one_of(accepted: Collection[str], **arguments: object) -> None:
             raise BadValue(f"{name} {value!r} is not known; {nearest(str(value), known)}")
 
 
+def numbers(name: str, value: Any) -> np.ndarray:
+    """Return a number, or nested lists or an array of numbers, as a float array.
+
+    Raises:
+        TypeError: If the value contains anything but numbers.
+        ValueError: If the lists differ in length.
+    """
+    try:
+        return np.asarray(value, float)
+    except TypeError as error:
+        raise BadType(f"{name} must consist of numbers, but was {value!r}.") from error
+    except ValueError as error:
+        raise BadValue(
+            f"{name} must consist of numbers, in lists of equal length, but was {value!r}."
+        ) from error
+
+
 def increasing(low: object, high: object, *, name: str) -> None:
     """Validate that the interval or box [low, high] is finite and not empty.
 
     Raises:
+        TypeError: If a bound does not consist of numbers.
         ValueError: If a bound is not finite, or if low >= high on some axis.
     """
-    low, high = np.asarray(low, float), np.asarray(high, float)
+    low, high = numbers(name, low), numbers(name, high)
     if not (np.all(np.isfinite(low)) and np.all(np.isfinite(high))):
         raise BadValue(
             f"{name} must have finite bounds, but was low {low.tolist()}, high {high.tolist()}."

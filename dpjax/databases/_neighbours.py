@@ -202,7 +202,7 @@ def random_answers(
 
 
 def _vector(values: ArrayLike, name: str = "database") -> np.ndarray:
-    array = np.asarray(values, float)
+    array = validate.numbers(name, values)
     if array.ndim != 1 or len(array) == 0:
         raise ValueError(f"{name} must be a vector of numbers, but had shape {array.shape}.")
     return array

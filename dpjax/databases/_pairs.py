@@ -47,6 +47,8 @@ class Pairs:
     labels: tuple[str, ...] = field(default=(), metadata={"static": True})
 
     def __post_init__(self):
+        if (self.database is None) != (self.neighbor is None):
+            raise BadValue("pairs must have databases and neighbors, but one of them was None.")
         if validate.is_traced(self.database) or validate.is_traced(self.neighbor):
             return
         sides = tuple(

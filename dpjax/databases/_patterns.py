@@ -6,6 +6,7 @@ from itertools import combinations
 import numpy as np
 
 from dpjax.core import validate
+from dpjax.core.wording import BadType, BadValue
 from dpjax.databases._pairs import Pairs
 
 
@@ -72,7 +73,7 @@ def shifts(
     """
     validate.positive_int(num_pairs=num_pairs)
     validate.positive(size=size)
-    base = np.asarray(database, float)
+    base = validate.numbers("database", database)
     steps = size * np.arange(1, num_pairs + 1) / num_pairs
     neighbor = base + steps.reshape(-1, *[1] * base.ndim)
     return Pairs(
@@ -85,9 +86,15 @@ def all_pairs(databases: Sequence) -> Pairs:
 
     Args:
         databases: At least two databases of the same shape.
+
+    Raises:
+        TypeError: If `databases` is not a sequence.
+        ValueError: If there are fewer than two databases, or more pairs than the limit `pairs`.
     """
+    if not isinstance(databases, Sequence | np.ndarray) or isinstance(databases, str):
+        raise BadType(f"databases must be a list of databases, but was {databases!r}.")
     if len(databases) < 2:
-        raise ValueError(f"databases must be at least two, but there were {len(databases)}.")
+        raise BadValue(f"databases must be at least two, but there were {len(databases)}.")
     number = len(databases) * (len(databases) - 1) // 2
     validate.within_limit("pairs", number, "databases form too many pairs")
     index = list(combinations(range(len(databases)), 2))

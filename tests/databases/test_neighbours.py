@@ -7,11 +7,14 @@ import pytest
 from scipy import stats
 
 from dpjax.databases import (
+    Pairs,
     add_remove_one,
+    all_pairs,
     change_one,
     hypercube,
     interval_grid,
     random_answers,
+    shifts,
 )
 
 
@@ -104,8 +107,19 @@ def test_random_answers():
         (lambda: hypercube(30), "more than 2.20: ask for fewer"),
         (lambda: hypercube(2, [0, 2]), r"database must be 2 zeros and ones, but was \[0.0, 2.0\]"),
         (lambda: random_answers(0, 0, 3), "num_pairs must be an integer >= 1, but was 0"),
+        (lambda: add_remove_one("x"), "database must consist of numbers, .* but was 'x'"),
+        (lambda: add_remove_one([[1], [1, 2]]), "numbers, in lists of equal length, but was"),
+        (lambda: change_one([1.0], "ab"), "domain must consist of numbers"),
+        (lambda: interval_grid("x", 1), "low and high must consist of numbers"),
+        (lambda: interval_grid(print, 1), "low and high must consist of numbers"),
+        (lambda: shifts({}), "database must consist of numbers, but was {}"),
+        (lambda: all_pairs(3), "databases must be a list of databases, but was 3"),
+        (lambda: all_pairs("ab"), "databases must be a list of databases, but was 'ab'"),
+        (lambda: all_pairs([1.0]), "databases must be at least two, but there were 1"),
+        (lambda: Pairs([1.0], None), "pairs must have databases and neighbors, but one of them"),
+        (lambda: Pairs(None, [1.0]), "pairs must have databases and neighbors, but one of them"),
     ],
 )
 def test_refusals(make, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((ValueError, TypeError), match=message):
         make()
