@@ -238,7 +238,7 @@ class _Members(Space):
             except BadType:
                 raise
             except Exception as error:  # user code may refuse some combinations
-                self.failed, self.last = self.failed + 1, f"{type(error).__name__}: {error}"
+                self.failed, self.last = self.failed + 1, _text_of_error(error)
                 self._numbers[name] = None
             else:
                 self._numbers[name] = len(self.made)
@@ -276,3 +276,10 @@ class _Members(Space):
     def _prefix(self, number: int) -> str:
         shown = self.made[number].parameters.items()
         return ", ".join(f"{name}={value}" for name, value in shown) + ": "
+
+
+def _text_of_error(error: Exception) -> str:
+    """Return an error's type and message, without a final period."""
+    # BadValue is a private subclass of ValueError.
+    kind = ValueError if isinstance(error, BadValue) else type(error)
+    return f"{kind.__name__}: {str(error).rstrip('.')}"

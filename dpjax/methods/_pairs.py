@@ -19,7 +19,7 @@ from dpjax.core.execution import Execution
 from dpjax.core.floats import own_floats
 from dpjax.core.notebook import html_titled
 from dpjax.core.types import MixedSpace
-from dpjax.core.wording import COLUMNS, BadValue
+from dpjax.core.wording import COLUMNS, BadType, BadValue
 from dpjax.databases import Pairs
 from dpjax.databases.spaces import Space, as_space
 from dpjax.databases.trees import nth
@@ -35,6 +35,9 @@ from dpjax.sources._workers import kept_workers
 from dpjax.sources.streams import DrawnStreams
 
 _STAGE, _BEFORE = "search of pairs", "pairs of an audit"
+_METHOD = "events"
+"""Method whose bounds a search expects; a source that refuses this method cannot be searched."""
+
 _FEWEST = 128
 _BUDGET = 1_000_000
 """Default budget for a JAX mechanism: the total number of draws on both sides of all pairs."""
@@ -167,6 +170,8 @@ def search_pairs(
     validate.positive_int(at_least=2, factor=factor)
     root = random.fold_in(random.as_key(key), random.stable_hash(_STAGE))
     source = as_source(subject)
+    if reason := source.refuses(_METHOD):
+        raise BadType(reason)
     pairs = source.usual_pairs if pairs is None else as_space(pairs)
     if source.sampler is None:
         terms = Terms(Epsilon(), None, _CONFIDENCE, 1, key, execution)

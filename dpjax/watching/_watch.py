@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from numbers import Real
+from os import PathLike
 from pathlib import Path
 
 import numpy as np
@@ -39,7 +40,7 @@ class Watch:
         notion: Notion | None,
         terms: JsonObject,
         options: JsonObject,
-        path: str | Path | None,
+        path: str | PathLike[str] | None,
     ):
         if isinstance(claim, bool) or not isinstance(claim, Real | np.number):
             raise BadType(f"claim must be a number for a watch, but was {claim!r}.")
@@ -47,6 +48,8 @@ class Watch:
         checked = Terms(**self._arguments)
         checked.require_one_event("a watch")
         self._options = options
+        if not isinstance(path, str | PathLike | None):
+            raise BadType(f"state must be the path of a file, but was {path!r}.")
         self._path = None if path is None else Path(path)
         stated = {
             **terms,
@@ -260,6 +263,8 @@ def watch(
         TypeError: If outputs are of a different kind from the earlier outputs, or if an argument
             has the wrong type.
     """
+    if not isinstance(chunks, Iterable):
+        raise BadType(f"chunks must be an iterable of pairs (x, y), but was {chunks!r}.")
     terms = {
         "confidence": confidence,
         "num_claims": num_claims,

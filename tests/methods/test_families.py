@@ -187,6 +187,11 @@ def test_assertions_and_the_command_line_take_families(tmp_path):
             {"a": [1, 2]},
             "refused all 2 combinations; the last error was IndexError",
         ),
+        (
+            lambda a: dpjax.mechanisms.Laplace(a),
+            {"a": [0.0, -1.0]},
+            r"the last error was ValueError: epsilon must be a number > 0, but was -1\.0\.$",
+        ),
     ],
 )
 def test_what_is_no_family(make, ranges, message):

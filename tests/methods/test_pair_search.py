@@ -100,3 +100,15 @@ def test_real_outputs():
 def test_refusals(mechanism, pairs, arguments, message):
     with pytest.raises(ValueError, match=message):
         dpjax.search_pairs(mechanism, pairs, **arguments)
+
+
+@pytest.mark.parametrize(
+    ("subject", "message"),
+    [
+        (dpjax.Family(lambda a: a, {"a": [1, 2]}), "cannot be audited as a whole"),
+        (dpjax.OneRun(np.arange(40.0), np.arange(40) % 3 == 0), "come without a second database"),
+    ],
+)
+def test_subjects_without_two_databases_are_refused(subject, message):
+    with pytest.raises(TypeError, match=message):
+        dpjax.search_pairs(subject, [(0.0, 1.0), (0.0, 2.0)], budget=4000)

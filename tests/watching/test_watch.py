@@ -418,3 +418,17 @@ def test_a_state_that_cannot_be_read_is_not_called_damaged(tmp_path, monkeypatch
     monkeypatch.setattr(Path, "read_text", denied)
     with pytest.raises(PermissionError):
         State.read(tmp_path / "state.json")
+
+
+@pytest.mark.parametrize(
+    ("chunks", "options", "message"),
+    [
+        (None, {}, "chunks must be an iterable of pairs .x, y., but was None"),
+        (7, {}, "chunks must be an iterable of pairs .x, y., but was 7"),
+        ([], {"state": 3}, "state must be the path of a file, but was 3"),
+        ([], {"claim": "x"}, "claim must be a number for a watch, but was 'x'"),
+    ],
+)
+def test_arguments_are_checked_before_the_first_chunk(chunks, options, message):
+    with pytest.raises(TypeError, match=message):
+        dpjax.watch(chunks, **{"claim": 1.0, **options})
