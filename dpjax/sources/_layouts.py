@@ -149,6 +149,7 @@ def sample_blocks(
         database: A single database.
         size: Number of draws in a block.
     """
+    words = jnp.asarray(words)  # Without jit, a traced block cannot index a NumPy array.
 
     def draw(block: Array) -> Array:
         key = jax.random.wrap_key_data(words[block], impl="threefry2x32")
@@ -197,7 +198,7 @@ def sample_pairs(
         databases: Stacked databases, [most, ...].
         size: Number of draws in a block.
     """
-    blocks, keys = words.shape[1], words.reshape(-1, 2)
+    blocks, keys = words.shape[1], jnp.asarray(words).reshape(-1, 2)
 
     def draw(block: Array) -> Array:
         key = jax.random.wrap_key_data(keys[block], impl="threefry2x32")

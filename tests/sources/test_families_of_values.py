@@ -7,8 +7,8 @@ import pytest
 
 import dpjax
 from dpjax import Epsilon, Family, HostMechanism
-from dpjax.sources import Trust
-from dpjax.sources._family import Member, _Interval, _range_of, family_of
+from dpjax.sources import Trust, family_of
+from dpjax.sources._family import Member, _Interval, _range_of
 
 
 def noisy(scale=1.0, kind="a"):
