@@ -10,6 +10,8 @@ import time
 import numpy as np
 import pytest
 
+import dpjax
+
 WATCH = "watch", "in", "--claim", 1
 ONCE = *WATCH, "--once", "--json"
 
@@ -53,6 +55,15 @@ def test_files_of_every_kind_and_sides_of_different_lengths(run, folder):
     done = run(*ONCE)
     assert done.exit_code == 0 and json.loads(done.output)["evidence"]["settings"]["drawn"] == 5_500
     assert done.error.count("outputs per side") == 3 and (folder / ".dpjax-watch.json").exists()
+
+
+def test_the_bounds_are_those_of_python(run, folder):
+    for day in (1, 2):
+        record(folder, day)
+    _, statement = shown(run(*ONCE).output)
+    chunks = [(f"day-{day}.npz", *outputs(day)) for day in (1, 2)]
+    *_, expected = dpjax.watch(chunks, claim=1.0)
+    assert statement == json.loads(expected.to_json())["statement"]
 
 
 def test_the_same_bits_whenever_it_is_started(run, folder):

@@ -64,6 +64,7 @@ def test_the_commands_are_listed_in_their_order(lines):
     shown = lines()
     listed = shown[shown.index("Commands:") + 1 : shown.index("Examples:") - 1]
     assert [line.split()[0] for line in listed if line[2] != " "] == list(COMMANDS)
+    assert shown[shown.index("Examples:") + 1] == "  dpjax mechanisms"
     whole = " ".join(" ".join(listed).split())
     for name in COMMANDS:
         first = module_of(name).command.__doc__.partition("\n")[0]

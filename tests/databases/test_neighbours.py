@@ -103,6 +103,7 @@ def test_random_answers():
         (lambda: change_one([1.0], []), "domain must be a vector"),
         (lambda: interval_grid(1, 0), "low and high must have low < high"),
         (lambda: interval_grid(0, 1, 2, 0.5), "distance must be at least one step .* 1, but was"),
+        (lambda: interval_grid(0, 1, 2, -1.0), "distance must be a number > 0, but was -1.0"),
         (lambda: hypercube(0), "dimension must be an integer >= 1, but was 0"),
         (lambda: hypercube(30), "more than 2.20: ask for fewer"),
         (lambda: hypercube(2, [0, 2]), r"database must be 2 zeros and ones, but was \[0.0, 2.0\]"),

@@ -199,6 +199,19 @@ def test_what_is_no_family(make, ranges, message):
         dpjax.audit(Family(make, ranges), [(0.0, 1.0)], claim=1.0)
 
 
+def test_the_search_takes_its_share_of_the_time_of_a_member():
+    def made(number):
+        return HostMechanism(
+            lambda data, size, rng: rng.laplace(size=size), time_limit=10.0 * number
+        )
+
+    members = _Members(Family(made, {"number": [2, 3]}), [(0, 1)], (None, 1.0))
+    assert members.seconds == pytest.approx(0.35 * 20)
+    source = members.source().with_time_used(3.0).with_time_used(4.0)
+    assert source.used == 7.0
+    assert members.source().used == 0.0
+
+
 def test_curves_and_sweeps_are_refused():
     family = Family(right, {"max_weight": [1]})
     curve = [(0.0, 0.3), (1.0, 0.1)]
