@@ -361,17 +361,3 @@ def test_a_sequential_audit_goes_on_from_its_file(tmp_path):
     more = dpjax.resume(path, num_draws=3000)
     whole = dpjax.resume(first, num_draws=3000)
     assert more.statement == whole.statement and more.settings["drawn"] == 3000
-
-
-@pytest.mark.parametrize("pairs", [ONE, dpjax.databases.shifts(0.0, 6)])
-def test_audits_run_without_jit(pairs):
-    """With one pair and with several, which have separate programs; people debug this way."""
-
-    def mine(key, database):
-        return database + jax.random.laplace(key)
-
-    method = dpjax.Events(num_samples=100, num_confirm=200)
-    compiled = [dpjax.audit(subject, pairs, method=method) for subject in (Laplace(1.0), mine)]
-    with jax.disable_jit():
-        debugged = [dpjax.audit(subject, pairs, method=method) for subject in (Laplace(1.0), mine)]
-    assert [found.statement for found in debugged] == [found.statement for found in compiled]

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import dpjax
+from dpjax.databases import shifts
 from dpjax.mechanisms import Gaussian, Laplace
 
 
@@ -75,3 +76,13 @@ def test_audits_in_float64(audit):
     else:
         level = 3 if "learned" in audit else 1
         assert 0.65 * level < found <= level
+
+
+@pytest.mark.parametrize("pairs", [PAIRS, shifts(0.0, 6)])
+def test_audits_run_without_jit(pairs):
+    """With one pair and with several, which have separate programs; people debug this way."""
+    method = dpjax.Events(num_samples=100, num_confirm=200)
+    compiled = [dpjax.audit(subject, pairs, method=method) for subject in (Laplace(1.0), noisy)]
+    with jax.disable_jit():
+        debugged = [dpjax.audit(subject, pairs, method=method) for subject in (Laplace(1.0), noisy)]
+    assert [found.statement for found in debugged] == [found.statement for found in compiled]
