@@ -29,6 +29,11 @@ class _WithExamples(click.Command):
     context_class = _Context
     examples: tuple[str, ...] = ()
 
+    def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        formatter.write_paragraph()
+        with formatter.indentation():
+            formatter.write_text(_unbroken(self.help or ""))
+
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Examples"):
             for example in self.examples:
@@ -52,7 +57,7 @@ class Command(_WithExamples):
             name,
             callback=run,
             params=[_parameter(each, row) for each, row in table.items()],
-            help=_unbroken(cleandoc(run.__doc__ or "")),
+            help=cleandoc(run.__doc__ or ""),
         )
         self.table, self.examples = table, examples
 
@@ -82,9 +87,10 @@ class Commands(_WithExamples, click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the name and the first sentence of each command."""
         with formatter.section("Commands"):
-            formatter.write_dl(
-                [(name, (each.help or "").split("\n")[0]) for name, each in self.commands.items()]
-            )
+            firsts = {
+                name: (each.help or "").split("\n")[0] for name, each in self.commands.items()
+            }
+            formatter.write_dl([(name, _unbroken(first)) for name, first in firsts.items()])
 
 
 def _unbroken(text: str) -> str:
