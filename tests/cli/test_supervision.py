@@ -105,8 +105,8 @@ HOSTILE = {
         *(2, ENDS),
     ),
     "no_exit_in_os": ("os._exit = sys.exit = lambda *_: None", 1, "VIOLATED"),
-    "exit_is_leave": ("sys.exit = lambda *_, leave=os._exit: leave(0)", 2, ENDS),
-    "no_system_exit": ("builtins.SystemExit = Own", 3, "VIOLATED"),
+    "exit_is_leave": ("sys.exit = lambda *_, leave=os._exit: leave(0)", 1, "VIOLATED"),
+    "no_system_exit": ("builtins.SystemExit = Own", 1, "VIOLATED"),
     "writes_zeros": (
         "real = os.write; os.write = lambda n, b: real(n, b[:-1] + bytes(1));"
         "atexit.register(os._exit, 0)",
