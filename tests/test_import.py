@@ -137,6 +137,23 @@ audit(Laplace())
     assert loaded_after(code, names) == names
 
 
+def test_a_module_that_foreign_code_imports_first_is_sealed():
+    code = """
+import dpjax.audit
+from dpjax.cli._seal import untouched
+assert "dpjax.methods._guesses" not in sys.modules
+try:
+    with untouched():
+        from dpjax.methods._guesses import Guesses
+        Guesses.run = lambda *_: None
+except ValueError as error:
+    assert "replaced dpjax.methods._guesses.Guesses.run" in str(error), error
+else:
+    raise AssertionError("not noticed")
+"""
+    assert loaded_after(code, ()) == []
+
+
 def test_everything_is_imported_before_foreign_code():
     """Otherwise, this code could change what is imported later, before the check begins."""
     code = """
