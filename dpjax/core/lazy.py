@@ -64,7 +64,7 @@ def lazy(package: str) -> tuple[Callable[[str], object], Callable[[], list[str]]
 
 
 def load_all() -> None:
-    """Import all that the subpackages in use provide, so that code cannot be replaced before it."""
+    """Import all names of the lazy subpackages in use, so that no module of them loads later."""
     for package in _PACKAGES:  # The list grows if an import reaches another package.
         if "." in package:
             for name in sys.modules[package].__all__:
