@@ -228,8 +228,8 @@ def numbers(name: str, value: Any) -> np.ndarray:
     """Return a number, or nested lists or an array of numbers, as a float array.
 
     Raises:
-        TypeError: If the value contains anything but numbers.
-        ValueError: If the lists differ in length.
+        TypeError: If the value contains an object that is neither a number nor a string.
+        ValueError: If the value contains a string that is no number, or if lists differ in length.
     """
     try:
         return np.asarray(value, float)
