@@ -89,7 +89,11 @@ def is_traced(value: object) -> bool:
 def _scalar(name: str, value: object, accepted: str) -> float:
     if not (isinstance(value, Real) or (hasattr(value, "shape") and hasattr(value, "dtype"))):
         raise BadType(f"{name} must be {accepted}, but was {value!r} ({type(value).__name__}).")
-    array = np.asarray(value)
+    # NumPy would convert an integer of 2^64 or more to an array of objects.
+    try:
+        array = np.asarray(float(value) if type(value) is int else value)
+    except OverflowError:
+        raise BadValue(f"{name} must be {accepted} (below 1.8e308), but was larger.") from None
     if array.dtype.kind not in "iuf":
         raise BadType(f"{name} must be {accepted}, but was {value!r}.")
     # A parameter may be an array with one entry per pair. Callers check the smallest entry.
@@ -219,7 +223,7 @@ def one_of(accepted: Collection[str], **arguments: object) -> None:
             accepted name.
     """
     for name, value in arguments.items():
-        if value not in accepted:
+        if not isinstance(value, str) or value not in accepted:
             known = sorted(accepted)
             raise BadValue(f"{name} {value!r} is not known; {nearest(str(value), known)}")
 

@@ -12,6 +12,7 @@ from typing import Protocol, runtime_checkable
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 from dpjax.core import validate
@@ -220,7 +221,8 @@ def as_rule(bandwidth: "BandwidthRule | str | float") -> BandwidthRule:
     if isinstance(bandwidth, str):
         validate.one_of(RULES, bandwidth=bandwidth)
         return RULES[bandwidth]()
-    if bandwidth is None or isinstance(bandwidth, type):
+    shape = () if isinstance(bandwidth, BandwidthRule) else np.shape(bandwidth)
+    if bandwidth is None or isinstance(bandwidth, type) or shape:
         raise BadType(f"bandwidth must be a rule, a name or a number > 0, but was {bandwidth!r}.")
     if isinstance(bandwidth, BandwidthRule):
         return bandwidth

@@ -10,7 +10,7 @@ from dpjax.core import validate
 from dpjax.core.errors import neutral
 from dpjax.core.floats import own_floats
 from dpjax.core.wording import BadValue, term
-from dpjax.empirical._density import Density
+from dpjax.empirical._density import Density, check_density
 from dpjax.empirical._distances import hausdorff_distance, wasserstein_infinity
 from dpjax.empirical._figures import plot_empirical_noise
 from dpjax.empirical._laplace import laplace_log_ratio
@@ -23,6 +23,7 @@ from dpjax.empirical._noise import (
 )
 from dpjax.empirical._panel_tables import as_panel
 from dpjax.empirical._parts import Calibrated
+from dpjax.empirical._pieces import MAX_EPSILON
 from dpjax.empirical._report import noise_document
 from dpjax.empirical._samples import sample_query
 from dpjax.report import Glance, Page, Shown, Verdict
@@ -151,7 +152,10 @@ def calibrate_noise(
         Burchard, Daoud, Dotterrer 2020, Proposition 1 (corrected) and Theorem 2.
     """
     validate.positive(epsilon=epsilon)
+    if epsilon > MAX_EPSILON:
+        raise BadValue(f"epsilon must be at most {MAX_EPSILON:g}, but was {epsilon!r}.")
     validate.non_negative(tolerance=tolerance)
+    check_density(density)
     validate.one_of(NOISES, noise=noise)
     validate.one_of(RULES, rule=rule)
     if sensitivity is not None:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dpjax.core import validate
-from dpjax.core.wording import BadValue
+from dpjax.core.wording import BadType, BadValue
 from dpjax.empirical._bandwidth import (
     VariableBandwidth,
     likeliest_factor,
@@ -142,6 +142,19 @@ class FittedDensity(NamedTuple):
     density: Density
     log_likelihood: float = float("nan")
     notes: tuple[str, ...] = ()
+
+
+def check_density(density: object) -> None:
+    """Check that the argument `density` is a `Density`.
+
+    Raises:
+        TypeError: If `density` has another type.
+    """
+    if not isinstance(density, Density):
+        raise BadType(
+            "density must be a dpjax.empirical.Density, for example Density(kernel='laplace'), but "
+            f"was {density!r}."
+        )
 
 
 def _refuse_without_scale(

@@ -13,6 +13,7 @@ import numpy as np
 
 from dpjax.core import validate
 from dpjax.core.errors import nearest
+from dpjax.core.wording import BadValue
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +58,8 @@ class Panel:
             if len(self.columns) != 1:
                 raise ValueError(
                     "column must be named because the data do not have exactly one value "
-                    f"column: the value columns are {list(self.columns)}."
+                    f"column: the value columns are {list(self.columns)}. The name of a query may "
+                    "contain a column, as in 'mean:income'."
                 )
             return self.values[:, 0]
         if name not in self.columns:
@@ -113,7 +115,14 @@ def panel_from_array(
         TypeError: If the array is not numeric, or if the mask is not boolean.
         ValueError: If a shape is wrong, if a value is infinite, or if a record is partly NaN.
     """
-    dense = np.asarray(array)
+    try:
+        dense = np.asarray(array)
+    except ValueError:
+        raise BadValue(
+            "databases must be an array, in which all databases have the same number of "
+            "individuals, but were lists or arrays of different shapes: mark individuals that are "
+            "missing with NaN, or pass a table."
+        ) from None
     if dense.dtype.kind not in "iufb":
         raise TypeError(
             f"databases must be an array of numbers, but its dtype was {dense.dtype}; "

@@ -16,14 +16,14 @@ from dpjax.core import validate
 from dpjax.core.errors import nearest, needs
 from dpjax.core.files import opened
 from dpjax.core.parquet import text_columns_of
-from dpjax.core.wording import BadValue, term
+from dpjax.core.wording import BadType, BadValue, Sentence, term
 from dpjax.empirical._panel import Panel, checked, panel_from_array
 from dpjax.partitions.outputs import preview_database
 
 _BYTES = 2**20
 """Number of bytes of a csv file that are searched for NUL at a time."""
 
-_DROP = term("missing='drop'", "--missing 'drop'")
+_DROP = term("panel_from_table(table, missing='drop')", "--missing 'drop'")
 
 
 def as_panel(data: object) -> Panel:
@@ -90,8 +90,10 @@ def panel_from_table(
                 records=records,
             )
         except (TypeError, ValueError) as error:
-            kind = TypeError if isinstance(error, TypeError) else ValueError
-            raise kind(f"{path.name}: {error}") from None
+            kind = BadType if isinstance(error, TypeError) else BadValue
+            text = error.args[0]
+            marked = text.marked if isinstance(text, Sentence) else str(text)
+            raise kind(Sentence(f"{path.name}: {marked}")) from None
     frame = table.to_pandas() if hasattr(table, "to_pandas") else table
     if not hasattr(frame, "iloc"):
         raise TypeError(

@@ -14,10 +14,10 @@ import numpy as np
 
 from dpjax.core import validate
 from dpjax.core.floats import own_floats
-from dpjax.core.wording import BadValue
+from dpjax.core.wording import BadType, BadValue
 from dpjax.empirical._adversary import Adversary
 from dpjax.empirical._checks import check_coverage, check_independence
-from dpjax.empirical._density import Density, FittedDensity
+from dpjax.empirical._density import Density, FittedDensity, check_density
 from dpjax.empirical._jackknife import jackknife_error
 from dpjax.empirical._panel import Panel
 from dpjax.empirical._panel_tables import as_panel
@@ -94,6 +94,13 @@ def empirical_privacy(
     """
     epsilons = _epsilons(epsilon)
     validate.non_negative(tolerance=tolerance)
+    check_density(density)
+    if not (adversary is None or isinstance(adversary, Adversary)):
+        raise BadType(f"adversary must be an Adversary or None, but was {adversary!r}.")
+    if not isinstance(uncertainty, bool):
+        raise BadType(f"uncertainty must be True or False, but was {uncertainty!r}.")
+    if not (progress is None or callable(progress)):
+        raise BadType(f"progress must be a function (done, total) or None, but was {progress!r}.")
     panel = as_panel(databases)
     validate.within_limit(
         "panel_cells",

@@ -31,6 +31,9 @@ from dpjax.core import validate
 from dpjax.core.wording import BadType, BadValue, term
 from dpjax.inference._chernoff import UnionBound
 
+_WIDTHS = 1e-100, 1e100
+"""Smallest and largest accepted width of the outputs, whose squares are finite float64 numbers."""
+
 _LARGEST_LOG = 600.0
 """Largest accepted value of ln((tau_1 / tau)^(2 alpha - 1)); a limit avoids overflow in float64."""
 
@@ -159,6 +162,12 @@ class LipschitzOutputs:
         """Validate the arguments."""
         _given(lipschitz=self.lipschitz, width=self.width)
         validate.positive(lipschitz=self.lipschitz, width=self.width)
+        low, high = _WIDTHS
+        if not low <= self.width <= high:
+            raise BadValue(
+                f"width must be a number from {low:g} to {high:g}, but was {self.width!r}: rescale "
+                "the outputs."
+            )
         limit = 2 / self.width**2
         if self.lipschitz >= limit:
             raise BadValue(
@@ -212,7 +221,8 @@ class LipschitzOutputs:
         return Layout(
             num_intervals=num_intervals,
             num_inputs=num_inputs,
-            least_probability=self.width / num_intervals * tau,
+            # A single interval may have the probability 1, up to rounding.
+            least_probability=min(self.width / num_intervals * tau, math.nextafter(1.0, 0.0)),
             deviation=deviation,
             enough=enough,
             all_counts_used=order is not None,

@@ -51,7 +51,8 @@ def log_chernoff_tail(num_samples: int, probability: float, deviation: float) ->
 
 def _log_tail(n: float, p: float, z: float) -> float:
     # Compute (e^z - 1)^2 / (1 + e^z) as expm1(z) tanh(z/2), which avoids cancellation.
-    above = -n * p * math.expm1(z) * math.tanh(z / 2)
+    # A smaller z gives a larger bound; e^700 is near the largest float64.
+    above = -n * p * math.expm1(min(z, 700.0)) * math.tanh(z / 2)
     below = -n * p * math.expm1(-z) ** 2 / 2
     return float(np.logaddexp(above, below)) - _log_seen(n, p)
 

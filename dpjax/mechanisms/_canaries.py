@@ -134,7 +134,8 @@ def canaries(
 
 def _records(features: ArrayLike, labels: ArrayLike) -> tuple[Floats, Floats]:
     """Validate features and labels, and convert them to float32 [n, d] and float32 [n]."""
-    rows, answers = np.asarray(features, np.float32), np.asarray(labels, np.float32)
+    rows = validate.numbers("features", features).astype(np.float32)
+    answers = validate.numbers("labels", labels).astype(np.float32)
     if rows.ndim != 2 or answers.shape != rows.shape[:1]:
         raise BadValue(
             "features must have shape [n, d] and labels shape [n], but their shapes were "
@@ -183,7 +184,7 @@ def canary_pair(
         made = canaries(rows, answers, amplitude=amplitude)
         rows, own = made.features, made.own[0]
     else:
-        own = np.asarray(canary, np.float32)
+        own = validate.numbers("canary", canary).astype(np.float32)
         if own.shape != rows.shape[1:]:
             raise BadValue(f"canary must be of shape {rows.shape[1:]}, but was {own.shape}.")
     records = np.ones((len(rows) + 1, rows.shape[1] + 2), np.float32)

@@ -225,7 +225,11 @@ def test_an_estimate_uses_its_rule():
         (lambda: as_rule(-1), ValueError, "bandwidth must be a number > 0, but was -1"),
         (lambda: as_rule(np.inf), ValueError, "bandwidth must be a number > 0"),
         (lambda: as_rule(None), TypeError, "bandwidth must be a rule, a name or .* was None"),
-        (lambda: as_rule([1]), TypeError, r"bandwidth must be a number > 0, but was \[1\]"),
+        (
+            lambda: as_rule([1]),
+            TypeError,
+            r"bandwidth must be a rule, a name or a number > 0, but was \[1\]",
+        ),
         (lambda: as_rule(Silverman), TypeError, "bandwidth must be a rule, .*class"),
         (lambda: Fixed(0.0), ValueError, "bandwidth must be a number > 0"),
         (lambda: HoelderRate(0.0), ValueError, r"beta must lie in \(0, 1\], but was 0\.0"),

@@ -17,6 +17,7 @@ from dpjax.empirical import (
     VariableBandwidth,
     _bandwidth,
     _checks,
+    calibrate_noise,
     empirical_privacy,
     panel_from_array,
 )
@@ -346,12 +347,26 @@ JOINT = {"query": ("mean", "max")}
         ({"adversary": Adversary("max", 9)}, ValueError, "at least 2 databases"),
         ({"tolerance": -1.0}, ValueError, "tolerance"),
         ({"key": 0.5}, TypeError, "key must be an integer"),
+        ({"density": "laplace"}, TypeError, "density must be a dpjax.empirical.Density"),
+        ({"adversary": "max"}, TypeError, "adversary must be an Adversary or None"),
+        ({"uncertainty": "yes"}, TypeError, "uncertainty must be True or False"),
+        ({"progress": 3}, TypeError, "progress must be a function"),
+        ({"databases": [[1.0, 2.0], [3.0]]}, ValueError, "lists or arrays of different shapes"),
     ],
 )
 def test_bad_arguments_are_named(change, error, words):
     arguments = {"databases": GOOD, "query": "mean", "epsilon": 0.1} | change
     with pytest.raises(error, match=words):
         empirical_privacy(**arguments)
+
+
+def test_noise_is_calibrated_only_for_levels_and_densities_that_can_be_evaluated():
+    for change, error, words in (
+        ({"epsilon": 501.0}, ValueError, "epsilon must be at most 500, but was 501"),
+        ({"density": "laplace"}, TypeError, "density must be a dpjax.empirical.Density"),
+    ):
+        with pytest.raises(error, match=words):
+            calibrate_noise(GOOD, "mean", **{"epsilon": 1.0, **change})
 
 
 @pytest.mark.parametrize(

@@ -282,7 +282,10 @@ def test_panels_by_hand():
     )
     assert PANEL.coverage().tolist() == [2, 2, 2, 0]
     assert [PANEL.rows(d) for d in range(3)] == [slice(0, 5), slice(5, 7), slice(7, 12)]
-    with pytest.raises(ValueError, match=r"the value columns are \['x', 'y'\]\.$"):
+    with pytest.raises(
+        ValueError,
+        match=r"the value columns are \['x', 'y'\]\. The name of a query may .*'mean:income'",
+    ):
         PANEL.column()
     with pytest.raises(ValueError, match=r"^column 'z' is not in the data; "):
         PANEL.column("z")

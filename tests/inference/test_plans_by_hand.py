@@ -188,3 +188,21 @@ def test_the_confidence_of_all_pairs_is_a_product_for_the_published_bound(
     assert again.confidence == pytest.approx(expected, abs=1e-12) and expected >= confidence
     few = 1 - union.shortfall(planned.num_samples - 1)
     assert (few**2 if bound == "published" else few) < confidence
+
+
+def test_precisions_whose_exponentials_overflow():
+    """From e^(precision / 12) = e^83 on, the tail bounds no longer change in float64."""
+    plans = [plan(lipschitz=1.0, precision=p, confidence=0.9) for p in (1e3, 1e5, 1e300)]
+    assert len({found.num_samples for found in plans}) == 1
+
+
+def test_densities_that_are_almost_constant():
+    """For C near 0, the probability 1 - C / 2 of the only interval is rounded to 1."""
+    sizes = {plan(lipschitz=c, precision=0.5, confidence=0.9).num_samples for c in (1e-9, 1e-300)}
+    assert len(sizes) == 1
+
+
+def test_widths_whose_squares_are_no_float64_numbers_are_refused():
+    for width in (1e-300, 1e300):
+        with pytest.raises(ValueError, match=r"^width must be a number from 1e-100 to 1e\+100"):
+            plan(lipschitz=1e-5, width=width, precision=0.5, confidence=0.9)

@@ -116,3 +116,14 @@ def test_records_of_a_canary_must_be_finite():
     for features, canary in ((np.full((3, 2), np.inf), None), (rows, np.array([np.nan, 0.0]))):
         with pytest.raises(ValueError, match=r"must be finite|finite"):
             canary_pair(features, labels, canary=canary)
+
+
+def test_records_of_a_canary_must_be_numbers():
+    rows, labels = np.zeros((3, 2), np.float32), np.zeros(3)
+    for arguments, name in (
+        (([["a", "b"]], [0.0]), "features"),
+        ((rows, ["a", "b", "c"]), "labels"),
+        ((rows, labels, ["a", "b"]), "canary"),
+    ):
+        with pytest.raises(ValueError, match=rf"^{name} must consist of numbers"):
+            canary_pair(*arguments[:2], **dict(zip(["canary"], arguments[2:], strict=False)))

@@ -41,6 +41,10 @@ REFUSED = {
         "output_interval must have low < high",
     ),
     "inputs of no width": (lambda: midpoints(1.0, 1.0, 3), "interval must have low < high"),
+    "inputs of infinite width": (
+        lambda: midpoints(-1e308, 1e308, 3),
+        "the input interval is too wide",
+    ),
     "no inputs": (lambda: midpoints(0.0, 1.0, 0), "num_inputs must be an integer >= 1"),
     "an input interval of no width": (
         lambda: dpjax.audit(

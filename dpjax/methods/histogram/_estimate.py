@@ -12,6 +12,7 @@ import numpy as np
 from dpjax.core import validate
 from dpjax.core.errors import Status
 from dpjax.core.types import JsonObject
+from dpjax.core.wording import BadValue
 from dpjax.inference import Plan
 
 
@@ -124,4 +125,6 @@ def midpoints(low: float, high: float, num_inputs: int) -> np.ndarray:
     """
     validate.increasing(low, high, name="the input interval")
     validate.positive_int(num_inputs=num_inputs)
+    if not np.isfinite(float(high) - float(low)):
+        raise BadValue(f"the input interval is too wide: its width, {high} - {low}, is infinite.")
     return low + (high - low) * (np.arange(num_inputs) + 0.5) / num_inputs

@@ -4,11 +4,18 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from dpjax.core import validate
 from dpjax.core.options import option
-from dpjax.core.wording import BadValue, term
-from dpjax.densities import KERNELS, as_rule
+from dpjax.core.wording import BadType, BadValue, term
+from dpjax.densities import KERNELS, Fixed, as_rule
 from dpjax.partitions import RegionLike
+
+_LARGEST = float(np.finfo(np.float32).max)
+
+_MOST = {"bandwidth": _LARGEST, "floor": _LARGEST, "undersmoothing": 1.0}
+"""Largest accepted values. Densities are float32, and their bandwidth is N^-(1/(d+4) + gamma)."""
 
 
 @dataclass(frozen=True)
@@ -68,12 +75,17 @@ class LocalOptions:
         validate.one_of(("lower-bound", "loss"), objective=self.objective)
         validate.positive_int(at_least=16, num_nodes=self.num_nodes)
         validate.within_limit("cells", self.num_nodes, "num_nodes of a lattice is too large")
-        if isinstance(self.bandwidth, str | float | int):
-            object.__setattr__(self, "bandwidth", as_rule(self.bandwidth))
-        if self.floor is not None:
-            validate.non_negative(floor=self.floor)
-        if self.undersmoothing is not None:
-            validate.non_negative(undersmoothing=self.undersmoothing)
+        # None is a placeholder of JAX, but also a value that a user may pass by mistake.
+        if self.bandwidth is None or not validate.is_traced(self.bandwidth):
+            asked: Any = self.bandwidth
+            rule = as_rule(asked)
+            if isinstance(rule, Fixed) and not validate.is_traced(rule.bandwidth):
+                _number("bandwidth", rule.bandwidth)
+            object.__setattr__(self, "bandwidth", rule)
+        for name in ("floor", "undersmoothing"):
+            value = getattr(self, name)
+            if not validate.is_traced(value):
+                object.__setattr__(self, name, _number(name, value))
 
     @property
     def confirm_undersmoothing(self) -> float:
@@ -85,3 +97,13 @@ class LocalOptions:
             return self.undersmoothing
         nu = math.log(self.num_confirm) / math.log(self.num_samples) - 1
         return max(0.02, 1.01 * nu / (6 * (1 + nu)))
+
+
+def _number(name: str, value: Any) -> float:
+    """Check that the value of an option is one number, and return it as a float."""
+    validate.non_negative(**{name: value})
+    if np.ndim(value):
+        raise BadType(f"{name} must be a number >= 0, but was {value!r}.")
+    if value > _MOST[name]:
+        raise BadValue(f"{name} must be at most {_MOST[name]:.3g}, but was {value!r}.")
+    return float(value)
