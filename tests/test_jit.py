@@ -11,6 +11,9 @@ import dpjax
 from dpjax.core import jit
 from dpjax.core.execution import _split
 from dpjax.core.jit import classes_are_confused, classes_of, jit_by_class
+from dpjax.methods.local import mpl_runs
+from dpjax.sources._layouts import sample_blocks
+from dpjax.sources._subject import _draw_pilot
 
 NUMBER = 70
 """Of so many classes some give another's number by `jax.jit` of jax 0.10.0 to 0.10.2."""
@@ -45,11 +48,11 @@ def test_the_probe_sees_what_jax_does():
 
 
 def test_programs_are_by_class_only_where_jax_needs_it(monkeypatch):
-    keys = []
-    monkeypatch.setattr(jit, "_program", lambda *key: keys.append(key))
+    keys, numbers = [], jit_by_class()(number_of)
+    monkeypatch.setattr(numbers, "_made", lambda *key: keys.append(key))
     for confused in (True, False):
         monkeypatch.setattr(jit, "classes_are_confused", lambda answer=confused: answer)
-        jit_by_class()(number_of).program(SAME_FIELDS[0]())
+        numbers.program(SAME_FIELDS[0]())
     assert [SAME_FIELDS[0] in key[-1] for key in keys] == [True, False]
 
 
@@ -84,7 +87,8 @@ def test_static_arguments_and_names_are_kept():
 
 
 def test_programs_of_functions_that_are_used_no_more_are_dropped(monkeypatch):
-    monkeypatch.setattr(jit, "_program", lru_cache(maxsize=2)(jit._program.__wrapped__))
+    for drawn in (sample_blocks, _draw_pilot):
+        monkeypatch.setattr(drawn, "_made", lru_cache(maxsize=1)(drawn._made.__wrapped__))
 
     def num_programs():
         gc.collect()
@@ -101,3 +105,15 @@ def test_programs_of_functions_that_are_used_no_more_are_dropped(monkeypatch):
     for scale in range(2, 8):
         audit(float(scale))
     assert num_programs() <= before + 1
+
+
+def test_fewer_programs_are_kept_of_a_function_with_large_ones():
+    def num_made(limit):
+        numbers, traced = jit_by_class(most_programs=limit)(lambda thing: traced.append(1)), []
+        for kind in (*SAME_FIELDS[:3], *SAME_FIELDS[:3]):
+            numbers(kind())
+        return len(traced)
+
+    assert (num_made(2), num_made(3)) == (6, 3)
+    assert mpl_runs._made.cache_parameters()["maxsize"] == 32
+    assert sample_blocks._made.cache_parameters()["maxsize"] == 128

@@ -1,8 +1,8 @@
 """Replacement for `jax.jit` that keeps few programs and never confuses those of different classes.
 
 A user's function is part of the tree structure of its mechanism, and `jax.jit` would keep the
-function and its programs, about 4 MB, until the process ends. `jit_by_class` makes a separate
-`jax.jit` function for every tree structure of the arguments, and keeps the `_MOST_PROGRAMS` most
+function and its programs, 4 to 30 MB, until the process ends. `jit_by_class` makes a separate
+`jax.jit` function for every tree structure of the arguments, and keeps the `most_programs` most
 recently used functions.
 
 Consider two classes that are registered by `register_dataclass` and have equal fields. In some
@@ -28,9 +28,10 @@ from typing import Any, Generic, TypeVar
 
 import jax
 
-_MOST_PROGRAMS = 256
-"""Maximum number of `jax.jit` functions that are kept. A function that is called again after it was
-dropped is compiled again.
+_MOST_PROGRAMS = 128
+"""Default maximum number of `jax.jit` functions that are kept for one Python function.
+
+A `jax.jit` function that is called again after it was dropped is compiled again.
 """
 
 Classes = tuple[type, ...]
@@ -58,16 +59,32 @@ def classes_of(structure: Any) -> Classes:
 class JitByClass(Generic[Result]):
     """A jitted function with a separate `jax.jit` function for each structure of its arguments."""
 
-    def __init__(self, function: Callable[..., Result], static_argnames: tuple[str, ...]):
+    def __init__(
+        self,
+        function: Callable[..., Result],
+        static_argnames: tuple[str, ...],
+        most_programs: int = _MOST_PROGRAMS,
+    ):
         update_wrapper(self, function)
-        self._function = function
-        self._static_argnames = static_argnames
+
+        @lru_cache(maxsize=most_programs)
+        def made(structure: Any, classes: Classes) -> Callable[..., Result]:
+            del structure, classes  # Needed only as the cache key.
+
+            # jax caches traces by function object, so every program needs its own function object.
+            @wraps(function)
+            def own(*args: object, **kwargs: object) -> object:
+                return function(*args, **kwargs)
+
+            return jax.jit(own, static_argnames=static_argnames)
+
+        self._made = made
 
     def program(self, *args: object, **kwargs: object) -> Callable[..., Result]:
         """Return the `jax.jit` function that belongs to the structure of the given arguments."""
         structure = jax.tree.structure((args, kwargs))
         classes = classes_of(structure) if classes_are_confused() else ()
-        return _program(self._function, self._static_argnames, structure, classes)
+        return self._made(structure, classes)
 
     def __call__(self, *args: object, **kwargs: object) -> Result:
         """Run the program that was compiled for the structure of the given arguments."""
@@ -75,24 +92,12 @@ class JitByClass(Generic[Result]):
 
 
 def jit_by_class(
-    *, static_argnames: tuple[str, ...] = ()
+    *, static_argnames: tuple[str, ...] = (), most_programs: int = _MOST_PROGRAMS
 ) -> Callable[[Callable[..., Result]], JitByClass[Result]]:
-    """Return a decorator like `jax.jit`, except that the result is a `JitByClass`."""
-    return lambda function: JitByClass(function, static_argnames)
+    """Return a decorator like `jax.jit`, except that the result is a `JitByClass`.
 
-
-@lru_cache(maxsize=_MOST_PROGRAMS)
-def _program(
-    function: Callable[..., Result],
-    static_argnames: tuple[str, ...],
-    structure: Any,
-    classes: Classes,
-) -> Callable[..., Result]:
-    del structure, classes  # Needed only as parts of the cache key.
-
-    # jax caches traces by function object, so every program needs its own function object.
-    @wraps(function)
-    def own(*args: object, **kwargs: object) -> object:
-        return function(*args, **kwargs)
-
-    return jax.jit(own, static_argnames=static_argnames)
+    Args:
+        static_argnames: Names of the arguments that are compiled as constants.
+        most_programs: Maximum number of `jax.jit` functions that are kept.
+    """
+    return lambda function: JitByClass(function, static_argnames, most_programs)

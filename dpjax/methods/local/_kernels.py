@@ -21,6 +21,9 @@ from dpjax.methods.local._search import PairSearch, search_pair
 from dpjax.partitions import Region
 from dpjax.sources.streams import Streams
 
+_MOST_PROGRAMS = 32
+"""Maximum number of compiled kernels of each kind that are kept. A kernel takes about 28 MB."""
+
 
 class LocalStatistics(NamedTuple):
     """Statistics from which bounds are computed. All arrays have a leading axis of runs.
@@ -39,7 +42,7 @@ class LocalStatistics(NamedTuple):
     confirmation: Confirmation
 
 
-@jit_by_class(static_argnames=("execution", "with_curves"))
+@jit_by_class(static_argnames=("execution", "with_curves"), most_programs=_MOST_PROGRAMS)
 def mpl_runs(
     streams: Streams,
     region: Region,
@@ -72,7 +75,7 @@ def mpl_runs(
     return map_batched(one_run, runs, execution.runs)
 
 
-@jit_by_class(static_argnames=("execution",))
+@jit_by_class(static_argnames=("execution",), most_programs=_MOST_PROGRAMS)
 def dpl_runs(
     streams: Streams, region: Region, options: LocalOptions, runs: Array, *, execution: Execution
 ) -> PairSearch:
