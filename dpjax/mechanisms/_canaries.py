@@ -132,17 +132,22 @@ def canaries(
     return Canaries(rows, answers, own.astype(np.float32), coins.astype(np.float32))
 
 
+def _float32(name: str, value: ArrayLike) -> Floats:
+    """Convert numbers to float32; numbers beyond float32 become infinite."""
+    with np.errstate(over="ignore"):
+        return validate.numbers(name, value).astype(np.float32)
+
+
 def _records(features: ArrayLike, labels: ArrayLike) -> tuple[Floats, Floats]:
     """Validate features and labels, and convert them to float32 [n, d] and float32 [n]."""
-    rows = validate.numbers("features", features).astype(np.float32)
-    answers = validate.numbers("labels", labels).astype(np.float32)
+    rows, answers = _float32("features", features), _float32("labels", labels)
     if rows.ndim != 2 or answers.shape != rows.shape[:1]:
         raise BadValue(
             "features must have shape [n, d] and labels shape [n], but their shapes were "
             f"{rows.shape} and {answers.shape}."
         )
     if not (np.isfinite(rows).all() and np.isfinite(answers).all()):
-        raise BadValue("features and labels must be finite, but some are not.")
+        raise BadValue("features and labels must be finite float32 numbers, but some are not.")
     return rows, answers
 
 
@@ -184,14 +189,16 @@ def canary_pair(
         made = canaries(rows, answers, amplitude=amplitude)
         rows, own = made.features, made.own[0]
     else:
-        own = validate.numbers("canary", canary).astype(np.float32)
+        own = _float32("canary", canary)
         if own.shape != rows.shape[1:]:
             raise BadValue(f"canary must be of shape {rows.shape[1:]}, but was {own.shape}.")
     records = np.ones((len(rows) + 1, rows.shape[1] + 2), np.float32)
     records[:-1, :-2], records[:-1, -2] = rows, answers
     records[-1, :-2], records[-1, -2] = own, label
     if not np.isfinite(records).all():
-        raise BadValue("features, labels and the canary must be finite, but some are not.")
+        raise BadValue(
+            "features, labels and the canary must be finite float32 numbers, but some are not."
+        )
     without = records.copy()
     without[-1, -1] = 0
     return Pairs(records[None], without[None], ("with and without the canary",))

@@ -113,7 +113,10 @@ def test_shuffled_batches_are_no_poisson_batches():
 
 def test_records_of_a_canary_must_be_finite():
     rows, labels = np.zeros((3, 2), np.float32), np.zeros(3)
-    for features, canary in ((np.full((3, 2), np.inf), None), (rows, np.array([np.nan, 0.0]))):
+    for features, canary in (
+        (np.full((3, 2), np.inf), None), (np.full((3, 2), 1e39), None),
+        (rows, np.array([np.nan, 0.0])), (rows, np.array([1e39, 0.0])),
+    ):  # fmt: skip
         with pytest.raises(ValueError, match=r"must be finite|finite"):
             canary_pair(features, labels, canary=canary)
 
