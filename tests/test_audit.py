@@ -239,7 +239,11 @@ REFUSED = [
     (lambda: dpjax.Local(undersmoothing=1.1), r"undersmoothing must be at most 1, but was 1\.1"),
     (lambda: dpjax.Local(floor=1e39), r"floor must be at most 3\.4e\+38, but was 1e\+39"),
     (lambda: dpjax.Local(floor=10**400), r"floor must be a number >= 0 .*, but was larger"),
-    (lambda: dpjax.Local(floor=np.ones(2)), r"floor must be a number >= 0, but was array"),
+    (
+        lambda: dpjax.audit(Laplace(), method=dpjax.Local(floor=np.ones(2))),
+        r"floor must be one number >= 0, but was array",
+    ),
+    (lambda: dpjax.Local(undersmoothing=np.ones(2)), r"undersmoothing must be a number >= 0"),
     (lambda: dpjax.Local(bandwidth=1e39), r"bandwidth must be at most 3\.4e\+38"),
     (lambda: dpjax.Local(bandwidth=None), r"bandwidth must be a rule, a name or a number"),
     (lambda: dpjax.Local(bandwidth=np.ones(2)), r"bandwidth must be a rule, a name or a number"),

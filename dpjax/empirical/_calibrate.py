@@ -125,7 +125,7 @@ def calibrate_noise(
     Args:
         databases: Databases, in any form that `empirical_privacy` accepts.
         query: Query that returns one number, in any form that `empirical_privacy` accepts.
-        epsilon: Privacy level epsilon > 0 to reach.
+        epsilon: Privacy level to reach, above 0 and at most 500.
         noise: 'laplace', which is safe for any kernel, or 'deconvolution', which adds less noise.
             Deconvolution of a Gaussian kernel is only approximate, so its log ratio is measured,
             and a log ratio above epsilon + tolerance raises an error.

@@ -97,7 +97,7 @@ def empirical_privacy(
     check_density(density)
     if not (adversary is None or isinstance(adversary, Adversary)):
         raise BadType(f"adversary must be an Adversary or None, but was {adversary!r}.")
-    if not isinstance(uncertainty, bool):
+    if not isinstance(uncertainty, bool | np.bool_):
         raise BadType(f"uncertainty must be True or False, but was {uncertainty!r}.")
     if not (progress is None or callable(progress)):
         raise BadType(f"progress must be a function (done, total) or None, but was {progress!r}.")

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from dpjax.core.errors import Status
 from dpjax.core.execution import over_devices
 from dpjax.core.numerics import finite_or_none
-from dpjax.core.wording import EVENTS, BadValue, Sentence, term
+from dpjax.core.wording import EVENTS, BadType, BadValue, Sentence, term
 from dpjax.densities import MAX_NODES, bandwidth_at
 from dpjax.methods.local._findings import bounds_of, finding_of, refuse_empty
 from dpjax.methods.local._kernels import LocalStatistics, dpl_runs, mpl_runs
@@ -142,6 +142,8 @@ class Local(LocalOptions):
     def _prepared(self, source: Source, pairs: object, terms: Terms) -> tuple[Arrays, LocalOptions]:
         """Return the outputs as arrays, and the options with all sizes but without the region."""
         terms.refuse_notions("a density estimate")
+        if self.floor is not None and np.ndim(self.floor):
+            raise BadType(f"floor must be one number >= 0, but was {self.floor!r}.")
         # If there is a region, do not smooth, because a list of two outcomes looks like a range.
         smoothing = self.bandwidth_of if self.region is None else None
         arrays = source.arrays(pairs, self.region, terms.root, smoothing)

@@ -78,14 +78,14 @@ class LocalOptions:
         # None is a placeholder of JAX, but also a value that a user may pass by mistake.
         if self.bandwidth is None or not validate.is_traced(self.bandwidth):
             asked: Any = self.bandwidth
-            rule = as_rule(asked)
-            if isinstance(rule, Fixed) and not validate.is_traced(rule.bandwidth):
-                _number("bandwidth", rule.bandwidth)
-            object.__setattr__(self, "bandwidth", rule)
-        for name in ("floor", "undersmoothing"):
-            value = getattr(self, name)
-            if not validate.is_traced(value):
-                object.__setattr__(self, name, _number(name, value))
+            object.__setattr__(self, "bandwidth", as_rule(asked))
+        if isinstance(self.floor, int):
+            validate.non_negative(floor=self.floor)
+            object.__setattr__(self, "floor", float(self.floor))
+        if self.undersmoothing is not None and np.ndim(self.undersmoothing):
+            raise BadType(f"undersmoothing must be a number >= 0, but was {self.undersmoothing!r}.")
+        fixed = self.bandwidth.bandwidth if isinstance(self.bandwidth, Fixed) else None
+        _check(bandwidth=fixed, floor=self.floor, undersmoothing=self.undersmoothing)
 
     @property
     def confirm_undersmoothing(self) -> float:
@@ -99,11 +99,10 @@ class LocalOptions:
         return max(0.02, 1.01 * nu / (6 * (1 + nu)))
 
 
-def _number(name: str, value: Any) -> float:
-    """Check that the value of an option is one number, and return it as a float."""
-    validate.non_negative(**{name: value})
-    if np.ndim(value):
-        raise BadType(f"{name} must be a number >= 0, but was {value!r}.")
-    if value > _MOST[name]:
-        raise BadValue(f"{name} must be at most {_MOST[name]:.3g}, but was {value!r}.")
-    return float(value)
+def _check(**options: Any) -> None:
+    """Check that values, or arrays of values for `jax.vmap`, are neither negative nor large."""
+    for name, value in options.items():
+        if not validate.is_traced(value):
+            validate.non_negative(**{name: value})
+            if np.max(value) > _MOST[name]:
+                raise BadValue(f"{name} must be at most {_MOST[name]:.3g}, but was {value!r}.")
