@@ -88,6 +88,11 @@ def confidence_text(confidence: float) -> str:
     return f"1 - {1 - confidence:.2g}" if text == "1" else text
 
 
+def amount(number: int, noun: str) -> str:
+    """Return a number and its noun, such as "1 round" or "3 rounds"."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
 def printed_row(name: str, text: str, *, padded: bool = True) -> str:
     """Return a row of a printed result, with continuation lines indented."""
     return textwrap.fill(

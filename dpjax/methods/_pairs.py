@@ -19,7 +19,7 @@ from dpjax.core.execution import Execution
 from dpjax.core.floats import own_floats
 from dpjax.core.notebook import html_titled
 from dpjax.core.types import MixedSpace
-from dpjax.core.wording import COLUMNS, BadType, BadValue
+from dpjax.core.wording import COLUMNS, BadType, BadValue, amount
 from dpjax.databases import Pairs
 from dpjax.databases.spaces import Space, as_space
 from dpjax.databases.trees import nth
@@ -197,7 +197,7 @@ def search_pairs(
     if rungs[0][1] < _FEWEST:
         raise BadValue(
             f"budget must be at least {2 * _FEWEST * len(sizes) * len(pairs)} draws for "
-            f"{len(pairs)} pairs in {len(sizes)} rounds, but was {budget}."
+            f"{amount(len(pairs), 'pair')} in {amount(len(sizes), 'round')}, but was {budget}."
         )
     alive = np.arange(len(pairs))
     losses, spent, tell = np.zeros(len(pairs)), 0, execution.progress if execution else None

@@ -11,7 +11,7 @@ from jax import Array
 from numpy.typing import NDArray
 
 from dpjax.core import random
-from dpjax.core.wording import BadValue
+from dpjax.core.wording import BadValue, amount
 from dpjax.databases.spaces import Proposed
 from dpjax.methods._candidates import promised
 from dpjax.notions import Notion, Terms
@@ -87,8 +87,9 @@ class Ladder:
             return [(size, max(draws, FEWEST)) for size, draws in rungs]
         if rungs[0][1] < FEWEST:
             raise BadValue(
-                f"budget must be at least {_least(sizes)} draws for {num_pairs} pairs in "
-                f"{len(sizes)} rounds, but was {self.budget}."
+                f"budget must be at least {_least(sizes)} draws for "
+                f"{amount(num_pairs, 'pair')} in {amount(len(sizes), 'round')}, but was "
+                f"{self.budget}."
             )
         return rungs
 

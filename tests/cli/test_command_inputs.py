@@ -212,7 +212,7 @@ def test_standard_pairs_are_searched_with_a_budget_of_their_own(refused, monkeyp
         return search(mechanism, pairs, **options | {"budget": 1})
 
     monkeypatch.setattr(_pairs, "search_pairs", enough)
-    assert "for 10 pairs in 1 rounds, but was 1" in refused("search-pairs", "laplace")
+    assert "for 10 pairs in 1 round, but was 1" in refused("search-pairs", "laplace")
     ((number, budget),) = sizes
     assert number == 10 and budget >= 100_000
 

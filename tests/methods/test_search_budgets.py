@@ -57,7 +57,7 @@ def test_rungs_by_hand(ladder, number, rungs):
 
 
 def test_a_budget_that_is_too_small_says_which_is_enough():
-    with pytest.raises(ValueError, match="at least 384 draws for 8 pairs in 1 rounds, but was 383"):
+    with pytest.raises(ValueError, match="at least 384 draws for 8 pairs in 1 round, but was 383"):
         Ladder(383, None, 4, 2).rungs(8)
 
 
