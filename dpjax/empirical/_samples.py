@@ -3,15 +3,17 @@
 A query may be a built-in query, a function in JAX or plain Python, or a tuple of queries.
 """
 
+import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from dpjax.core import validate
+from dpjax.core.errors import name_of_function
 from dpjax.core.floats import callers_floats
 from dpjax.core.wording import BadType, BadValue
 from dpjax.empirical._panel import Panel
@@ -72,13 +74,32 @@ class QuerySamples:
 
 
 class UserQuery:
-    """Base class of user-defined queries, which are evaluated on one database at a time."""
+    """Base class of user-defined queries, which are evaluated on one database at a time.
 
+    The class attribute `_ARGUMENTS` contains the names of the function's arguments: first the one
+    that only a random function takes, and then all others.
+    """
+
+    function: Callable[..., object]
     num_draws: int | None = None
+    _ARGUMENTS: ClassVar[tuple[str, ...]]
 
     def __post_init__(self):
         if self.num_draws is not None:
             validate.positive_int(num_draws=self.num_draws)
+        if not callable(self.function):
+            raise BadType(f"function must be a function, but was {self.function!r}.")
+        accepted = self._ARGUMENTS[self.num_draws is None :]
+        try:
+            inspect.signature(self.function).bind(*accepted)
+        except TypeError as error:
+            raise BadType(
+                f"function must take the arguments ({', '.join(accepted)}), but "
+                f"{name_of_function(self.function)} does not: {error}. A random function also "
+                f"takes {self._ARGUMENTS[0]}, and num_draws says how often it is called."
+            ) from None
+        except ValueError:
+            pass  # C code may have no signature; then only a call can check the arguments.
 
     def answers(self, panel: Panel, key: int, progress: Progress | None = None) -> np.ndarray:
         """Return answers in the format of `Query.answers`; all answers in a draw share a key."""
@@ -112,6 +133,7 @@ class JaxQuery(UserQuery):
     name: str = "jax query"
     num_draws: int | None = None
     batch_size: int = 256
+    _ARGUMENTS: ClassVar[tuple[str, ...]] = ("key", "values", "present")
 
     def _answering(self, panel: Panel, key: int) -> Callable[[int, int], np.ndarray]:
         keys = jax.random.split(jax.random.key(key), (panel.num_databases, self.num_draws or 1))
@@ -162,6 +184,7 @@ class HostQuery(UserQuery):
     function: Callable[..., object]
     name: str = "host query"
     num_draws: int | None = None
+    _ARGUMENTS: ClassVar[tuple[str, ...]] = ("generator", "values")
 
     def _answering(self, panel: Panel, key: int) -> Callable[[int, int], np.ndarray]:
         values = panel.values[:, 0] if len(panel.columns) == 1 else panel.values

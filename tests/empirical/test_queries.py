@@ -7,6 +7,7 @@ import pytest
 
 from dpjax.empirical import (
     Count,
+    Density,
     HostQuery,
     JaxQuery,
     Maximum,
@@ -16,6 +17,7 @@ from dpjax.empirical import (
     RegressionCoefficient,
     Sum,
     Variance,
+    empirical_privacy,
     panel_from_table,
 )
 from dpjax.empirical._panel_tables import as_panel
@@ -224,3 +226,25 @@ def test_the_database_without_a_finite_result_is_named():
     query = HostQuery(lambda records: np.nan if 20 < np.sum(records) < 30 else 1.0)
     with pytest.raises(ValueError, match=r"was \[nan\] in database 2 \(1 such results\)"):
         sample_query(query, as_panel(values))
+
+
+@pytest.mark.parametrize(
+    ("make", "words"),
+    [
+        (lambda: JaxQuery(lambda values: values.mean()), r"\(values, present\), but lambda .* key"),
+        (lambda: JaxQuery(lambda v, p: v.mean(), num_draws=2), r"\(key, values, present\), but"),
+        (lambda: HostQuery(lambda g, v: 1.0), r"\(values\), but lambda .* takes generator"),
+        (lambda: HostQuery(lambda v: 1.0, num_draws=2), r"\(generator, values\), but lambda"),
+        (lambda: HostQuery("mean"), "be a function, but was 'mean'"),
+    ],
+)
+def test_arguments_of_query_functions_are_checked_where_they_are_given(make, words):
+    with pytest.raises(TypeError, match=rf"^function must (take the arguments )?.*{words}"):
+        make()
+
+
+def test_functions_without_a_signature_are_accepted():
+    values = np.arange(12.0).reshape(4, 3)
+    found = empirical_privacy(values, HostQuery(max), epsilon=1.0, density=Density(bandwidth=1.0))
+    same = empirical_privacy(values, "max", epsilon=1.0, density=Density(bandwidth=1.0))
+    np.testing.assert_array_equal(found.delta, same.delta)
