@@ -63,7 +63,7 @@ class JitByClass(Generic[Result]):
         self,
         function: Callable[..., Result],
         static_argnames: tuple[str, ...],
-        most_programs: int = _MOST_PROGRAMS,
+        most_programs: int,
     ):
         update_wrapper(self, function)
 

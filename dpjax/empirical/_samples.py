@@ -88,7 +88,7 @@ class UserQuery:
         if self.num_draws is not None:
             validate.positive_int(num_draws=self.num_draws)
         if not callable(self.function):
-            raise BadType(f"function must be a function, but was {self.function!r}.")
+            raise BadType(f"function must be callable, but was {self.function!r}.")
         accepted = self._ARGUMENTS[self.num_draws is None :]
         try:
             inspect.signature(self.function).bind(*accepted)

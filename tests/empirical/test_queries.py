@@ -235,7 +235,7 @@ def test_the_database_without_a_finite_result_is_named():
         (lambda: JaxQuery(lambda v, p: v.mean(), num_draws=2), r"\(key, values, present\), but"),
         (lambda: HostQuery(lambda g, v: 1.0), r"\(values\), but lambda .* takes generator"),
         (lambda: HostQuery(lambda v: 1.0, num_draws=2), r"\(generator, values\), but lambda"),
-        (lambda: HostQuery("mean"), "be a function, but was 'mean'"),
+        (lambda: HostQuery("mean"), "be callable, but was 'mean'"),
     ],
 )
 def test_arguments_of_query_functions_are_checked_where_they_are_given(make, words):
