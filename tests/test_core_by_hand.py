@@ -204,6 +204,12 @@ def test_sentences_of_python_and_of_commands():
     assert wording.in_options(wording.BadValue(marked), options).startswith("--num-samples must")
     assert wording.in_options(ValueError("num_samples"), options) == "num_samples"
     assert wording.in_options(ValueError("a", "b"), options) == "('a', 'b')"
+    of_file = wording.prefixed("a.csv", error)
+    assert of_file == f"a.csv: {error}"
+    assert of_file.in_options(options) == "a.csv: --num-samples must be 3."
+    # The first argument of this error is the name of the encoding.
+    unreadable = UnicodeDecodeError("utf-8", b"x", 0, 1, "no text")
+    assert wording.prefixed("a.csv", unreadable) == f"a.csv: {unreadable}"
     assert str(wording.BadValue("")) == ""
 
 

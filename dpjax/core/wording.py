@@ -164,6 +164,17 @@ class BadType(TypeError):
         super().__init__(_about(text))
 
 
+def prefixed(prefix: str, error: Exception) -> Sentence:
+    """Return the message of an error after a prefix; marked words stay marked."""
+    text = _message(error)
+    return Sentence(f"{prefix}: {text.marked if isinstance(text, Sentence) else text}")
+
+
+def _message(error: BaseException) -> object:
+    """Return the message of an error, which is a `Sentence` if words in it are marked."""
+    return error.args[0] if len(error.args) == 1 else str(error)
+
+
 def in_options(text: object, options: Mapping[str, str]) -> str:
     """Return the text of a message or error, with a command's options in place of marked words.
 
@@ -171,6 +182,6 @@ def in_options(text: object, options: Mapping[str, str]) -> str:
         text: An error, a `Sentence` or plain text.
         options: Map from each Python argument to its command-line option.
     """
-    if isinstance(text, BaseException) and len(text.args) == 1:
-        text = text.args[0]
+    if isinstance(text, BaseException):
+        text = _message(text)
     return text.in_options(options) if isinstance(text, Sentence) else str(text)

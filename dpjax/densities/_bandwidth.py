@@ -221,11 +221,11 @@ def as_rule(bandwidth: "BandwidthRule | str | float") -> BandwidthRule:
     if isinstance(bandwidth, str):
         validate.one_of(RULES, bandwidth=bandwidth)
         return RULES[bandwidth]()
-    shape = () if isinstance(bandwidth, BandwidthRule) else np.shape(bandwidth)
-    if bandwidth is None or isinstance(bandwidth, type) or shape:
-        raise BadType(f"bandwidth must be a rule, a name or a number > 0, but was {bandwidth!r}.")
-    if isinstance(bandwidth, BandwidthRule):
+    is_class = isinstance(bandwidth, type)
+    if isinstance(bandwidth, BandwidthRule) and not is_class:
         return bandwidth
+    if bandwidth is None or is_class or np.ndim(bandwidth):
+        raise BadType(f"bandwidth must be a rule, a name or a number > 0, but was {bandwidth!r}.")
     validate.positive(bandwidth=bandwidth)
     return Fixed(float(bandwidth))
 

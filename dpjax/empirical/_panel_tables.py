@@ -16,7 +16,7 @@ from dpjax.core import validate
 from dpjax.core.errors import nearest, needs
 from dpjax.core.files import opened
 from dpjax.core.parquet import text_columns_of
-from dpjax.core.wording import BadType, BadValue, Sentence, term
+from dpjax.core.wording import BadType, BadValue, prefixed, term
 from dpjax.empirical._panel import Panel, checked, panel_from_array
 from dpjax.partitions.outputs import preview_database
 
@@ -91,9 +91,7 @@ def panel_from_table(
             )
         except (TypeError, ValueError) as error:
             kind = BadType if isinstance(error, TypeError) else BadValue
-            text = error.args[0]
-            marked = text.marked if isinstance(text, Sentence) else str(text)
-            raise kind(Sentence(f"{path.name}: {marked}")) from None
+            raise kind(prefixed(path.name, error)) from None
     frame = table.to_pandas() if hasattr(table, "to_pandas") else table
     if not hasattr(frame, "iloc"):
         raise TypeError(

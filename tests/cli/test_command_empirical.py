@@ -67,6 +67,10 @@ def test_words_and_a_report(run, table, tmp_path):
 def test_bad_files(refused, table, tmp_path):
     assert "there is none" in refused("empirical", tmp_path / "none.csv")
     assert "column 'database' is not in the table" in refused("empirical", table[1])
+    (tmp_path / "holes.csv").write_text("database,individual,value\n1,1,2\n2,1,\n")
+    assert "; --missing 'drop' leaves such records out" in refused(
+        "empirical", tmp_path / "holes.csv"
+    )
     (tmp_path / "broken.parquet").write_text("nothing")
     assert "could not be read" in refused("empirical", tmp_path / "broken.parquet")
 
