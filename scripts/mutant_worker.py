@@ -19,6 +19,8 @@ import time
 IMPORTED = ("jax", "scipy.stats", "scipy.special", "pytest", "matplotlib.figure", "pandas",
             "pyarrow.parquet", "rich.console", "click", "jinja2", "statsmodels.api")  # fmt: skip
 """Third-party modules that tests need; none begins a thread when imported."""
+PARENT = os.getppid()
+"""The process that asks; where it was killed, no test goes on."""
 MEMORY = 8 * 10**9
 """Bytes of data that a process may hold: a changed size may be any."""
 
@@ -39,7 +41,7 @@ def tests_run(arguments: list[str], limit: int, said: io.TextIOBase) -> int:
 def waited(child: int, limit: float) -> int | None:
     """The exit code of a process, or None where it does not end in time; its group ends with it."""
     end, status = time.monotonic() + limit, None
-    while status is None and time.monotonic() < end:
+    while status is None and time.monotonic() < end and os.getppid() == PARENT:
         done, code = os.waitpid(child, os.WNOHANG)
         status = os.waitstatus_to_exitcode(code) if done else None
         time.sleep(0 if done else 0.02)

@@ -48,6 +48,26 @@ def pytest_configure(config: pytest.Config) -> None:
         forget(CACHE, CACHE_BYTES)
 
 
+@pytest.hookimpl(tryfirst=True)  # Before pytest applies `-m`.
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark all but every n-th case of a test with the mark `one_in(n)` as slow.
+
+    Cases are numbered by the sum of their positions in the lists of `parametrize`, so that the fast
+    cases differ in every parameter.
+    """
+    for item in items:
+        mark = item.get_closest_marker("one_in")
+        if mark is not None and sum(positions(item)) % mark.args[0]:
+            item.add_marker(pytest.mark.slow)
+
+
+def positions(item: pytest.Item) -> list[int]:
+    """Return the position of a case in the list of each `parametrize` of its test."""
+    lists = [mark.args[0] for mark in item.iter_markers("parametrize")]
+    names = [(one.split(",") if isinstance(one, str) else one)[0].strip() for one in lists]
+    return [item.callspec.indices[name] for name in names]
+
+
 def pytest_collection_finish() -> None:
     """Leaves all that was imported out of the garbage collector's walks, an eighth of the time."""
     gc.collect()

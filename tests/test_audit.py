@@ -37,6 +37,7 @@ def test_verdicts_do_not_overclaim(laplace):
     assert fair.lower_bound == silent.lower_bound == laplace.lower_bound
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     ("mechanism", "method"),
     [
@@ -64,6 +65,7 @@ def sums(key, records):
     return {"sum": jnp.sum(records) + jax.random.laplace(key), "first": records[0]}
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("layout", ["gathered", "streamed"])
 @pytest.mark.parametrize(
     ("function", "pair", "first"),
@@ -158,6 +160,7 @@ def bound_is_below_the_truth(name, method):
     assert result.mechanism == name and result.witness.pair == pairs.labels[0]
 
 
+@pytest.mark.one_in(9)
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=pytest.mark.slow) if name == LONG else name for name in EVERY]
 )

@@ -27,6 +27,7 @@ def audited(function=noisy, pairs=((0, 1),), **options):
     return dpjax.audit(HostMechanism(function, **options), list(pairs), method=SMALL, claim=0.1)
 
 
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize("notion", NOTIONS, ids=lambda notion: notion.symbol)
 def test_a_caller_for_whom_every_float_error_raises(notion, tmp_path):
     with np.errstate(all="raise"):

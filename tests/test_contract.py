@@ -229,6 +229,7 @@ def content(result):
 every_case = pytest.mark.parametrize("case", CASES)
 
 
+@pytest.mark.one_in(9)
 @every_case
 def test_a_result_is_json_and_runs_again_from_it(case, audits):
     result = audits(case, claim=CASES[case].claim)
@@ -254,6 +255,7 @@ def test_a_claim_far_below_the_level_is_refuted_and_the_bound_is_not_above_it(ca
     assert (result.smallest_error is None) == case.startswith("histogram")
 
 
+@pytest.mark.one_in(3)
 @every_case
 def test_several_claims_have_smaller_bounds_and_the_level_is_not_refuted(case, audits):
     level = CASES[case].level
@@ -265,6 +267,7 @@ def test_several_claims_have_smaller_bounds_and_the_level_is_not_refuted(case, a
     assert ten.smallest_error is None or ten.smallest_error >= 1 - SURE
 
 
+@pytest.mark.one_in(3)
 @every_case
 def test_where_outputs_are_alike_the_bound_is_0(case, audits):
     result = audits(case, differ=False)

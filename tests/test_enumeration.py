@@ -126,6 +126,7 @@ def worst(table, delta=0.0):
     return max(probability(table > level(p, q, delta) + 1e-12, p, q) for p, q in CHANCES)
 
 
+@pytest.mark.slow
 def test_all_choices_are_there_and_searches_of_one_choice_are_alike():
     """So that one search stands for all that choose the same event, below."""
     sides = {side for _, side, _ in choices()}

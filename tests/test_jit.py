@@ -6,6 +6,7 @@ from functools import lru_cache
 
 import jax
 import jax.numpy as jnp
+import pytest
 
 import dpjax
 from dpjax.core import jit
@@ -31,6 +32,7 @@ def number_of(thing, key=None, runs=None, **static):
     return jnp.full(1 if runs is None else runs.shape, type(thing).number)
 
 
+@pytest.mark.slow
 def test_every_class_runs_its_own_program():
     # With jax.jit of jax 0.10.0 to 0.10.2, 20 to 24 of 120 such classes give another's number.
     numbers = jit_by_class()(number_of)
@@ -86,6 +88,7 @@ def test_static_arguments_and_names_are_kept():
     assert program._cache_size() == 1, "another x is not another program"
 
 
+@pytest.mark.slow
 def test_programs_of_functions_that_are_used_no_more_are_dropped(monkeypatch):
     for drawn in (sample_blocks, _draw_pilot):
         monkeypatch.setattr(drawn, "_made", lru_cache(maxsize=1)(drawn._made.__wrapped__))

@@ -1,6 +1,7 @@
 """The layering of the house: imports go to a lower number only."""
 
 import ast
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -30,13 +31,19 @@ LAYERS = {
 """Parts of one number know nothing of each other."""
 
 
+@cache
+def nodes(path):
+    """Every node of the syntax tree of a file."""
+    return [*ast.walk(ast.parse(path.read_text()))]
+
+
 def imports():
     """(file, part of the house, imported part) of every import, inside functions included."""
     for path in sorted(ROOT.rglob("*.py")):
         part = path.relative_to(ROOT).parts[0].removesuffix(".py")
         if part == "__init__":
             continue
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in nodes(path):
             names = []
             if isinstance(node, ast.Import):
                 names = [alias.name for alias in node.names]
@@ -73,7 +80,7 @@ def test_the_root_has_no_private_file_and_no_file_is_long():
 def test_no_function_has_more_than_ten_arguments():
     long = []
     for path in ROOT.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in nodes(path):
             if isinstance(node, ast.FunctionDef):
                 given = node.args
                 names = [a.arg for a in given.posonlyargs + given.args + given.kwonlyargs]
@@ -100,7 +107,7 @@ def test_the_third_paper_stands_beside_the_engine():
 
 def files_imported(path):
     """Files of the package that one imports, inside functions and for types included."""
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in nodes(path):
         names = []
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
@@ -140,7 +147,7 @@ def test_nobody_outside_asks_a_source_or_an_evidence_for_its_class():
     for path in ROOT.rglob("*.py"):
         if path.relative_to(ROOT).parts[0] in ("sources", "notions"):
             continue
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in nodes(path):
             if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "isinstance":
                 names = {n.id for n in ast.walk(node.args[1]) if isinstance(n, ast.Name)}
                 asked += [f"{path.name}:{node.lineno} {name}" for name in names & kinds]

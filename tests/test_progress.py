@@ -56,6 +56,7 @@ SOURCES = {
 }
 
 
+@pytest.mark.one_in(9)
 @pytest.mark.parametrize("name", SOURCES)
 def test_every_source_tells_how_far_it_is(name):
     subject, pairs, method, total = SOURCES[name]
@@ -83,6 +84,7 @@ def test_the_length_of_recordings_is_unknown_until_a_sequential_audit_has_read_t
     assert seen[0] == (0, 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layout", ["gathered", "streamed"])
 def test_an_interrupt_tells_how_many_outputs_searched(layout):
     """Of 12 pairs with 1,100 each: 5/11 of 13,200 at first, the rest for a quarter of the pairs."""
@@ -111,6 +113,7 @@ def test_who_looks_on_compiles_nothing_anew():
     assert "progress" not in repr(first) and "devices" not in repr(elsewhere)
 
 
+@pytest.mark.slow
 def test_a_search_of_pairs_tells_its_draws():
     seen = []
     execution = Execution(progress=lambda *step: seen.append(step))

@@ -411,6 +411,7 @@ def test_rows_positions_and_keys_are_independent():
             assert abs(correlation) * np.sqrt(size) < 4.9, what
 
 
+@pytest.mark.slow
 def test_float64_where_jax_is_told_so():
     code = """
         import jax

@@ -54,6 +54,7 @@ def usual(audit):
     return AUDITS[audit]().lower_bound
 
 
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("setting", SETTINGS)
 @pytest.mark.parametrize("audit", AUDITS)
 def test_settings_change_no_bound(audit, setting):
@@ -62,6 +63,7 @@ def test_settings_change_no_bound(audit, setting):
         assert AUDITS[audit]().lower_bound == expected
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("audit", AUDITS)
 def test_audits_in_float64(audit):
     """The draws differ. Each bound exceeds its level with probability at most 1e-5.
@@ -78,6 +80,7 @@ def test_audits_in_float64(audit):
         assert 0.65 * level < found <= level
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pairs", [PAIRS, shifts(0.0, 6)])
 def test_audits_run_without_jit(pairs):
     """With one pair and with several, which have separate programs; people debug this way."""

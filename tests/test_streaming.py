@@ -91,6 +91,7 @@ def test_a_first_block_that_is_drawn_already_changes_nothing(size):
     assert counts[:-1].tolist() == [1] * size
 
 
+@pytest.mark.one_in(7)
 @pytest.mark.parametrize("at_once", [2, 3, 5, 8])
 @pytest.mark.parametrize("size", SIZES)
 def test_blocks_in_parallel_count_every_sample_once(size, at_once):
@@ -103,6 +104,7 @@ def test_blocks_in_parallel_count_every_sample_once(size, at_once):
         assert count().as_int()[:-1].tolist() == [1] * size
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("start", "stop"), [(0, 5), (0, 4), (3, 5), (4, 5), (2, 2), (1, 4)])
 def test_blocks_in_parallel_are_those_of_the_part(start, stop):
     """Of 5 blocks, the last of which has 3 samples; of each kind of carry."""
@@ -316,6 +318,7 @@ def test_kernel_sums_round_each_sample_by_half_a_step_at_most():
     assert np.abs(sums / FIXED_POINT - exact).max() <= 10 * np.sqrt(5000 / 12) / FIXED_POINT
 
 
+@pytest.mark.slow
 def test_a_block_with_several_readers_is_drawn_once():
     """Three noises a draw are two Threefry calls; XLA alone makes more than twice as many."""
     region = Box(jnp.zeros(1), jnp.full(1, 2.0))
@@ -377,6 +380,7 @@ def test_the_time_of_compilation_sets_no_size(monkeypatch):
     assert sizes[:5] == [first, first, 2 * first, 4 * first, 32 * first]
 
 
+@pytest.mark.slow
 def test_sums_are_of_int32_also_in_float64():
     kernel, region = find_kernel("gaussian"), Box([-9.0], [9.0])
     with jax.enable_x64(True):

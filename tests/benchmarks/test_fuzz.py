@@ -14,6 +14,7 @@ pytest.importorskip("pandas")
 pytest.importorskip("tomli_w")
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("kind", kinds.KINDS)
 def test_some_inputs_of_each_kind(kind, tmp_path, monkeypatch):

@@ -90,6 +90,7 @@ def _possible(length: int) -> list[tuple[int, ...]]:
     ]
 
 
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize("title", ["SVT1", "SVT2", "SVT4 (wrong)", "SVT6 (wrong)"])
 @pytest.mark.parametrize("reveals", [False, True])
 def test_sparse_vector_against_integrals(title, reveals):

@@ -182,6 +182,7 @@ def test_a_bug_is_not_a_verdict(run, monkeypatch):
     assert done.exit_code == 3 and "a bug" in done.error and "Traceback" in done.error
 
 
+@pytest.mark.slow
 def test_a_result_is_not_lost_to_a_file_that_cannot_be_written(run, tmp_path, monkeypatch):
     def full(files):
         raise OSError("no space left")
@@ -200,6 +201,7 @@ def test_a_result_is_not_lost_to_a_file_that_cannot_be_written(run, tmp_path, mo
     assert done.exit_code == 0 and "NO CLAIM" in done.output
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("written", "notion"),
     [

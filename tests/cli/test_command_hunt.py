@@ -29,6 +29,7 @@ def case(tmp_path):
     return path
 
 
+@pytest.mark.slow
 def test_records_are_read_and_a_table_is_written(case, tmp_path, run):
     here = [Environment("nothing==1.0", Path(sys.executable))]
     (found,) = hunt([read_case(case)], lambda case: here, tmp_path / "draws", seconds=60.0)

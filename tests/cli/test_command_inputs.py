@@ -42,6 +42,7 @@ def shown(done):
     return {name: found[name] for name in SHOWN}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("option", ["--host", "--function"])
 def test_a_function_of_a_file_at_pairs_in_the_command(run, folder, option):
     name = {"--host": "noisy", "--function": "release"}[option]
@@ -52,6 +53,7 @@ def test_a_function_of_a_file_at_pairs_in_the_command(run, folder, option):
     assert inline.exit_code == 0 and shown(inline) == shown(in_file)
 
 
+@pytest.mark.slow
 def test_a_function_of_a_file_in_workers(run, folder):
     options = ("--pairs", "[[0, 1]]", *SMALL)
     alone = run("audit", "--host", "my-release.py:noisy", *options)

@@ -85,6 +85,7 @@ def test_defaults_that_are_said_are_those_of_python():
     assert said >= 12
 
 
+@pytest.mark.slow
 def test_every_option_is_refused_where_it_is_foreign():
     """Test all sources with all methods; the rows determine which options are foreign."""
     for source, notion, method, name in itertools.product(SOURCES, NOTIONS, METHODS, TABLE):

@@ -51,6 +51,7 @@ def folder(tmp_path, monkeypatch):
     sys.modules.pop("rerun_me", None)
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("name", AUDITS)
 def test_the_same_bound_from_both_files(run, folder, name):
     subject, allowed = AUDITS[name]

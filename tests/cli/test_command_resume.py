@@ -27,6 +27,7 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
+@pytest.mark.slow
 def test_an_audit_that_was_stopped_often_is_one_that_never_was(run, folder, monkeypatch):
     audit = ("audit", "--host", "prog.py:release", "--pairs", "[[0, 1]]", *SEQUENTIAL, "--json")
     most = ("--num-draws", 40_000)

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import dpjax
 from dpjax.cli._supervise import is_foreign
 
@@ -86,6 +88,7 @@ finally:
 """
 
 
+@pytest.mark.slow
 def test_a_working_process_calls_what_is_registered_and_leaves_the_caller_to_its_parent():
     done = subprocess.run([sys.executable, "-c", ENDING], capture_output=True, text=True)
     assert done.returncode == 2 and "nothing-of-this-name" in done.stderr
@@ -146,6 +149,7 @@ def settings(*options, **environment):
     return done.stdout.splitlines()[-1].split()
 
 
+@pytest.mark.slow
 def test_settings_of_the_process(tmp_path):
     home = str(tmp_path)
     assert settings(HOME=home) == ["False", f"{home}/.cache/dpjax/xla"]

@@ -140,6 +140,7 @@ def test_other_terms_are_refused(run, folder):
     assert "--notion must be one of" in run(*ONCE, "--notion", "renyi:2").error
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="signals of POSIX")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_a_watch_that_is_ended_goes_on_with_the_same_bits(run, folder, number):

@@ -166,6 +166,7 @@ SLOW = [
 ]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("command", "code", "text"),
     [*FAST, *(pytest.param(*case, marks=pytest.mark.slow) for case in SLOW)],
@@ -179,12 +180,13 @@ def test_a_code_means_what_the_table_says(folder, command, code, text):
     assert code == 3 or "Traceback" not in error
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("number", "code"),
     [
         (signal.SIGINT, 130),
-        pytest.param(signal.SIGTERM, 143, marks=pytest.mark.slow),
-        pytest.param(signal.SIGHUP, 129, marks=pytest.mark.slow),
+        (signal.SIGTERM, 143),
+        (signal.SIGHUP, 129),
     ],
 )
 def test_a_signal_stops_an_audit_with_a_sentence(folder, number, code):
@@ -226,6 +228,7 @@ def test_the_table_of_the_readme_holds_every_code():
     ]
 
 
+@pytest.mark.slow
 def test_files_are_written_where_the_command_was_given(tmp_path, monkeypatch):
     """A function that changes the working folder does not change where files are written."""
     (tmp_path / "moves.py").write_text(
@@ -243,6 +246,7 @@ def test_files_are_written_where_the_command_was_given(tmp_path, monkeypatch):
     assert (tmp_path / "page.md").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="signals differ")
 def test_a_stopped_sequential_audit_writes_its_result_and_exits_with_130(tmp_path):
     (tmp_path / "slow.py").write_text(

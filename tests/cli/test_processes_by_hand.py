@@ -99,6 +99,7 @@ def recoded(found):
     return change
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize(
     ("change", "name"),
     [

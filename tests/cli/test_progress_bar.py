@@ -103,6 +103,7 @@ def test_nothing_is_printed_after_the_end(monkeypatch, capsys):
     assert not set(threading.enumerate()) - before
 
 
+@pytest.mark.slow
 def test_a_terminal_has_a_bar_before_anything_is_done(monkeypatch):
     screen = io.StringIO()
     console = rich.console.Console(file=screen, force_terminal=True, width=100)

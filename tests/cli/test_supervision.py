@@ -54,14 +54,14 @@ ENDS = "terminated its process"
 REPLACED = "must not change the code of dpjax"
 HOSTILE = {
     "leaves_with_0": ("os._exit(0)", 2, ENDS),
-    "leaves_with_1": ("os._exit(1)", 2, ENDS),
-    "closes_output": ("sys.stdout.close()", 1, "standard output was not written"),
     "at_exit": ("atexit.register(os._exit, 0)", 2, "the verdict has exit code 1"),
     "replaces_a_word": ("patch('dpjax.results', 'VIOLATED', 'x')", 2, REPLACED),
+    # The remaining ones are slow.
+    "leaves_with_1": ("os._exit(1)", 2, ENDS),
+    "closes_output": ("sys.stdout.close()", 1, "standard output was not written"),
     "forks_and_leaves": ("os.fork() and os._exit(0)", 2, ENDS),
     "executes": ("os.execv('/bin/true', ['true'])", 2, ENDS),
     "not_an_exception": ("throw(Own())", 2, ""),
-    # The remaining ones are slow.
     "exits_with_0": ("sys.exit(0)", 2, "raised SystemExit"),
     "exits_with_1": ("sys.exit(1)", 2, "raised SystemExit"),
     "own_exit": ("throw(OwnExit(0))", 2, "raised OwnExit"),
@@ -137,7 +137,7 @@ HOSTILE = {
     "stops_the_supervisor": ("os.kill(os.getppid(), signal.SIGTERM); time.sleep(5)", 143, "Stop"),
     "asks_and_leaves": ("os.kill(os.getppid(), 2); time.sleep(0.05); os._exit(0)", 2, ENDS),
 }
-FAST = list(HOSTILE).index("exits_with_0")
+FAST = list(HOSTILE).index("leaves_with_1")
 
 WARM = """
 import os, sys, tempfile
@@ -221,6 +221,7 @@ main()
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("start", [("-m", "dpjax"), ("-c", THREADED)])
 def test_the_end_of_the_supervisor_is_that_of_the_audit(tmp_path, start):
     """Both for a forked process and for a new interpreter."""
@@ -242,9 +243,8 @@ def test_the_end_of_the_supervisor_is_that_of_the_audit(tmp_path, start):
         assert time.monotonic() - killed < 20
 
 
-@pytest.mark.parametrize(
-    ("function", "code"), [("leaves_with_0", 2), pytest.param("forks", 1, marks=pytest.mark.slow)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("function", "code"), [("leaves_with_0", 2), ("forks", 1)])
 def test_in_a_fresh_interpreter(tmp_path, function, code):
     """For a process with threads, as on systems without fork."""
     text = f"def f(database, num_samples, seed):\n    {HOSTILE[function][0]}\n"
@@ -277,6 +277,7 @@ with _stop.handled(lambda number, frame: came.append(number)):
 """
 
 
+@pytest.mark.slow
 def test_a_signal_to_both_processes_counts_once():
     """A signal counts as often as it reached the process that it reached more often."""
     done = subprocess.run(

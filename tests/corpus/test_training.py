@@ -4,13 +4,13 @@ import pytest
 
 from corpus.training import TRAININGS
 
-FAST = ("noise not times the clip", "one key, two groups")
+FAST = "noise not times the clip"
 
 
 @pytest.mark.parametrize(
     "entry",
     [
-        pytest.param(entry, id=entry.name, marks=[] if entry.name in FAST else [pytest.mark.slow])
+        pytest.param(entry, id=entry.name, marks=[] if entry.name == FAST else [pytest.mark.slow])
         for entry in TRAININGS
     ],
 )

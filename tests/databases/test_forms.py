@@ -116,6 +116,7 @@ def test_sparse_columns_are_columns_of_numbers():
     assert max(each["a"].max() for each in found) == 10
 
 
+@pytest.mark.slow
 def test_a_leak_in_one_column_of_dicts_of_lists_is_found():
     def total(columns, num_samples, seed):
         return sum(columns["a"]) + np.random.default_rng(seed).laplace(0, 1, num_samples)

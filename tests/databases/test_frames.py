@@ -80,6 +80,7 @@ def values_of(pairs, column):
     return [v for pair in pairs for side in pair[:2] for v in side[column].tolist()]
 
 
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize("name", FRAMES)
 @pytest.mark.parametrize("relation", ["add-remove", "change-one"])
 def test_no_pair_outside_of_the_relation(name, relation):
@@ -105,6 +106,7 @@ def test_frames_are_taken_apart_and_put_together(name):
     assert len(empty) == 0 and list(empty.dtypes) == list(like.dtypes)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", ["labels", "repeated labels", "levels"])
 def test_ordered_relations_keep_the_order_and_the_labels(name):
     for one, other, _ in every_pair(neighbors(FRAMES[name], ChangeOne(1, ordered=True))):
@@ -115,6 +117,7 @@ def test_ordered_relations_keep_the_order_and_the_labels(name):
         assert any(long[:i] + long[i + 1 :] == short for i in range(len(long)))
 
 
+@pytest.mark.slow
 def test_what_is_tried():
     domain = {"age": Domain(bounds=(0, 120)), "pay": Domain(bounds=(0.0, 9.5), nan=True)}
     pairs = neighbors(PEOPLE, domain=domain, num_pairs=1000).proposed()
@@ -143,6 +146,7 @@ def test_what_is_tried():
     assert (example, example[::-1]) in [(rows_of(one), rows_of(two)) for one, two, _ in changed]
 
 
+@pytest.mark.slow
 def test_domains_of_columns():
     like = FRAMES["kinds"]
     domain = Domain(
@@ -184,6 +188,7 @@ def test_bounds_beyond_a_type_overflow_without_a_warning():
     assert found[:2] == [-most, most] and all(abs(value) <= most for value in found)
 
 
+@pytest.mark.slow
 def test_missing_values_only_where_a_column_may_have_them():
     like = pd.DataFrame({"a": [1.0, math.nan], "b": [1.0, 2.0], "c": ["x", "y"]})
     pairs = every_pair(neighbors(like, num_pairs=300))
@@ -195,6 +200,7 @@ def test_missing_values_only_where_a_column_may_have_them():
     assert not any(map(math.isnan, values_of(strict, "a")))
 
 
+@pytest.mark.slow
 def test_sizes_and_members():
     for one, other, _ in every_pair(neighbors(PEOPLE, AddRemove(2), Domain(size=3))):
         assert len(one) == len(other) == 3
@@ -217,6 +223,7 @@ def test_records_of_dicts_and_columns_have_domains_by_name():
                 assert all(0 <= row["age"] <= 9 and row["town"] in "xy" for row in rows)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", ["labels", "repeated labels", "levels"])
 def test_an_audit_finds_the_missing_values_that_break_a_mean(name):
     """One of three values in [0, 9] moves the mean by 3 at most, unless values are missing."""
@@ -268,6 +275,7 @@ def test_refusals(make, error, message):
         make()
 
 
+@pytest.mark.slow
 def test_new_rows_have_labels_of_the_type_of_the_index():
     frame = PEOPLE.set_index(pd.Index([7, 3, 9]))
     added = [pair.neighbor.index for pair in neighbors(frame).proposed()]

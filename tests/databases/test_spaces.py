@@ -65,6 +65,7 @@ EXAMPLES = [
 ]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("like", EXAMPLES, ids=lambda like: type(like).__name__)
 @pytest.mark.parametrize("relation", ["add-remove", "change-one"])
 def test_no_pair_outside_of_the_relation(like, relation):

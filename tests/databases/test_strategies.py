@@ -61,6 +61,7 @@ def test_a_domain_of_values_widens_a_strategy():
     assert all(sum(side) < 15 and max(side) <= 10 for pair in pairs for side in pair[:2] if side)
 
 
+@pytest.mark.slow
 def test_the_same_seed_draws_the_same_pairs():
     first, again, other = (
         [repr(pair) for pair in neighbors(LISTS, seed=seed).proposed()] for seed in (3, 3, 4)
@@ -73,6 +74,7 @@ def test_the_same_seed_draws_the_same_pairs():
     assert first == again != other
 
 
+@pytest.mark.slow
 def test_pairs_of_later_rungs_are_drawn_with_the_next_seed():
     space = drawn_pairs(st.tuples(LISTS, LISTS), seed=3)
     following = {repr(pair) for pair in drawn_pairs(st.tuples(LISTS, LISTS), seed=4).proposed()}
@@ -123,6 +125,7 @@ def test_frames():
         assert abs(len(one) - len(other)) <= 1 and set(one["a"]) | set(other["a"]) <= set(range(10))
 
 
+@pytest.mark.slow
 def test_pairs_that_are_no_neighbors_are_dropped():
     pairs = st.tuples(SEEN, SEEN)
     kept = every_pair(drawn_pairs(pairs, "add-remove", num_pairs=500))
@@ -133,6 +136,7 @@ def test_pairs_that_are_no_neighbors_are_dropped():
     assert inside and all(min(*one, *other) >= 2 for one, other, _ in inside)
 
 
+@pytest.mark.slow
 def test_audits_of_strategies():
     """Laplace noise of scale 1 on the length: claims of 1 hold, claims of 0.4 do not."""
 

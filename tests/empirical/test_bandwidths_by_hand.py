@@ -85,6 +85,7 @@ def test_likelihood_of_what_is_left_out(kernel, law, d):
     assert isinstance(alone, float) and math.isnan(alone)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kernel", ["gaussian", "laplace"])
 def test_the_likeliest_factor_is_a_maximum(kernel):
     samples, groups = RNG.normal(size=(40, 1)), np.arange(40) // 2

@@ -451,7 +451,8 @@ def test_autocorrelation_is_compared_with_all_orders():
     assert "too few" in str(few) and (few.runs, few.query) == (2, "query")
 
 
-@pytest.mark.parametrize("num_queries", [1, pytest.param(3, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("num_queries", [1, 3])
 def test_independent_databases_look_dependent_as_rarely_as_is_said(monkeypatch, num_queries):
     """In any test of any query: two tests at 0.05 each once had 0.087 together."""
     # Valid for any number of orders whose product with 0.01 is a whole number.
@@ -469,6 +470,7 @@ def test_independent_databases_look_dependent_as_rarely_as_is_said(monkeypatch, 
     assert alarms > 0 or num_queries > 1
 
 
+@pytest.mark.slow
 def test_dependent_databases_look_dependent():
     """With 41 years and a correlation of 0.7 between consecutive years, in most panels."""
     rng, seen = np.random.default_rng(6), 0

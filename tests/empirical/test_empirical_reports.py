@@ -31,6 +31,7 @@ def values():
     return np.random.default_rng(0).gamma(2.0, size=(12, 6))
 
 
+@pytest.mark.slow
 def test_reports_hold_every_part(values, tmp_path):
     result = empirical_privacy(values, "mean", epsilon=np.linspace(0, 2, 20))
     noise = calibrate_noise(values, "mean", epsilon=0.5)
@@ -126,6 +127,7 @@ def test_a_long_table_has_equal_steps(values, count, at_most, places):
     np.testing.assert_array_equal([row[0] for row in rows], levels[list(places)])
 
 
+@pytest.mark.slow
 def test_figures_show_the_numbers(values):
     result = empirical_privacy(values, "mean", epsilon=[1.0, 0.0, 0.5])
     left, right = plot_empirical_curves(result).axes

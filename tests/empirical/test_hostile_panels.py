@@ -74,6 +74,7 @@ def test_files_that_are_no_panels(tmp_path):
                 panel_from_table(path)
 
 
+@pytest.mark.slow
 def test_a_parquet_bomb(tmp_path, frugal):
     pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     path = tmp_path / "x.parquet"

@@ -46,6 +46,7 @@ def here(case):
     return [Environment("nothing==1.0", Path(sys.executable))]
 
 
+@pytest.mark.slow
 def test_a_fault_is_found_and_its_record_gives_the_same_bound(case, tmp_path):
     (found,) = hunt([case], here, tmp_path / "draws", seconds=60.0)
     assert found.failure == "" and found.result.verdict == "violated"
@@ -59,6 +60,7 @@ def test_a_fault_is_found_and_its_record_gives_the_same_bound(case, tmp_path):
     assert again.result.witness == found.result.witness
 
 
+@pytest.mark.slow
 def test_claims_hold_at_their_delta(tmp_path):
     """Of all outputs, a twentieth is an error of the larger side alone: a claim at delta 0.1."""
     path = tmp_path / "rare.py"
@@ -72,6 +74,7 @@ def test_claims_hold_at_their_delta(tmp_path):
     assert found.result.notion == Epsilon(0.1)
 
 
+@pytest.mark.slow
 def test_noise_that_is_the_same_in_every_process(tmp_path):
     """The generator is seeded when the case is loaded, as by the default of a library."""
     path = tmp_path / "seeded.py"
@@ -99,6 +102,7 @@ def test_a_space_of_neighbours(tmp_path):
     assert space.allows([1.0, 2.0], [3.0, 4.0]) and not space.allows([1.0], [9.0])
 
 
+@pytest.mark.slow
 def test_a_call_that_hangs_in_the_search_shifts_no_answers(tmp_path):
     """The function hangs for large databases, which the search tries.
 
@@ -135,6 +139,7 @@ def test_a_release_that_ends_is_a_row(tmp_path, body, message):
     assert not list((tmp_path / "draws").glob("*.gz"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("later", [False, True])
 def test_a_first_call_may_take_longer_than_later_ones(tmp_path, monkeypatch, later):
     """The first call of a process imports the library; here it sleeps for a second."""
@@ -224,6 +229,7 @@ def test_nothing_but_releases_is_installed(tmp_path, spec):
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_cases_share_a_module_beside_them(tmp_path):
     shared, draw = LEAK[: LEAK.index("def draw")], LEAK[LEAK.index("def draw") :]
     (tmp_path / "leak_shared.py").write_text(shared + "\n\ndef again(value):\n    return value\n")

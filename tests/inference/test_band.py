@@ -223,6 +223,7 @@ def inside(draws, sizes, laws, r):
     return np.all(z[0] ** 2 + z[1] ** 2 <= r**2, axis=-1)
 
 
+@pytest.mark.slow
 def test_radii_hold_for_many_draws_and_would_not_for_fewer_sets():
     """20,000 draws of chains of 20 sets: false alarm below 1e-5 by 4.4 standard errors."""
     rng, error, runs, n = np.random.default_rng(1), 0.05, 20_000, 5_000

@@ -48,6 +48,7 @@ def coverage(bounds, p, q):
     return binomial(first, p) @ held @ binomial(second, q)
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("confidence", [0.8, 0.95, 0.999])
 @pytest.mark.parametrize("sizes", [(1, 1), (6, 6), (20, 20), (12, 25)])
 def test_coverage_is_at_least_the_confidence_for_every_pair(sizes, confidence):
@@ -117,6 +118,7 @@ def largest_error(hypothesis, sizes, confidence, bounds=None):
     return worst
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("sizes", [(14, 14), (10, 18)])
 @pytest.mark.parametrize("hypothesis", HYPOTHESES)
 def test_the_error_is_at_most_what_is_allowed_and_nearly_that(hypothesis, sizes):

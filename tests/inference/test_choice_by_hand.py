@@ -267,6 +267,7 @@ shrinkage, they predict 1.3, 2.5 and 1.7 times the bound of the smooth loss.
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [SIZE, Shared(SIZE)])
 def test_half_lines_of_many_draws_have_the_bound_of_the_smooth_loss_where_it_tells(size):
     """Some searches use the smooth loss, and others the counts of an event that is rare."""

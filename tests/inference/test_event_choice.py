@@ -72,6 +72,7 @@ def test_the_event_is_near_the_best_one_of_any_notion(hypothesis, lost):
     assert best - lost < found and float(event.predicted) < best + 0.05
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("hypothesis", "p", "q"),
     [
@@ -110,6 +111,7 @@ def response(size, epsilon):
     return law / law.sum(axis=1, keepdims=True)
 
 
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize(
     ("law", "num_search", "least"),
     [

@@ -178,6 +178,7 @@ def test_coverage_sees_a_bound_that_knows_one_side_only():
     assert coverage(table(wrong_quantile, size), p, q, size) < confidence
 
 
+@pytest.mark.slow
 def test_normal_coverage_of_a_discrete_witness():
     """Enumerated: the skewness of 500 expected draws, 1 / sqrt(500) / 6, moves it by below 1%."""
     size, confidence, (p, q) = 5000, 0.95, (0.3, 0.1)

@@ -59,6 +59,7 @@ def test_rare_events_gain():
     assert means[1] > means[0] - 0.05 and means[1] == pytest.approx(3.428, abs=0.1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("p", "q", "mean"), [(0.02, 0.0005, 2.281), (0.01, 0.00135, 1.038)])
 def test_sizes_of_a_known_event_reach_the_bound_at_expected_counts(p, q, mean):
     """The mean over both binomial laws of 2,000 draws a side is at least 0.99 of that bound."""
@@ -69,6 +70,7 @@ def test_sizes_of_a_known_event_reach_the_bound_at_expected_counts(p, q, mean):
     assert laws[0].pmf(first) @ bounds @ laws[1].pmf(second) > 0.99 * mean
 
 
+@pytest.mark.slow
 def test_sizes_of_an_event_that_was_searched():
     """At least 0.96 of the same bound, less 4.3 standard errors of 1,000 audits.
 

@@ -217,6 +217,7 @@ GRAPHS = {
 }
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("graph", GRAPHS)
 @pytest.mark.parametrize("delta", [0.0, 0.02])
 @pytest.mark.parametrize(("few", "cells"), [(True, 6), (False, 20)])
@@ -284,6 +285,7 @@ def _largest_mean(total, found, base, shared, level, delta, steps=15):
     return largest
 
 
+@pytest.mark.slow
 def test_no_laws_with_the_level_gain_where_pairs_share_a_database():
     """By all outcomes of a block of one draw a side; the common database has two of the draws."""
     level, number = 0.5, 200_000
@@ -426,6 +428,7 @@ def false_alarms(name, few, streams, most, error_of_test):
     return wrong, stats.binom.isf(error_of_test, streams, ERROR)
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     ("name", "few"),
     [("answers", True), ("geometric", False), ("atoms", True), ("gaussian", False)],
@@ -451,6 +454,7 @@ def test_a_level_is_refuted_by_a_wealth_of_one_over_the_error():
         assert step(full, [[1, 0]], [[1, 0]]).is_claim_refuted is expected
 
 
+@pytest.mark.slow
 def test_a_bet_at_the_boundary_that_gains_would_be_seen():
     """The claim at the level minus a fifth is refuted by nearly all streams of the same length."""
     laws, level, _ = LAWS["answers"]
@@ -459,6 +463,7 @@ def test_a_bet_at_the_boundary_that_gains_would_be_seen():
     assert np.mean(np.isfinite(found)) > 0.9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("laws", "claim", "mean", "streams"),
     [(answers(0.5), 0.4, 2122, 30), (shifted(1.0), 0.8, 1256, 30)],

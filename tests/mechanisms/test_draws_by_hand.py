@@ -6,6 +6,7 @@ law, but other draws: results that were stored before could not be computed agai
 
 import math
 import re
+from functools import cache
 
 import jax
 import jax.numpy as jnp
@@ -21,7 +22,12 @@ KEY = jax.random.key(5)
 
 def noise(kind, key=KEY):
     """Function from a row to draws of one kind of noise."""
-    return lambda row, *more: np.asarray(getattr(random, kind)(key, SIZE, *more, row), float)
+
+    @cache
+    def of_row(row, *more):
+        return np.asarray(getattr(random, kind)(key, SIZE, *more, row), float)
+
+    return of_row
 
 
 laplace, gumbel, uniform = noise("laplace"), noise("gumbel"), noise("uniform")
@@ -36,6 +42,7 @@ def close(found, expected):
     np.testing.assert_allclose(found, expected, rtol=2e-5, atol=2e-5)
 
 
+@pytest.mark.slow
 def test_added_noise():
     close(drawn("laplace", 3.0, epsilon=2.0), 3 + laplace(0) / 2)
     close(drawn("noisy-histogram-1", 3.0, epsilon=2.0), 3 + laplace(0) / 2)
@@ -110,6 +117,7 @@ def test_noisy_maxima(name):
     assert made.level == level.get(name, 2.0)
 
 
+@pytest.mark.slow
 def test_permute_and_flip():
     scores = np.array([0.5, 3.0, 1.0])
     chances = np.exp(0.5 * (scores - 3) / 2)
@@ -240,6 +248,7 @@ def test_local_hashing():
     assert CATALOGUE["local-hashing"].binary(1.5).num_buckets == 2
 
 
+@pytest.mark.slow
 def test_subset_selection():
     weight = 2 * math.exp(0.8)
     expected = []
@@ -313,6 +322,7 @@ REAL = ("laplace", "noisy-histogram-2", "gaussian", "parallel-laplace", "prefix-
         "truncated-laplace", "truncated-gaussian")  # fmt: skip
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", REAL)
 def test_draws_are_as_precise_as_jax_is_told(name):
     """In float64, the draws have digits that no float32 has."""

@@ -133,6 +133,7 @@ def test_statements(name):
     assert leaves and all(isinstance(leaf, float) for leaf in leaves)
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("name", CASES)
 def test_draws_keep_the_contract(name):
     mechanism, database, parameter = CASES[name]
@@ -163,6 +164,7 @@ FIRST = {type(case[0]).__module__: name for name, case in reversed(CASES.items()
 """First mechanism of each module."""
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", FIRST.values())
 def test_vmap_over_a_parameter_and_databases_gives_the_same_draws(name):
     """Compare the first draws, which do not depend on the number of draws."""
@@ -279,6 +281,7 @@ def p_value(draws, pilot, law, database):
     return stats.chisquare(counts, mass / mass.sum() * NUM_DRAWS).pvalue
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", [name for name in CASES if name not in VECTORS])
 def test_draws_follow_the_exact_law_and_no_other(name):
     mechanism, database, parameter = CASES[name]
@@ -304,6 +307,7 @@ def test_standard_sizes_follow_the_exact_law(name):
     assert p_values(mechanism, database)[0] > FALSE_ALARM
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("database", [0.0, 0.02, 0.5, 1.0])
 def test_truncated_laws_at_the_ends(database):
     for mechanism in (

@@ -81,6 +81,7 @@ def naive(mechanism, key, records):
     return np.array(lengths), parameters, own
 
 
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("sampling", [FullBatch(), Poisson(0.4), Shuffle(4)])
 @pytest.mark.parametrize("records", [DATABASE, NEIGHBOR])
 def test_trainings_are_those_of_a_naive_loop(sampling, records):
@@ -96,6 +97,7 @@ def test_trainings_are_those_of_a_naive_loop(sampling, records):
         assert float(found) == pytest.approx(value, rel=1e-3, abs=1e-3)
 
 
+@pytest.mark.slow
 def test_the_last_parameters_show_the_sum_where_the_canary_saturates():
     pair = canary_pair(FEATURES, LABELS)
     options = {"noise_multiplier": 0.5, "num_steps": 30, "clip": 0.7}
@@ -110,6 +112,7 @@ def test_the_last_parameters_show_the_sum_where_the_canary_saturates():
         assert np.isfinite(found)
 
 
+@pytest.mark.slow
 def test_full_batches_of_the_canary_alone_are_normal():
     """x_t = present + sigma z, so the score is N(T present, T sigma^2); KS test at 1e-5."""
     mechanism = DpSgd(2.0, num_steps=9)
@@ -119,6 +122,7 @@ def test_full_batches_of_the_canary_alone_are_normal():
     assert mechanism.mu == 1.5
 
 
+@pytest.mark.slow
 def test_poisson_batches_of_the_canary_alone_are_mixtures():
     """The largest of T draws of (1 - q) N(0, sigma^2) + q N(1, sigma^2); KS test at 1e-5."""
     rate, sigma, steps = 0.3, 0.4, 5

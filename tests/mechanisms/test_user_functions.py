@@ -199,6 +199,7 @@ def test_user_functions_see_jax_arrays_and_change_nothing(function, dimension):
     np.testing.assert_array_equal(database, [1, 2, 3])
 
 
+@pytest.mark.slow
 def test_a_function_may_call_the_host():
     mechanism = from_function(pure_on_the_host, np.float32(2.0))
     key = random.as_key(0)

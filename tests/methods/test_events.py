@@ -141,6 +141,7 @@ def agreements(keys=80):
     return total
 
 
+@pytest.mark.slow
 def test_search_and_confirm_share_no_draw(monkeypatch):
     """A sum of 80 fair signs passes 40 with a probability of 9e-6."""
     assert abs(agreements()) < 40
@@ -338,6 +339,7 @@ def counted_if_many(database, num_samples, rng):
     return (rng.random(num_samples) < database) * (4 + rng.geometric(0.63, num_samples))
 
 
+@pytest.mark.slow
 def test_alike_pairs_do_not_hide_a_rare_event():
     """With all places by promise it is found in 22 of these keys.
 

@@ -130,6 +130,7 @@ def test_the_middle_of_an_interval_is_varied():
     assert result.lower_bound <= 4
 
 
+@pytest.mark.slow
 def test_a_family_that_keeps_its_claims_is_not_refuted():
     for key in range(2):
         family = Family(right, {"max_weight": [1, 3, 7]})

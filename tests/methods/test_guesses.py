@@ -153,6 +153,7 @@ def test_bounds_of_gaussian_canaries(notion, least, scores_and_coins):
     assert least < found.lower_bound < truth
 
 
+@pytest.mark.slow
 def test_no_more_than_the_stated_error_is_above_the_truth():
     """Randomised response at exactly epsilon; more than 26 of 200 at 5% has a chance below 1e-5."""
     epsilon, above = 1.0, 0

@@ -96,6 +96,7 @@ def shifted(limit, records, seed):
     return float(len(records) >= limit) * 9.0 + np.random.default_rng(seed).laplace()
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("limit", [33, 777, 4097])
 @pytest.mark.parametrize("function", [raising, nan_for_mean, shifted])
 def test_outputs_that_jump_at_a_size(function, limit):
@@ -114,6 +115,7 @@ def pairs_of(found):
     ]
 
 
+@pytest.mark.slow
 def test_errors_come_before_numbers():
     """A count, whose outputs differ at any two sizes that are far apart, and an error at 100."""
 
@@ -180,6 +182,7 @@ def test_spaces_with_paths():
     assert all(p.at(size) is None for p in fixed for size in (1, 3))
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     "like",
     [[1.0, 2.0, 3.0], "text", b"\x01\x02", np.array([1.0, 2.0]), np.ones((2, 3)), np.zeros(0),
@@ -250,6 +253,7 @@ def test_a_function_that_is_too_slow_is_called_for_no_sizes(seconds, slow):
         assert given["draws"] == 12 and given["asked"] is None and len(given["alive"]) == 2
 
 
+@pytest.mark.slow
 def test_a_call_that_hangs_for_large_databases_takes_no_time_of_other_pairs():
     """The search has 2.1 s, of which the comparisons of sizes take a quarter at most."""
     hung = []
@@ -269,6 +273,7 @@ def test_a_call_that_hangs_for_large_databases_takes_no_time_of_other_pairs():
     assert result.lower_bound > 0.3 and result.verdict == "not refuted"
 
 
+@pytest.mark.slow
 def test_sizes_without_a_jump_take_no_place_of_other_pairs():
     """A count has the same loss at all sizes; a pair of large databases would only be slower."""
 

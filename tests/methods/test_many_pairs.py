@@ -40,6 +40,7 @@ MIXED = [
 """Search sets with equal and with different cells, with and without a region."""
 
 
+@pytest.mark.one_in(7)
 @pytest.mark.parametrize("notion", [Epsilon(), Epsilon(0.01), Gdp(), TotalVariation(), Zcdp()])
 @pytest.mark.parametrize("rows", [1, 3, 256])
 def test_pairs_together_are_pairs_alone(notion, rows, monkeypatch):
@@ -141,6 +142,7 @@ def audited(layout="gathered", **options):
     return dpjax.audit(release, needle(300), method=METHOD, execution=execution, **options)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layout", ["gathered", "streamed"])
 def test_however_pairs_are_drawn_together_the_bits_are_the_same(layout, monkeypatch):
     found = audited()

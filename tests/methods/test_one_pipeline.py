@@ -82,6 +82,7 @@ def audited(entry, run_key):
     )
 
 
+@pytest.mark.one_in(7)
 @pytest.mark.parametrize("name", ENTRIES)
 def test_an_audit_is_the_first_run_of_a_sweep(name):
     """With the same bits, and the same verdict where something is claimed."""
@@ -94,6 +95,7 @@ def test_an_audit_is_the_first_run_of_a_sweep(name):
     assert rows["estimate"][0] != rows["estimate"][1]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", ENTRIES)
 def test_a_run_does_not_depend_on_the_batch_that_it_is_in(name):
     # As many runs in each, which are one program.

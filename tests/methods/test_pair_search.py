@@ -18,6 +18,7 @@ FULL = 20_000
 """Draws a side of each pair in a search of all pairs, the default of dpjax.audit."""
 
 
+@pytest.mark.slow
 def test_the_best_pair_of_the_cube_is_found_at_a_twentieth_of_the_draws():
     """All 2016 pairs of {0,1}^6 move each answer by at most 1; six of them share the best level."""
     mechanism = mechanisms.ReportNoisyMax(1.0)
@@ -36,6 +37,7 @@ def test_the_best_pair_of_the_cube_is_found_at_a_twentieth_of_the_draws():
     assert found.estimates[0] == pytest.approx(best, abs=0.1)
 
 
+@pytest.mark.slow
 def test_choosing_costs_no_confidence():
     """8 pairs without any loss, the same seed for search and bound: at most 5% are above 0."""
     mechanism = mechanisms.RandomizedResponse(1.0)

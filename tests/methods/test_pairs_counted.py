@@ -36,6 +36,7 @@ def clipped_sum(database, num_samples, seed):
     return np.random.default_rng(seed).laplace(total, 1.0, num_samples)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("function", [laplace, coin])
 def test_one_pair_of_three_hundred_is_found(function):
     """Level 2 against at most 1 elsewhere, by 36,000 draws; in at least 4 of 5 keys."""
@@ -51,6 +52,7 @@ def test_one_pair_of_three_hundred_is_found(function):
     assert found >= 4
 
 
+@pytest.mark.slow
 def test_a_space_is_searched_and_the_bound_made_of_other_draws():
     space = neighbors([0.5, 0.25], domain=Domain(bounds=(0.0, 8.0)))
     result = dpjax.audit(
@@ -68,6 +70,7 @@ def test_a_space_is_searched_and_the_bound_made_of_other_draws():
     assert again.lower_bound == result.lower_bound and again.witness == result.witness
 
 
+@pytest.mark.slow
 def test_choosing_costs_no_confidence():
     """Equal laws at all databases: at most 5% of bounds are above 0; false alarm below 1e-5."""
 
@@ -132,6 +135,7 @@ def test_the_audit_alone_measures_the_pace():
     assert 0 < sum(size == 2 for size in sizes) <= 2 * int(kept) + 2
 
 
+@pytest.mark.slow
 def test_time_limits_hold_where_paces_differ():
     """A thousandfold slower at half of the databases: the limit holds, and a pair is audited."""
 
@@ -164,6 +168,7 @@ def test_a_search_without_an_audit_has_the_time_limit_of_its_source():
     assert 100 < found.num_draws < 4000 and len(found.rungs) > 2
 
 
+@pytest.mark.slow
 def test_the_pace_of_a_pair_is_that_of_as_many_draws_of_both_sides():
     """One side takes 20 ms a draw, so that the time of a pair allows few draws of that side."""
 
@@ -217,6 +222,7 @@ def test_refusals():
         dpjax.testing.assert_private(HostMechanism(laplace), 1.0, [(1.0, 1.0)])
 
 
+@pytest.mark.slow
 def test_a_space_in_an_assertion():
     space = neighbors([0.5, 0.25], domain=Domain(bounds=(0.0, 8.0)))
     with pytest.raises(AssertionError, match="is not 1-differentially private"):
@@ -225,6 +231,7 @@ def test_a_space_in_an_assertion():
         )
 
 
+@pytest.mark.slow
 def test_a_space_for_what_jax_draws():
     space = neighbors(0.0, Within(1.0), Domain(bounds=(-2, 2)))
     result = dpjax.audit(dpjax.mechanisms.Laplace(1.0), space, confidence=CONFIDENCE)
@@ -240,6 +247,7 @@ def test_progress_of_an_audit_begins_with_that_of_its_search():
     assert 100_000 < told[0][0] < told[0][1] <= 1_000_000
 
 
+@pytest.mark.slow
 def test_the_audit_has_what_the_search_left_of_the_time_limit():
     used = []
 
@@ -255,6 +263,7 @@ def test_the_audit_has_what_the_search_left_of_the_time_limit():
     assert used == sorted(used) and 0 <= used[0] and 0.2 < used[-1] < time.perf_counter() - start
 
 
+@pytest.mark.slow
 def test_a_list_that_a_limit_is_too_short_for_is_searched_first():
     """Twelve pairs, at 5 ms an output: an audit of all of them would need ten seconds or more."""
 

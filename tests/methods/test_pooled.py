@@ -87,6 +87,7 @@ def test_a_shared_database_does_not_change_how_many_draws_searched_a_pair():
     assert result.evidence.num_samples == rounds["num_samples"] + rounds["num_again"]
 
 
+@pytest.mark.slow
 def test_pairs_of_one_database_are_told_apart_by_fewer_draws(monkeypatch):
     """Of 300 runs the mean rises by .021 with a standard error of .003; without pools by 0."""
     laws = law_of(SVT1(1.0))

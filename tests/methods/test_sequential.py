@@ -44,9 +44,8 @@ def test_a_claim_far_below_the_level_is_refuted_early(mechanism, pairs, level):
     assert "the claim was refuted" in result.notes[-1]
 
 
-@pytest.mark.parametrize(
-    "runs", [pytest.param(24, id="few"), pytest.param(150, id="many", marks=pytest.mark.slow)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("runs", [24, 150], ids=["few", "many"])
 def test_claims_at_the_level_are_refuted_no_more_often_than_stated(runs):
     """Looked at after each of some 60 blocks; the test errs with a probability of 1e-5."""
     error = 0.1
@@ -59,6 +58,7 @@ def test_claims_at_the_level_are_refuted_no_more_often_than_stated(runs):
     assert np.median(columns["lower_bound"]) > 0.6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("num_draws", [300, 3_000])
 def test_a_function_is_called_once_for_each_output(num_draws):
     """The cells are laid and the looks are taken without further calls."""
@@ -95,6 +95,7 @@ def test_the_bound_with_a_delta():
     assert result.lower_bound < math.log((0.5 - delta) * 2 * math.e)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("mechanism", "pairs", "notion", "level"),
     [
@@ -118,6 +119,7 @@ def test_notions_that_one_event_bounds(mechanism, pairs, notion, level):
     assert right.verdict == "not refuted" and right.lower_bound > 0.8 * level
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("mechanism", "notion", "level"),
     [
@@ -139,6 +141,7 @@ def test_a_pair_at_a_distance_counts_for_one_record(mechanism, notion, level):
     assert 0.7 * level < whole.lower_bound < level
 
 
+@pytest.mark.slow
 def test_an_audit_is_run_0_of_a_sweep_and_the_start_of_a_longer_one():
     pairs = [(0.0, 1.0), (0.0, 0.5)]
     entry = Entry(Laplace(1.0), Sequential(num_draws=600), pairs, claim=1.0)
@@ -218,6 +221,7 @@ def test_a_time_limit_ends_the_audit():
     assert "the time limit was reached" in result.notes[-1] and result.verdict == "not refuted"
 
 
+@pytest.mark.slow
 def test_a_block_that_would_outlast_the_time_is_cut_and_drawn_again(monkeypatch):
     """By a clock that each call moves by a second: the last block fits what is left."""
     now = [0.0]
@@ -275,6 +279,7 @@ def test_options_out_of_range(options):
         Sequential(**options)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("times", [1, 4])
 def test_an_audit_that_goes_on_is_one_that_was_never_interrupted(times, tmp_path):
     """Stopped after some calls, written, read and resumed: the same bounds, bit for bit."""
@@ -337,6 +342,7 @@ def test_the_shares_of_a_witness_are_its_counts_of_all_trials(method, pair):
         assert result.estimate == pytest.approx(abs(math.log(shares[0] / shares[1])), rel=1e-9)
 
 
+@pytest.mark.slow
 def test_a_cut_block_of_a_function_is_kept_whole_when_it_is_drawn_again():
     """Each end cuts a block, which a continued audit draws whole; later cells are laid by it."""
     options = {"claim": 1.0, "key": 4}

@@ -43,6 +43,7 @@ def noisy(count, size, rng):
     return rng.laplace(count, 1.0, size)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("name", "claim"), [("recounted", 0.95), ("recounted", None), ("_lay", None)]
 )

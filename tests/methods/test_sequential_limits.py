@@ -90,6 +90,7 @@ def test_outputs_that_json_cannot_hold_are_not_laid_again():
         dpjax.resume(result, subject, num_draws=400)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("pairs", "totals"), [(2, range(33, 64)), (3, range(49, 70, 3))])
 def test_the_smallest_totals_leave_no_draws_for_a_look(pairs, totals):
     """16 draws of each pair determine its cells; for some totals, bets use all of the others."""

@@ -113,6 +113,7 @@ def test_copies_are_a_doubt_and_blocks_are_refused():
         dpjax.audit(Recorded(x, names(20_000)[1]), **CLAIM)
 
 
+@pytest.mark.slow
 def test_files_that_grow_are_read_on(tmp_path, monkeypatch):
     """A file more a side at each call; the counts of all calls are those of all outputs."""
     monkeypatch.chdir(tmp_path)

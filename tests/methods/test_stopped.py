@@ -266,9 +266,10 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("number", "seconds"),
-    [("SIGKILL", 100), pytest.param("SIGINT", 100, marks=pytest.mark.slow)],
+    [("SIGKILL", 100), ("SIGINT", 100)],
 )
 def test_workers_end_with_their_parent(tmp_path, number, seconds):
     (tmp_path / "working.py").write_text(WORKING.format(seconds=seconds))

@@ -41,6 +41,7 @@ def error(bounds, p, q, level):
 CHANCES = [(p, p * r) for p in (0.05, 0.4, 0.9) for r in (1.0, 0.6, 0.15)] + [(1.0, 0.5)]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("delta", [0.0, 0.04, 0.3])
 @pytest.mark.parametrize("larger", [0, 1])
 def test_the_bound_holds_as_often_as_it_says(delta, larger):
@@ -53,6 +54,7 @@ def test_the_bound_holds_as_often_as_it_says(delta, larger):
     assert bounds.max() > 0.9
 
 
+@pytest.mark.slow
 def test_the_enumeration_sees_what_it_should():
     """Sides swapped, delta left out, and an error of 15% for one of 10% do not pass."""
     counts = every_count()

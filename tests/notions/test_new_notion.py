@@ -58,6 +58,7 @@ def test_it_is_asked_of_other_results():
     assert 0.9 * TRUTH < both.bound(Increase()).lower_bound < TRUTH
 
 
+@pytest.mark.slow
 def test_it_is_printed_written_and_shown(result, tmp_path):
     assert "relative increase is at least" in str(result)
     assert dpjax.AuditResult.from_json(result.to_json()) == result

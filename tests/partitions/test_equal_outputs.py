@@ -26,6 +26,7 @@ def mixed(side, atom, share):
     return Outputs(labels, values, alone)
 
 
+@pytest.mark.one_in(9)
 @pytest.mark.parametrize("share", [(0.3, 0.3), (0.5, 0.1), (0.0, 1.0)])
 @pytest.mark.parametrize("atom", [(0.0, 0.0, 0.0), (1.0, -2.0, 0.5), (-1000.0, 3.0, 1e9)])
 def test_equal_outputs_share_a_cell(atom, share):
@@ -125,6 +126,7 @@ def bits(side, size=20_000):
     )
 
 
+@pytest.mark.slow
 def test_fresh_copies_of_discrete_outputs_do_not_miss_the_cells_of_a_linear_score():
     """The scores of two bits are -1, 0 and 1, and fresh outputs have no others."""
     pilot = [bits(0), bits(1)]

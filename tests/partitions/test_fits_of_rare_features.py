@@ -30,6 +30,7 @@ def deviance(weights, table, spread, side, used):
     return 2 * loss, 2 * np.append(scaled.T @ error + RIDGE * weights[:-1], error.sum())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("curved", [2**15, 100])
 def test_fits_end_near_the_maximum(monkeypatch, curved):
     """The first fit may use 100 outputs, in which most features do not occur."""

@@ -55,6 +55,7 @@ def test_lists_of_objects_are_kept():
     assert rows_of_objects(objects) is objects
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("low", "high", "number"), [(-1.0, 3.0, 8), (0.5, 0.75, 2)])
 def test_outputs_are_counted_in_intervals_of_equal_width(low, high, number):
     """Each interval has its lower end, and the last one both; the rest is counted beside them."""

@@ -153,6 +153,7 @@ def test_scores_need_outputs_of_both_sides():
     assert [len(scored(counts)) for counts in ((500, 500), (700, 500), (4999, 6000))] == [1, 1, 1]
 
 
+@pytest.mark.slow
 def test_limits_of_entries(monkeypatch):
     from dpjax.partitions import _scored
 

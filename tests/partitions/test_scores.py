@@ -169,6 +169,7 @@ def test_features_by_hand(kind):
     assert len(features.owners()) == table.shape[1]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["additive", "network"])
 def test_an_output_is_scored_by_a_fit_that_did_not_see_it(monkeypatch, kind):
     """Turning the sides of one fold around changes no held-out score within it."""
@@ -311,6 +312,7 @@ def test_when_a_network_may_win():
     assert not _may_win(own + noise - noise.mean() + 3 * error, [nothing, cells], *given)
 
 
+@pytest.mark.slow
 def test_other_numbers_of_outputs_are_fitted_and_scored_by_the_same_programs():
     def fitted(n):
         pilot, _ = shifted(21, n, 3)

@@ -151,6 +151,7 @@ def test_whole_numbers_lie_in_the_middle_of_their_unit():
         assert abs(share - p) < 4.6 * np.sqrt(p * (1 - p) / 6000)
 
 
+@pytest.mark.one_in(7)
 @pytest.mark.parametrize(
     ("kind", "options", "panels"),
     [
@@ -272,6 +273,7 @@ def test_numbers_of_draws_lie_beside_each_other(last):
     assert not list(overlaps(plot_wealth("", path, 0.5, 6.9, "epsilon")))
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("claim", [None, 0.1, 0.45, 0.6, 0.9, 1.3])
 @pytest.mark.parametrize("estimate", [0.05, 0.3, 0.48, 0.8, 1.2])
 def test_the_claim_does_not_cross_the_name_of_the_estimate(estimate, claim):
@@ -295,6 +297,7 @@ def test_the_band_of_the_losses_is_drawn_when_the_caption_tells_of_it():
         assert bool(ribbons) == has_band(result) == (kind == "reals")
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("size", [1_500, 3_000, 12_000])
 @pytest.mark.parametrize("apart", [0.5, 1.0, 3.0])
 def test_no_curve_crosses_the_name_of_a_database(size, apart):
@@ -346,6 +349,7 @@ def curves_of(axes):
     return {line.get_label(): np.array(line.get_data()) for line in axes.get_lines()}
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize(
     ("notion", "claim"),
     [

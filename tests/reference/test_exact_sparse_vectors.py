@@ -156,6 +156,7 @@ def simulate_svt(rng, answers, threshold_scale, query_scale, redraw_scale, most,
     return codes
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("mechanism", "scales"),
     [

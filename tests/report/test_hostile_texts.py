@@ -70,6 +70,7 @@ def with_text(base, text, *, drawn):
     return replace(base, witness=witness, notes=(text,), **parts)
 
 
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("text", [*HOSTILE, EVERYTHING])
 def test_results(base, tmp_path, text):
     result = with_text(base, text, drawn="$" in text or "\x1b" in text)
@@ -89,12 +90,14 @@ def test_results(base, tmp_path, text):
     assert json.loads(code.removeprefix("json"))[text] == text
 
 
+@pytest.mark.slow
 def test_a_label_of_a_program_in_a_figure(base, tmp_path):
     for kind in ("png", "svg", "pdf"):
         with_text(base, EVERYTHING, drawn=True).plot(tmp_path / f"x.{kind}")
         assert (tmp_path / f"x.{kind}").stat().st_size > 1000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("text", [HOSTILE[2], EVERYTHING])
 def test_panels(tmp_path, text):
     pd = pytest.importorskip("pandas")
@@ -150,6 +153,7 @@ main()
 """
 
 
+@pytest.mark.slow
 def test_no_home_and_no_entry_of_the_user(tmp_path):
     """As in a container that runs with a numeric user id."""
     pytest.importorskip("pwd")

@@ -35,6 +35,7 @@ def test_a_report_counts_each_side_and_names_what_is_there(kind):
     assert "Outputs outside the region" in render(partial.page(kind), kind)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [".html", ".md"])
 def test_a_report_of_a_chain_has_an_answer_for_every_notion(kind):
     method = dpjax.Events(num_samples=4000, num_confirm=10_000)

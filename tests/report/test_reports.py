@@ -64,6 +64,7 @@ def test_a_report_says_what_was_found(results, name, kind):
     assert text.count("<svg") == 3 * html and text.count("<script") == html
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", METHODS)
 def test_a_page_is_made_again_from_a_json_file(results, name, kind):
@@ -107,6 +108,7 @@ def test_data_do_not_break_out_of_the_page():
     assert row.count("|") == 3
 
 
+@pytest.mark.slow
 def test_vectors_have_a_report_with_their_score():
     def plane(key, x):
         return x + jax.random.normal(key, (2,))

@@ -87,6 +87,7 @@ def test_a_prompt_shows_one_short_line(results, name):
     assert len(text) < 160 and "\n" not in text and text.startswith(type(results[name]).__name__)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", NAMES)
 def test_each_has_a_page_a_figure_and_json(results, name, tmp_path):
     assert json.loads(results[name].to_json())

@@ -82,6 +82,7 @@ def comparable(result):
     return dataclasses.replace(result, provenance=origin)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", AUDITS)
 def test_a_result_goes_to_json_and_back_and_is_run_again(results, name):
     result = results[name]
@@ -190,6 +191,7 @@ def entries(content, path=()):
             yield from entries(value, (*path, name))
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", ["events", "local", "histogram"])
 def test_a_result_of_any_damaged_content_is_refused_or_shown(results, name):
     content = results[name].to_dict()

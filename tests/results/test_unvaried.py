@@ -85,6 +85,7 @@ def fails_at_the_neighbor(database):
     return 3.0 / (0.0 if database else 1.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", [FEW, dpjax.Sequential(300)])
 def test_calls_that_all_fail_are_no_verdict(method):
     """One output of one pair, or other errors at the other side, are outcomes to compare."""

@@ -69,6 +69,7 @@ def test_a_seed_replays_with_any_number_of_workers(program):
     assert not any("replayed" in note for note in results[0].notes)
 
 
+@pytest.mark.slow
 def test_one_run_an_output_makes_exits_outcomes(program):
     """Exit 7 has the probabilities 0.02 and 0.6; each of 160 runs is a process."""
     line = f"{PYTHON} -S {program / 'one.py'} {{database}} {{seed}}"
@@ -127,6 +128,7 @@ time.sleep(100)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rest", ["", " own-session"])
 def test_a_timeout_ends_a_program_with_its_children(tmp_path, rest):
     """A child holds the pipe: whether it could be killed or not, the run ends."""
@@ -158,6 +160,7 @@ def test_a_timeout_holds_for_output_and_end_together():
     assert ended.code is None and ended.lines == []
 
 
+@pytest.mark.slow
 def test_a_timeout_is_an_outcome(tmp_path):
     command = CommandMechanism("sleep {database}", timeout=0.3)
     result = dpjax.audit(command, [(0, 60)], method=Events(4, 4))
@@ -191,6 +194,7 @@ def test_an_interrupt_ends_what_runs(interrupts):
     assert time.monotonic() - start < 10
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="signals of Unix")
 @pytest.mark.parametrize("number", ["SIGTERM", "SIGHUP", "SIGKILL"])
 def test_what_ends_the_audit_ends_its_programs(number):

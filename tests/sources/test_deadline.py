@@ -32,6 +32,7 @@ def retries(database):
     return 0
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("function", "workers"), [(hangs_at_one, 0), (retries, 0), (retries, 2)])
 def test_a_call_that_hangs_is_an_outcome(function, workers):
     """All calls at one database hang, and each is ended after a hundredth of a second."""
@@ -44,6 +45,7 @@ def test_a_call_that_hangs_is_an_outcome(function, workers):
     assert result.witness.event_counts in ((first, 0), (0, second))
 
 
+@pytest.mark.slow
 def test_a_call_beyond_the_time_limit_is_an_error():
     subject = HostMechanism(hangs_at_one, batched=False, time_limit=1.0)
     start = time.monotonic()

@@ -68,6 +68,7 @@ def test_recorded_arrays_are_no_mechanism():
         dpjax.audit(SIDES[0], PAIR)
 
 
+@pytest.mark.slow
 def test_both_layouts_count_the_same_at_every_pair():
     """In blocks of which the last one is not full; the pairs are laid each for itself."""
     pairs = Pairs([0.0, 0.0, 1.0], [0.1, 1.0, 0.5], ("near", "far", "back"))

@@ -153,6 +153,7 @@ def test_the_two_zeros_are_one_unless_bits_are_looked_at():
 # Batches, workers, seeds.
 
 
+@pytest.mark.slow
 def test_workers_give_what_one_process_gives():
     options = {"num_samples": 500, "num_confirm": 1200, "batch_size": 300}
     alone, spread = audit(noisy, **options), audit(noisy, workers=2, **options)
@@ -183,6 +184,7 @@ def test_what_cannot_be_replayed_is_said():
     assert not any(note in line for line in audit(noisy).notes)
 
 
+@pytest.mark.slow
 def test_a_time_limit_makes_fewer_draws():
     def slow(database, num_samples, rng):
         time.sleep(1e-6 * num_samples)
@@ -197,6 +199,7 @@ def test_a_time_limit_makes_fewer_draws():
     assert seen == sorted(seen) and seen[-1] >= result.num_samples + 2 * result.num_confirm
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("batched", [True, False])
 def test_outputs_may_be_dicts(batched):
     """The crash that depends on the data is found beside the numbers, and so is their order."""
@@ -383,6 +386,7 @@ def fixed(database, rng):
     return database
 
 
+@pytest.mark.slow
 def test_constancy_is_judged_over_all_batches():
     """A function of one output a call makes batches of one, each of which is constant."""
     limits = Events(400, 400)

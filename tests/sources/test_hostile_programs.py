@@ -42,6 +42,7 @@ def test_an_endless_line(tmp_path, monkeypatch, text):
         ran(program(tmp_path, "while True: os.write(1, b'x' * 2**20 + b'\\n')"))
 
 
+@pytest.mark.slow
 def test_endless_errors_take_no_memory_and_no_disk(tmp_path):
     """50 MB of them, of which the end is kept; what is left unread must not block the program."""
     code = "for _ in range(800): os.write(2, b'e' * 65536)\nos.write(2, b'\\nlast\\n')\nprint(1)"

@@ -75,6 +75,7 @@ def audited(layout, two):
     return dpjax.audit(source, [(0, 1)], claim=CLAIM, method=METHOD)
 
 
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize("layout", ["one by one", "list", "recorded"])
 @pytest.mark.parametrize("two", APART.values(), ids=APART)
 def test_different_outputs_are_told_apart(layout, two):
@@ -88,6 +89,7 @@ def test_outputs_of_equal_value_are_one_outcome(layout, two):
     assert audited(layout, two).lower_bound == 0
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("layout", ["one by one", "list", "recorded"])
 @pytest.mark.parametrize(("two", "reason"), REFUSED.values(), ids=REFUSED)
 def test_outputs_that_would_be_merged_are_refused(layout, two, reason):

@@ -201,6 +201,7 @@ RIGHT = {
 """Objects that keep their claim, and a pair at which they use all of it."""
 
 
+@pytest.mark.one_in(7)
 @pytest.mark.parametrize("name", RIGHT)
 def test_right_objects_are_not_refuted_and_a_third_of_their_claim_is(name):
     """Of 25 audits of each object, bounds are .76 to .84 of the claim, at least .63."""
@@ -230,6 +231,7 @@ def test_floating_point_noise_is_refuted():
     assert result.verdict == "violated" and result.lower_bound > 2
 
 
+@pytest.mark.slow
 def test_a_tool_with_a_stated_relation():
     """One NaN among the records makes the mean NaN, at every call."""
     tool = functools.partial(tools.mean, epsilon=1.0, bounds=(0, 1))
@@ -290,6 +292,7 @@ class Remembering(models.DecisionTreeClassifier):
         return self
 
 
+@pytest.mark.slow
 def test_trees_are_compared_and_not_only_the_numbers_of_a_model():
     y = np.array([0, 1] * 10)
     pair = (FOUR, y), (FOUR, np.where(np.arange(20) == 0, 1, y))
@@ -342,6 +345,7 @@ def test_a_sensitivity_that_was_forgotten_is_refuted():
     assert result.verdict == "violated"
 
 
+@pytest.mark.slow
 def test_results_are_run_again_from_their_recipe():
     laplace = dp.m.make_laplace(FLOAT, ABSOLUTE, scale=1.0)
     for subject, library in (
@@ -363,6 +367,7 @@ def test_measurements_travel_to_workers():
     assert isinstance(pickle.loads(pickle.dumps(call))(3.0), float)
 
 
+@pytest.mark.slow
 def test_on_the_command_line():
     folder = Path(__file__).parent
     command = ["-m", "dpjax", "audit", "--object", "library_objects.py:release"]

@@ -58,6 +58,7 @@ def test_floating_point_noise_is_refuted():
     assert result.verdict == "violated" and result.lower_bound > 2
 
 
+@pytest.mark.slow
 def test_results_are_run_again_from_their_recipe():
     noise = numerical_mechanisms.LaplaceMechanism(epsilon=1.0, sensitivity=1.0)
     result = dpjax.audit(noise, [(0.0, 1.0)], method=SAFE)

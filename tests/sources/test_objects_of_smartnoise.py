@@ -58,6 +58,7 @@ def test_a_right_mechanism_is_not_refuted_and_a_wrong_one_is():
     assert wrong.verdict == "violated" and wrong.lower_bound <= 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("given", [{"sensitivity": 1.0}, {"lower": -1.0, "upper": 1.0}])
 def test_results_are_run_again_from_their_recipe(given):
     result = dpjax.audit(SmartNoiseLaplace(2.0, **given), [(0.0, 1.0)], method=FEW)

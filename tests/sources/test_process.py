@@ -150,6 +150,7 @@ def test_a_program_does_not_outlive_an_interrupt(monkeypatch):
         programs.stop()
 
 
+@pytest.mark.slow
 def test_a_child_that_keeps_the_pipe_open_keeps_no_process_alive():
     """The interpreter waits at its end for all threads but daemons."""
     before, programs = {*threading.enumerate()}, Programs()

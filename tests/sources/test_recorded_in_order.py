@@ -39,6 +39,7 @@ def test_clusters_of_a_rare_label_are_doubtful():
     assert result.verdict == "doubtful"
 
 
+@pytest.mark.one_in(6)
 @pytest.mark.parametrize(
     "method", [dpjax.Events(), dpjax.Sequential()], ids=["events", "sequential"]
 )
@@ -132,6 +133,7 @@ def test_labels_that_are_all_different_are_refused():
         dpjax.audit(Recorded(x, y), method=dpjax.Sequential())
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("num_labels", [1000, 5000])
 @pytest.mark.parametrize("claim", [None, 0.1])
 def test_many_labels_give_no_false_bound(num_labels, claim):

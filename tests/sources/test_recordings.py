@@ -141,6 +141,7 @@ def test_recordings_of_the_least_size_are_audited_whatever_the_key(tmp_path):
         dpjax.audit(Recorded(x, y, search_fraction=0.2))
 
 
+@pytest.mark.slow
 def test_memory_holds_a_chunk_and_not_the_file(tmp_path, monkeypatch):
     """12 million bytes a file; a chunk of 20 000 and the pilots are far smaller.
 
@@ -242,6 +243,7 @@ def test_all_distinct_reals_are_no_outcomes():
             dpjax.audit(Recorded(X, Y, discrete=True), method=method)
 
 
+@pytest.mark.slow
 def test_many_labels_that_come_again_are_counted():
     """400,000 outputs a side of 100,000 labels, of which the first half is twice as likely at x."""
     rng = np.random.default_rng(0)

@@ -89,6 +89,7 @@ def test_honest_outputs_that_hardly_vary_are_no_verdict(claim):
     assert result.verdict == "not refuted"
 
 
+@pytest.mark.slow
 def test_rare_outputs_repeat_by_chance_and_are_no_verdict(tmp_path, monkeypatch):
     """Two processes without a common seed give the same outputs if these hardly vary."""
     write(tmp_path, monkeypatch, "rare_outputs", "return [0.0] * num_samples")
@@ -96,6 +97,7 @@ def test_rare_outputs_repeat_by_chance_and_are_no_verdict(tmp_path, monkeypatch)
     assert dpjax.audit(source, [(0.0, 1.0)], method=FEW, claim=1.0).verdict == "not refuted"
 
 
+@pytest.mark.slow
 def test_a_seed_that_is_set_at_import_shows_in_new_processes(tmp_path, monkeypatch):
     body = "return [database + generator.gauss(0, 1) for _ in range(num_samples)]"
     write(tmp_path, monkeypatch, "seeded_at_import", body)

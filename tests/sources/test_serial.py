@@ -51,6 +51,7 @@ def test_at_a_distance_outputs_are_put_beside_each_other():
     assert _chances_of_runs(happened, [1, 2])[1] == pytest.approx(21 / 137846528820)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("rho", "size"), [(0.9, 2000), (0.99, 2000), (0.3, 1500)])
 def test_dependent_outputs_are_said(rho, size):
     """As in 99 of 100 tries at least: none of 40 misses, by chance 0.67."""

@@ -41,6 +41,7 @@ def slow(clock, start, each):
     return one, many
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("times", "batched", "limit"),
     [
@@ -179,6 +180,7 @@ def test_a_limit_that_shows_nothing_says_which_would(clock):
     assert result.num_confirm >= 50 and clock.seconds < 1.5 + enough
 
 
+@pytest.mark.slow
 def test_a_program_that_is_run_once_an_output_keeps_its_limit(monkeypatch):
     def run(self, programs, deadline, text, num_samples, seed):
         time.sleep(0.01)
@@ -232,6 +234,7 @@ def test_a_thousandfold_between_databases_keeps_the_limit(clock, times, batched)
 NEVER = float("inf")
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("batched", [False, True])
 @pytest.mark.parametrize("timeout", [None, 0.05, 600.0])
 @pytest.mark.parametrize(
@@ -292,6 +295,7 @@ def test_programs_keep_the_limit_however_long_they_take(
         assert "still running at the end of the time limit" in said and "the database" in said
 
 
+@pytest.mark.slow
 def test_a_program_that_hangs_is_killed_with_its_children_at_the_limit(tmp_path):
     """The child writes on as long as it lives."""
     (tmp_path / "hang.sh").write_text(

@@ -28,6 +28,7 @@ def swept(folder, more):
     return store
 
 
+@pytest.mark.slow
 def test_a_sweep_that_goes_on_ten_times_has_the_rows_of_longer_audits(tmp_path):
     """Bit for bit, also where two of its calls end before all blocks are stored."""
     folder = tmp_path / "store"
@@ -51,6 +52,7 @@ def test_a_sweep_that_goes_on_ten_times_has_the_rows_of_longer_audits(tmp_path):
         np.testing.assert_array_equal(columns[name], undisturbed[name])
 
 
+@pytest.mark.slow
 def test_a_store_never_has_fewer_draws_than_before(tmp_path):
     store = swept(tmp_path, 100)
     again = Store.create(tmp_path, spec())
@@ -82,6 +84,7 @@ def test_more_needs_an_entry_that_goes_on():
             SweepSpec("s", (one,), more=100)
 
 
+@pytest.mark.slow
 def test_a_process_pool_gets_the_states(tmp_path):
     from concurrent.futures import ThreadPoolExecutor
 

@@ -225,6 +225,7 @@ def test_another_processor_is_refused_or_noted_in_the_rows(whole, copy, monkeypa
 PROCESSOR = "from dpjax.results.provenance import processor; print(processor())"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(jax.default_backend() != "cpu", reason="flags of CPUs do not change a GPU")
 def test_an_older_instruction_set_is_another_processor():
     """It rounds products before they are added, where a newer one does both in one step."""

@@ -91,9 +91,10 @@ def test_shards_by_hand(spec, calm, tmp_path):
     assert rows_equal(calm, Store.open(tmp_path / "s"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("number", "code"),
-    [(signal.SIGTERM, 143), pytest.param(signal.SIGINT, 130, marks=pytest.mark.slow)],
+    [(signal.SIGTERM, 143), (signal.SIGINT, 130)],
 )
 def test_signals_finish_the_block(spec, calm, tmp_path, number, code):
     """And the same command goes on from there, with the same bits."""

@@ -141,6 +141,7 @@ def halves_of(entry, run, pair, stage, number, laid):
     return halves
 
 
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize("name", ENTRIES)
 def test_a_run_is_what_numpy_counts(name):
     entry, runs = ENTRIES[name], [0, 5, 2]

@@ -247,6 +247,7 @@ def test_a_grid_is_an_entry_for_each_combination():
         SweepSpec("twice", (FINITE, dataclasses.replace(FINITE, label="again")))
 
 
+@pytest.mark.slow
 def test_rows_are_those_of_the_local_approach(whole):
     """Rows of the first two blocks, from the kernels called by hand with the same keys."""
     for entry in (FINITE, REAL):
@@ -319,7 +320,8 @@ def test_an_executor_brings_its_own_devices(whole, tmp_path):
         run_sweep(store, executor=executor, execution=Execution(devices=tuple(jax.devices())))
 
 
-@pytest.mark.parametrize("number", [0, pytest.param(1, marks=pytest.mark.slow), 2])
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [0, 1, 2])
 def test_layout_does_not_change_rows(whole, number):
     entry = SPEC.entries[number]
     wide = Execution(runs_at_once=3, pairs_at_once=2, blocks_at_once=25)
@@ -435,6 +437,7 @@ def test_other_parameters_compile_nothing(whole, tmp_path):
     assert program._cache_size() == before
 
 
+@pytest.mark.slow
 def test_a_lattice_that_is_too_coarse_is_refined_run_by_run(whole):
     """As the front door does, and whatever runs are computed together."""
     # Eight nodes a bandwidth, which is enough, for some of the runs.

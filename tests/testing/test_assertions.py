@@ -176,6 +176,7 @@ def test_a_wrong_mechanism_fails_long_before_its_time(monkeypatch):
     assert "method=dpjax.Sequential(seconds=600.0)" in str(caught.value)
 
 
+@pytest.mark.slow
 def test_a_right_mechanism_spends_its_time(monkeypatch):
     session = _session.Session(1.0, {})
     monkeypatch.setattr(_session, "CURRENT", session)

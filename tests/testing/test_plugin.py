@@ -288,6 +288,7 @@ def test_what_is_not_used_goes_back(tmp_path):
     assert [seconds for _, seconds in rows] == pytest.approx([2.0, 5.0, 5.0], abs=0.2)
 
 
+@pytest.mark.slow
 def test_processes_together_spend_the_budget(tmp_path):
     code = """
     @pytest.mark.parametrize("number", range(10))
@@ -345,6 +346,7 @@ def test_hostile():
 """
 
 
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize(
     ("body", "code"),
     [
@@ -395,6 +397,7 @@ def test_threads():
 """
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("body", "lost", "workers"),
     [

@@ -41,6 +41,7 @@ def counted(result):
     return result.evidence.counted.to_plain()
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(("chunks", "claim"), [(laplace(), 1.0), (names(), 1.0), (vectors(), 3.0)])
 def test_it_is_a_sequential_audit_that_goes_on(chunks, claim):
     """The guarantee is that of `Sequential`: all numbers are those of `resume` over all outputs."""
@@ -204,6 +205,7 @@ def sizes(moved):
     return change
 
 
+@pytest.mark.one_in(7)
 @pytest.mark.parametrize(
     "change",
     [
@@ -352,6 +354,7 @@ def _passages(chunks):
     return passages
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     "draw",
     [
@@ -368,6 +371,7 @@ def test_independent_outputs_repeat_no_passage(draw):
     _passages([(f"{i:04d}", draw(rng, 2_000), draw(rng, 2_000)) for i in range(200)])
 
 
+@pytest.mark.slow
 def test_passages_are_those_of_every_window():
     """A twin in plain Python: the same windows are kept, wherever the sequence is cut."""
     rng = np.random.default_rng(43)

@@ -127,6 +127,7 @@ def test_counts_pass_2_to_the_31_without_wrapping():
     assert after[1] == 10 * 2**30 - 1
 
 
+@pytest.mark.slow
 def test_execution_never_changes_the_counts():
     def counts(execution):
         return histogram_levels(

@@ -24,6 +24,7 @@ class Scaled:
         return place + scale * jax.random.laplace(key, (num_samples,))
 
 
+@pytest.mark.slow
 def test_a_narrow_pair_refines_the_lattice_of_every_run():
     """The first lattice of 512 nodes is fine enough for the wide pair alone, in runs 0, 1 and 2.
 

@@ -81,6 +81,7 @@ def test_pairs_are_listed_by_what_chose_one():
     assert list(scores) == sorted(scores, reverse=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kept", [True, False])
 def test_a_row_says_whether_its_density_is_on_the_floor(kept):
     """At a floor above all densities, each density is on it."""
@@ -126,6 +127,7 @@ def test_an_exact_bound_says_why_it_is_one():
     assert len(notes["none"]) == 1 and "floor" in notes["none"][0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dimension", [1, 2])
 def test_the_floor_is_a_share_of_the_draws_in_the_unit_of_the_outputs(dimension):
     """20 of 5,000 draws over a unit of spread in each direction; 1.035 for Laplace noise of 1."""

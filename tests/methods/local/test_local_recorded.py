@@ -331,6 +331,7 @@ def test_an_error_code_among_wide_integers_is_not_smoothed_away(seed):
     assert not any("smoothed" in note for note in prepared.notes)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("more", [0, 1])
 def test_there_may_be_two_to_the_twentieth_outcomes_and_no_more(more):
     sides = [np.arange(2**20 + more)] * 2
@@ -354,6 +355,7 @@ def test_a_value_stands_out_among_its_six_neighbors(count, step):
         assert _stands_out(np.r_[crowded, np.full(more, 3 * step)], step) == (more == 19)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("dimension", "scales"), [(1, (1e-17, 1e16)), (2, (1e-17, 3e13)), (3, (1e-11, 3e8))]
 )

@@ -236,6 +236,7 @@ class Scaled:
         return database * random.laplace(key, num_samples)
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("rule", ["silverman", "scott", Fixed(0.3)])
 def test_the_confirm_stage_has_one_bandwidth(rule):
     settings = Local(2000, 4000, bandwidth=as_rule(rule))
@@ -256,6 +257,7 @@ def test_the_confirm_stage_has_one_bandwidth(rule):
         np.testing.assert_allclose(bandwidth, np.mean(spread) * power, rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_a_direct_search_looks_closer_around_the_best_point_of_its_grid():
     """Nine points of [-3, 3], and 33 points within a step of the best of these."""
     settings, region = Local(2000, 4000, density="direct", objective="loss"), Box(-3, 3, 9)

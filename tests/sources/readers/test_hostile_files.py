@@ -105,6 +105,7 @@ def test_texts_in_the_other_order_of_bytes(tmp_path):
     assert read_samples(tmp_path / "x.npy").tolist() == labels.tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("method", "fortran"), [(zipfile.ZIP_DEFLATED, False), (zipfile.ZIP_BZIP2, True)]
 )
@@ -247,6 +248,7 @@ def test_many_columns(tmp_path, frugal):
         read_samples(tmp_path / "x.npy")
 
 
+@pytest.mark.slow
 def test_long_labels_do_not_widen_short_ones(tmp_path, frugal):
     """2^17 labels as wide as one of 250 would be 130 MB."""
     (tmp_path / "x.csv").write_text("no\n" * 2**17 + "y" * 250 + "\n")
@@ -260,6 +262,7 @@ def test_a_quote_that_is_never_closed(tmp_path, frugal):
         read_samples(tmp_path / "x.csv")
 
 
+@pytest.mark.slow
 def test_a_parquet_bomb(tmp_path, frugal):
     """Rows that are all the same, and texts that are: a few bytes in the file."""
     pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")

@@ -88,6 +88,7 @@ def some_file(rng, path):
     return columns[rng.integers(len(columns))]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("suffix", ["csv", "tsv", "txt"])
 def test_all_is_read_and_refused_as_by_the_careful_reader(tmp_path, small, suffix):
     rng = np.random.default_rng(["csv", "tsv", "txt"].index(suffix))
@@ -99,6 +100,7 @@ def test_all_is_read_and_refused_as_by_the_careful_reader(tmp_path, small, suffi
     assert len(small) > 700
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("entry", NASTY)
 def test_one_strange_entry_in_a_plain_file(tmp_path, small, entry):
     for suffix, delimiter in (("csv", ","), ("tsv", "\t"), ("txt", " ")):
