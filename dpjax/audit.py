@@ -10,7 +10,7 @@ from jax import Array
 
 from dpjax.core.errors import contained
 from dpjax.core.execution import Execution
-from dpjax.core.floats import own_floats
+from dpjax.core.settings import own_settings
 from dpjax.core.types import JsonObject
 from dpjax.core.wording import BadType, BadValue, term
 from dpjax.databases import Pairs
@@ -36,7 +36,7 @@ _RECIPE: JsonObject = {
 
 
 @signposted
-@own_floats()
+@own_settings()
 @kept_workers()
 def audit(
     subject: object,
@@ -203,7 +203,7 @@ def rerun(
     return audit(source, **arguments)
 
 
-@own_floats()
+@own_settings()
 def resume(
     result: AuditResult | str | Path,
     subject: object = None,

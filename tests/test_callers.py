@@ -8,7 +8,7 @@ import pytest
 
 import dpjax
 from dpjax import Events, HostMechanism
-from dpjax.core.floats import callers_floats, own_floats
+from dpjax.core.settings import callers_floats, own_settings
 from dpjax.mechanisms import Laplace
 from dpjax.testing import assert_private
 
@@ -64,11 +64,11 @@ def test_queries_of_the_caller_see_the_settings_of_the_caller():
     assert dpjax.empirical_privacy(DATA, lambda v: float(v.sum()), epsilon=1.0) is not None
     with np.errstate(all="raise"), pytest.raises(FloatingPointError, match="overflow"):
         dpjax.empirical_privacy(DATA, overflows, epsilon=1.0)
-    with np.errstate(over="raise"), own_floats(), own_floats(), callers_floats():
+    with np.errstate(over="raise"), own_settings(), own_settings(), callers_floats():
         # The inner block keeps what the outer block found.
         assert np.geterr()["over"] == "raise"
-    with np.errstate(over="raise"), own_floats(), callers_floats(), np.errstate(over="print"):
-        with own_floats(), callers_floats():
+    with np.errstate(over="raise"), own_settings(), callers_floats(), np.errstate(over="print"):
+        with own_settings(), callers_floats():
             # A function of the caller has changed the settings before it called dpjax.
             assert np.geterr()["over"] == "print"
     with np.errstate(over="print"), callers_floats():

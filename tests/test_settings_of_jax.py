@@ -46,6 +46,7 @@ SETTINGS = {
     "strict types": lambda: jax.numpy_dtype_promotion("strict"),
     "no NaN": lambda: jax.debug_nans(True),
     "low precision": lambda: jax.default_matmul_precision("bfloat16"),
+    "no transfers": lambda: jax.transfer_guard("disallow_explicit"),
 }
 
 

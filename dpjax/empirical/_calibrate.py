@@ -8,7 +8,7 @@ import numpy as np
 
 from dpjax.core import validate
 from dpjax.core.errors import neutral
-from dpjax.core.floats import own_floats
+from dpjax.core.settings import own_settings
 from dpjax.core.wording import BadValue, term
 from dpjax.empirical._density import Density, check_density
 from dpjax.empirical._distances import hausdorff_distance, wasserstein_infinity
@@ -107,7 +107,7 @@ class NoiseCalibration(Calibrated, Shown):
         return "\n".join(map(neutral, lines))
 
 
-@own_floats()
+@own_settings()
 def calibrate_noise(
     databases: object,
     query: object = "mean",

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from dpjax.core import validate
-from dpjax.core.floats import own_floats
+from dpjax.core.settings import own_settings
 from dpjax.core.wording import BadType, BadValue
 from dpjax.empirical._adversary import Adversary
 from dpjax.empirical._checks import check_coverage, check_independence
@@ -35,7 +35,7 @@ With four databases, the jackknife estimates delta from three databases at a tim
 """
 
 
-@own_floats()
+@own_settings()
 def empirical_privacy(
     databases: object,
     query: object = "mean",

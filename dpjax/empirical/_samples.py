@@ -14,7 +14,7 @@ import numpy as np
 
 from dpjax.core import validate
 from dpjax.core.errors import name_of_function
-from dpjax.core.floats import callers_floats
+from dpjax.core.settings import callers_floats
 from dpjax.core.wording import BadType, BadValue
 from dpjax.empirical._panel import Panel
 from dpjax.empirical._queries import parse_query

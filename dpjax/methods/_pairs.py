@@ -16,8 +16,8 @@ from jax import Array
 from dpjax.core import random, validate
 from dpjax.core.errors import neutral
 from dpjax.core.execution import Execution
-from dpjax.core.floats import own_floats
 from dpjax.core.notebook import html_titled
+from dpjax.core.settings import own_settings
 from dpjax.core.types import MixedSpace
 from dpjax.core.wording import COLUMNS, BadType, BadValue, amount
 from dpjax.databases import Pairs
@@ -114,7 +114,7 @@ def _shown(database: object) -> str:
     return preview_database(database.tolist() if hasattr(database, "tolist") else database)  # pyright: ignore[reportAttributeAccessIssue]
 
 
-@own_floats()
+@own_settings()
 @kept_workers()
 def search_pairs(
     subject: object,

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from statistics import NormalDist
 from typing import cast
 
-from dpjax.core.floats import own_floats
 from dpjax.core.notebook import html_titled
+from dpjax.core.settings import own_settings
 
 _LEAST_ERROR = 1e-12
 """Smallest error probability that is reported for a refuted claim."""
@@ -36,7 +36,7 @@ class _OnDemand:
             return None
         found = vars(instance)[self._name]
         if callable(found):
-            with own_floats():
+            with own_settings():
                 found = cast(float | None, found())
             vars(instance)[self._name] = found
         return found

@@ -10,7 +10,7 @@ from dpjax.core import validate
 from dpjax.core.conform import refuse_misfits
 from dpjax.core.errors import neutral
 from dpjax.core.files import read_document
-from dpjax.core.floats import own_floats
+from dpjax.core.settings import own_settings
 from dpjax.core.types import JsonObject
 from dpjax.core.wording import BadType, confidence_text, printed_row
 from dpjax.notions import Notion, Rows, Statement, evidence_from_plain
@@ -51,7 +51,7 @@ class AuditResult(Parts, Shown):
         doubts: Reasons to doubt that the outputs are independent draws, usually none.
     """
 
-    @own_floats()
+    @own_settings()
     def bound(self, notion: Notion) -> Statement:
         """Return a statement about any notion from the same counts, without new draws.
 

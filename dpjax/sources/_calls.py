@@ -8,7 +8,7 @@ from typing import cast
 import numpy as np
 
 from dpjax.core.errors import name_of_function, text_of
-from dpjax.core.floats import callers_floats
+from dpjax.core.settings import callers_floats
 from dpjax.core.types import JsonObject
 from dpjax.core.wording import ONE_BY_ONE, OUTCOMES, BadValue
 from dpjax.partitions._nested import rows_of

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from dpjax.core import random
 from dpjax.core.errors import contained
 from dpjax.core.execution import Execution
-from dpjax.core.floats import own_floats
+from dpjax.core.settings import own_settings
 from dpjax.core.types import JsonObject
 from dpjax.methods import Method
 from dpjax.notions import Terms, bets_of, evidence_from_plain
@@ -33,7 +33,7 @@ _EXACT = ("exact binomial", "simultaneous band", "exact, one run")
 """Values of the attribute `basis` that mark a bound as valid for every sample size."""
 
 
-@own_floats()
+@own_settings()
 def compute(
     entry: Entry,
     runs: Iterable[int],
