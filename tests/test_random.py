@@ -347,6 +347,9 @@ def test_words_of_rows():
     draw = jax.jit(lambda key: [random._words(key, size, row) for row in range(7)])
     rows = [[np.asarray(w) for w in words] for words in draw(key)]
     assert all(np.array_equal(tail, rows[0][1]) for _, tail in rows)
+    keys = jax.random.key_data(random.sample_keys(key, size)).T
+    for words in (random.words(key, size), keys):
+        np.testing.assert_array_equal(words, rows[0])
     taken = np.concatenate([rows[0][1], *(lead for lead, _ in rows)])
     position = jnp.arange(size, dtype=jnp.uint32)
     calls = [

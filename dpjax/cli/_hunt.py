@@ -93,15 +93,14 @@ def command(**given: Value) -> int:
         _refuse_unnamed(cases, named)
     options = {name: written[name] for name in ("seconds", "confidence", "key") if name in written}
     found: list[Caught] = []
+    absent: list[Caught] = []
     changes: dict[str, str] = {}
     is_judged = True
     with _shown(quiet=bool(given["quiet"])) as tell:
 
         def failed(case: "Case", spec: str, error: ValueError) -> None:
-            if written.get("bisect"):
-                raise error
             # The results of other releases must not be lost.
-            found.append(Caught(case, spec, None, str(error), 0.0))
+            absent.append(Caught(case, spec, None, str(error), 0.0))
 
         def environments(case: "Case") -> "list[Environment]":
             return _environments(case, named[case.path], folder, tell, failed)
@@ -113,11 +112,10 @@ def command(**given: Value) -> int:
 
         def refuted(case: "Case", versions: list[str], index: int) -> bool | None:
             named[case.path] = [f"{case.package}=={versions[index]}"]
-            try:
-                audited([case], again=False)
-            except ValueError as error:
-                tell(str(error))  # A release that cannot be installed has no verdict.
-                return None
+            before = len(found)
+            audited([case], again=False)
+            if len(found) == before:
+                return None  # A release that cannot be installed has no verdict.
             verdict = str(found[-1].row["verdict"])
             return verdict in _REFUTING if verdict in {"not refuted", *_REFUTING} else None
 
@@ -129,7 +127,7 @@ def command(**given: Value) -> int:
                 is_judged &= change.refuted is not None
         else:
             audited(cases, again=bool(written.get("again")))
-    rows = [caught.row for caught in found]
+    rows = [caught.row for caught in [*found, *absent]]
     if "table" in written:
         write_whole({written["table"]: _markdown(rows)})
     if written.get("as_json"):
@@ -138,8 +136,10 @@ def command(**given: Value) -> int:
         print(_table(rows))
         for title, sentence in changes.items():
             print(neutral(f"{title}: {sentence}"))
-    verdicts = {str(row["verdict"]) for row in rows}
+    verdicts = {str(caught.row["verdict"]) for caught in found}
     if not (is_judged and verdicts) or verdicts - {"not refuted", *_REFUTING}:
+        return 2
+    if absent and not written.get("bisect"):
         return 2
     return int(bool(verdicts & set(_REFUTING)))
 

@@ -184,7 +184,11 @@ def _value(function: Callable[[float], object], place: float, x: str, y: str, mo
 
 def _pairs(claim: object, x: str, y: str) -> list[tuple[float, float]]:
     accepted = _FORMS.format(x=x, y=y)
-    if not isinstance(claim, Sequence | np.ndarray) or isinstance(claim, str) or not len(claim):
+    if (
+        isinstance(claim, str | bytes)
+        or not isinstance(claim, Sequence | np.ndarray)
+        or not len(claim)
+    ):
         raise BadType(f"claim must be {accepted}, but was {claim!r}.")
     try:
         array = np.asarray(claim, np.float64)

@@ -9,7 +9,9 @@ import pytest
 import dpjax
 from dpjax import Domain, neighbors
 from dpjax.databases import AddRemove, AnyTwo, ChangeOne, Neighbors, Within, drawn_pairs
+from dpjax.databases.spaces import Space
 from dpjax.databases.spaces._drawn import is_strategy
+from dpjax.methods._families import _Members
 
 hypothesis = pytest.importorskip("hypothesis")
 st = pytest.importorskip("hypothesis.strategies")
@@ -123,6 +125,15 @@ def test_frames():
     for one, other, _ in every_pair(neighbors(frames, domain={"a": Domain(bounds=(0, 9))})):
         assert list(one.dtypes) == list(other.dtypes)
         assert abs(len(one) - len(other)) <= 1 and set(one["a"]) | set(other["a"]) <= set(range(10))
+
+
+def test_members_of_a_family_share_the_pairs_of_a_strategy():
+    family = dpjax.Family(
+        lambda scale: dpjax.HostMechanism(len, batched=False), {"scale": [1.0, 2.0]}
+    )
+    members = _Members(family, st.tuples(SEEN, SEEN), (None, 0.4))
+    assert len(members.made) == 2
+    assert isinstance(members._space_of(0), Space) and isinstance(members._space_of(1), Space)
 
 
 @pytest.mark.slow

@@ -342,7 +342,6 @@ def test_the_shares_of_a_witness_are_its_counts_of_all_trials(method, pair):
         assert result.estimate == pytest.approx(abs(math.log(shares[0] / shares[1])), rel=1e-9)
 
 
-@pytest.mark.slow
 def test_a_cut_block_of_a_function_is_kept_whole_when_it_is_drawn_again():
     """Each end cuts a block, which a continued audit draws whole; later cells are laid by it."""
     options = {"claim": 1.0, "key": 4}

@@ -77,6 +77,12 @@ def test_the_least_epsilon_of_a_claimed_function():
     assert bumpy == exact
 
 
+@pytest.mark.parametrize("claim", ["12", "", b"12", [], None, 3.0])
+def test_what_has_no_points_is_no_curve(claim):
+    with pytest.raises(TypeError, match=r"^claim must be .*, but was "):
+        Profile().claimed(claim)
+
+
 def test_one_point_is_a_claimed_curve():
     point, curve = (
         dpjax.audit(

@@ -141,7 +141,6 @@ def test_recordings_of_the_least_size_are_audited_whatever_the_key(tmp_path):
         dpjax.audit(Recorded(x, y, search_fraction=0.2))
 
 
-@pytest.mark.slow
 def test_memory_holds_a_chunk_and_not_the_file(tmp_path, monkeypatch):
     """12 million bytes a file; a chunk of 20 000 and the pilots are far smaller.
 

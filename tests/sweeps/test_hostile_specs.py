@@ -60,6 +60,13 @@ def test_entries(tmp_path, frugal, changes, message):
         SweepSpec.from_dict(spec_of(**changes))
 
 
+@pytest.mark.parametrize("change", [{"block_runs": 0}, {"block_runs": 2.5}, {"more": -1}])
+def test_numbers_of_runs(change):
+    (name,) = change
+    with pytest.raises((ValueError, TypeError), match=rf"^{name} must be an integer"):
+        SweepSpec("levels", (Entry(CATALOGUE["laplace"](), num_runs=2),), **change)
+
+
 @pytest.mark.parametrize("entries", [3, {"a": 1}, "laplace", [3], [[]], [None], ["laplace"]])
 def test_entries_that_are_none(entries):
     with pytest.raises(TypeError, match=r"entries must be tables|must be a table"):

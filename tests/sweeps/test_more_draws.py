@@ -52,7 +52,6 @@ def test_a_sweep_that_goes_on_ten_times_has_the_rows_of_longer_audits(tmp_path):
         np.testing.assert_array_equal(columns[name], undisturbed[name])
 
 
-@pytest.mark.slow
 def test_a_store_never_has_fewer_draws_than_before(tmp_path):
     store = swept(tmp_path, 100)
     again = Store.create(tmp_path, spec())

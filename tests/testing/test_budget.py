@@ -84,6 +84,19 @@ def test_what_is_compiled_has_whole_blocks():
     assert sizes.draws(10) == 2 * (20 + 36) * MAX_BLOCK
 
 
+def test_an_audit_leaves_time_for_its_fixed_cost(monkeypatch):
+    """At 1 s an audit and 1e6 draws per second, the last audit spends 85% of the time left."""
+    now, last = [0.0], [0.0]
+    monkeypatch.setattr(time, "perf_counter", lambda: now[0])
+
+    def audit(sizes, key):
+        last[0] = now[0]
+        now[0] += 1 + sizes.draws(1) / 1e6
+
+    audit_within(30.0, 1, audit, 7, compiled=False)
+    assert 0.84 * (30 - last[0]) < now[0] - last[0] <= 0.85 * (30 - last[0])
+
+
 def test_a_later_pilot_is_at_least_twice_as_large(monkeypatch):
     """At 1 ms a draw, two pilots of 2,000 draws leave 7 of 11 s, enough for 5,950 draws."""
     now, seen = [500.0], []

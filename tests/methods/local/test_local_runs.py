@@ -15,12 +15,12 @@ from dpjax.core.numerics import FIXED_POINT
 from dpjax.core.streaming import block_size_for
 from dpjax.databases import Pairs
 from dpjax.densities import Fixed, Silverman, as_rule
-from dpjax.methods.local import dpl_runs, mpl_runs
+from dpjax.methods.local import _search, dpl_runs, mpl_runs
 from dpjax.methods.local._confirm import confirm_pair
 from dpjax.methods.local._findings import bounds_of
 from dpjax.methods.local._method import _searched
 from dpjax.methods.local._search import search_pair
-from dpjax.partitions import Box, as_region
+from dpjax.partitions import Box, as_region, product_grid
 from dpjax.sources.streams import DrawnStreams
 
 ONE = Execution()
@@ -268,6 +268,23 @@ def test_a_direct_search_looks_closer_around_the_best_point_of_its_grid():
     coarse = float(region.grid()[losses.argmax(), 0])
     assert -3 < coarse < 3 and abs(float(found.point[0]) - coarse) < 6 / 8
     assert float(found.loss) > losses.max()
+
+
+def test_the_fine_grid_of_a_direct_search_reaches_one_step_to_each_side(monkeypatch):
+    seen = []
+
+    def recorded(low, high, num_points):
+        seen.append((low, high))
+        return product_grid(low, high, num_points)
+
+    monkeypatch.setattr(_search, "product_grid", recorded)
+    settings, region = Local(2000, 4000, density="direct", objective="loss"), Box(-1, 7, 9)
+    source = DrawnStreams(Scaled(), jnp.full(1, 2.0), jnp.full(1, 6.0), random.as_key(1))
+    found = search_pair(source, jnp.int32(0), region, settings, with_curves=True)
+    losses = np.abs(np.log(np.divide(*np.maximum(found.curves.densities, found.floor))))
+    coarse = float(region.grid()[losses.argmax(), 0])
+    low, high = (float(end[0]) for end in seen[-1])
+    assert (low, high) == (max(coarse - 1, -1), min(coarse + 1, 7))
 
 
 def test_one_bandwidth_keeps_the_smoothed_loss_below_epsilon():
