@@ -241,6 +241,7 @@ def test_a_result_is_json_and_runs_again_from_it(case, audits):
     assert json.loads(json.dumps(content(again))) == json.loads(json.dumps(content(result)))
 
 
+@pytest.mark.one_in(13)
 @every_case
 def test_a_claim_far_below_the_level_is_refuted_and_the_bound_is_not_above_it(case, audits):
     claim = CASES[case].claim
@@ -293,6 +294,7 @@ def test_streamed_is_gathered(case, audits):
     assert content(streamed) == content(audits(case, claim=claim))
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     "case", ["events, host in batches, delta 0", "events, arrays, delta 0.01", "local, arrays"]
 )

@@ -189,6 +189,7 @@ def sum_of_words():
     return Reducer(lambda: jnp.uint32(0), update)
 
 
+@pytest.mark.slow
 def test_samples_do_not_depend_on_how_runs_are_grouped():
     size = 20_001
 

@@ -207,6 +207,7 @@ def test_impossibility(reproduce, capsys):
     assert told["blind_spot"] in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_empirical(reproduce, capsys):
     folder = reproduce("empirical", "--quick")
     assert capsys.readouterr().err == f"wrote {folder}\n"

@@ -44,6 +44,7 @@ def test_densities_and_noise(run, table):
     assert found == expected
 
 
+@pytest.mark.slow
 def test_joint_queries_and_an_adversary(run, tmp_path):
     values = np.array([[1.0, 2.0], [3.0, 5.0], [2.0, 2.5], [4.0, 3.0]])
     rows = [f"{d},{i},{v}" for d, row in enumerate(values) for i, v in enumerate(row)]

@@ -58,6 +58,7 @@ def test_python_functions(run, folder):
     assert found["witness"]["database"] == [0.0, 1] and found["evidence"]["region"] == "[-9, 9]"
 
 
+@pytest.mark.slow
 def test_one_by_one(run, folder):
     """An exception has probabilities 0.1 and 0.7: their ratio is 7."""
     options = ("--one-by-one", "--pairs", "pairs.json", *SMALL)
@@ -134,6 +135,7 @@ def test_several_columns_are_one_vector(run, monkeypatch, tmp_path):
     assert done.exit_code == 2 and "distinct columns" in done.error
 
 
+@pytest.mark.slow
 def test_files_with_a_figure_and_a_report(run, tmp_path):
     rng = np.random.default_rng(1)
     np.save(tmp_path / "x.npy", rng.laplace(size=5000))

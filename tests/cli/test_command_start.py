@@ -72,6 +72,7 @@ print(sorted(name for name in _LATER if "Lazy" in type(sys.modules[name]).__name
 """
 
 
+@pytest.mark.slow
 def test_modules_that_only_scipy_names_are_loaded_at_their_first_use():
     assert subprocess.check_output([sys.executable, "-c", LATER], text=True) == "[]\n"
 

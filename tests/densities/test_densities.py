@@ -83,6 +83,7 @@ def test_kernels_by_quadrature(name):
 # The direct estimate.
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("dimension", [1, 2, 3])
 @pytest.mark.parametrize("name", KERNELS)
 def test_direct_against_a_double_loop(name, dimension):

@@ -56,6 +56,7 @@ def test_canaries_out_of_distribution_lie_in_the_range_of_each_feature():
     assert set(made.own_labels) == {0, 1}
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("kind", CANARIES)
 def test_databases_of_canaries(kind):
     made = canaries(FEATURES, LABELS, 6, kind=kind)

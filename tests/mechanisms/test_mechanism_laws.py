@@ -341,6 +341,7 @@ def vector_p_value(draws, name, epsilon):
     return stats.chisquare(counts).pvalue
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", VECTORS)
 def test_vector_draws_follow_the_exact_law_and_no_other(name):
     mechanism, database, _ = CASES[name]

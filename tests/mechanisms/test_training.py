@@ -185,12 +185,14 @@ def test_ranks_are_those_of_both_words(number):
         np.testing.assert_array_equal(_ranks(*map(jnp.asarray, words)), words[0])
 
 
+@pytest.mark.slow
 def test_blocks_draw_other_trainings():
     mechanism = DpSgd(2.0, num_steps=2)
     drawn = np.asarray(mechanism.sample(jax.random.key(0), jnp.asarray(ALONE.database[0]), 2500))
     assert drawn.shape == (2500,) and len(np.unique(drawn)) > 2400
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("sampling", [FullBatch(), Poisson(0.1), Shuffle(20)])
 def test_a_training_needs_at_most_16_bytes_per_record(sampling):
     """Compiled memory of a block: two or three float32 arrays, and the order of one epoch."""
@@ -222,6 +224,7 @@ def test_a_right_training_is_audited_near_its_level():
     assert 2.0 < found.lower_bound <= 2.5
 
 
+@pytest.mark.slow
 def test_a_users_own_training_is_audited():
     """A function (key, records) -> score of the same records, with half of the noise."""
 

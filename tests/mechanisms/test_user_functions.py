@@ -132,6 +132,7 @@ def tossed(key, x):
     return jax.random.bernoulli(key, 0.5 + x, (3,))
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("function", "space", "dtype"),
     [

@@ -52,6 +52,7 @@ def test_a_band_is_lower_at_a_higher_confidence_and_for_more_claims():
     assert high < several < low <= 0.3678794
 
 
+@pytest.mark.slow
 def test_named_beside_the_chain_each_has_half_of_the_error():
     # Its best event has equal variances at both sides, which are then drawn equally often.
     named = TotalVariation()

@@ -43,6 +43,7 @@ def found():
     return dpjax.audit(Family(count, ranges), SPACE, claim=1.0, **SURE)
 
 
+@pytest.mark.slow
 def test_the_parameter_that_breaks_it_is_found(found):
     assert found.parameters == {"max_weight": 1, "shape": "laplace"}
     assert found.verdict == "violated" and 1.5 < found.lower_bound <= 1 / WRONG_SCALE

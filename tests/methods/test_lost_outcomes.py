@@ -42,6 +42,7 @@ def test_densities_refuse_outcomes_outside():
             dpjax.audit(mechanism, ONE, method=LOCAL)
 
 
+@pytest.mark.slow
 def test_rare_ones_that_a_pilot_misses_are_said():
     """None of 4096 at 1e-4 with a probability of 0.66; 3 of 30 000 are expected. Seed fixed."""
     result = dpjax.audit(Leaky(1e-4), ONE, method=dpjax.Local(30_000, 40_000))

@@ -103,6 +103,7 @@ def test_variations_find_what_was_not_proposed():
     assert space.allows(*best) and found.pairs.labels[0].endswith("varied")
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("keep", [1, 2, 3, 5])
 def test_of_three_and_more_pairs_one_is_small(keep):
     """A leak of large databases only: small ones, which often break code, are kept beside it."""
@@ -152,6 +153,7 @@ def test_time_limits_hold_where_paces_differ():
     assert result.lower_bound > 0
 
 
+@pytest.mark.slow
 def test_a_search_without_an_audit_has_the_time_limit_of_its_source():
     """The 49,000 outputs of the rungs would take 25 seconds."""
 
@@ -238,6 +240,7 @@ def test_a_space_for_what_jax_draws():
     assert 0.8 < result.lower_bound <= 1.0
 
 
+@pytest.mark.slow
 def test_progress_of_an_audit_begins_with_that_of_its_search():
     told = []
     execution = dpjax.Execution(progress=lambda *both: told.append(both))

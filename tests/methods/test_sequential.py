@@ -166,6 +166,7 @@ def test_the_same_result_from_json():
         result.bound(dpjax.Gdp())
 
 
+@pytest.mark.slow
 def test_a_page_shows_the_bound_after_every_block(tmp_path):
     result = dpjax.audit(Laplace(1.0), PAIR, method=Sequential(5_000), claim=1.0)
     text = result.report(tmp_path / "page.html").read_text()
@@ -216,6 +217,7 @@ def test_every_draw_of_a_function_is_bought_once():
     assert result.verdict == "violated" and drawn(result) < 400
 
 
+@pytest.mark.slow
 def test_a_time_limit_ends_the_audit():
     result = dpjax.audit(HostMechanism(noisy), [(0, 1)], method=Sequential(seconds=0.5), claim=1.0)
     assert "the time limit was reached" in result.notes[-1] and result.verdict == "not refuted"

@@ -32,6 +32,7 @@ def counted(result):
     return result.evidence.counted.wealth.draws[0].tolist()
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("outputs", [laplace(6_000, scale=0.5), names(6_000), vectors(6_000)])
 def test_a_claim_below_the_level_is_refuted(outputs):
     """Levels are 2, ln 2.5 and infinite; a false alarm has a probability of at most .001."""

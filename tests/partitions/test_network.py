@@ -95,6 +95,7 @@ def trained(table, sign, key, batch, width):
     return kept[np.argmin(losses)], len(losses)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("told", "stops"), [(3.0, False), (0.0, True)])
 def test_training_is_adam_until_five_epochs_bring_no_improvement(monkeypatch, told, stops):
     """Layers of 8 units and batches of 16, of which five are held out; the twin has float64."""

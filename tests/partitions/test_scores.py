@@ -265,6 +265,7 @@ def test_which_scores_there_are_enough_outputs_for():
         score_partitions(*shifted(11, 10, 1001), NAMES)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("level", "wins"), [(0.0, False), (0.5, True)])
 def test_a_network_is_trained_where_it_may_win(level, wins):
     """The sign of a product of three normals tells the side; no simpler score can show it.

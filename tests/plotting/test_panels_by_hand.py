@@ -162,6 +162,7 @@ def test_the_trade_off_shows_both_directions_and_what_tests_reach():
     assert 4 <= len(axes.get_xticks()) <= 7
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("claim", "level"),
     [

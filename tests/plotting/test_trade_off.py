@@ -139,6 +139,7 @@ def test_no_curve_crosses_the_name_of_a_guide_line():
                 assert not np.any(np.all((points > box.p0) & (points < box.p1), axis=1))
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("mechanism", "claim"),
     [

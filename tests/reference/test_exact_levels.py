@@ -165,6 +165,7 @@ def test_integer_regions():
 # Multi-dimensional outputs.
 
 
+@pytest.mark.slow
 def test_mixed_levels():
     for k in (1, 2, 4):
         third = mechanisms.SVT3(0.7, num_queries=k)

@@ -229,6 +229,7 @@ def test_numerical_svt_by_adaptive_quadrature():
     assert actual == pytest.approx(expected, rel=1e-6)
 
 
+@pytest.mark.slow
 def test_queries_that_are_never_positive_have_density_zero():
     """Probabilities that underflow are 0, without a warning."""
     far = np.full(3, -1e5)

@@ -152,6 +152,7 @@ def test_a_timeout_ends_a_program_with_its_children(tmp_path, rest):
     assert trace.stat().st_size > 0
 
 
+@pytest.mark.slow
 def test_a_timeout_holds_for_output_and_end_together():
     """The output ends in time, and the program later than it may."""
     programs = Programs()
@@ -185,6 +186,7 @@ def interrupts():
     signal.signal(signal.SIGINT, before)
 
 
+@pytest.mark.slow
 def test_an_interrupt_ends_what_runs(interrupts):
     mechanism = CommandMechanism("sleep 6{database} {num_samples}", workers=2)
     start = time.monotonic()

@@ -37,6 +37,7 @@ def audit(function, pairs, num_samples=300, num_confirm=600, claim=None, **optio
 ROWS = [{"rows": [2, 1]}, {"rows": [1]}]
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize(
     ("function", "options"),
     [

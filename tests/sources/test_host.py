@@ -400,6 +400,7 @@ def test_constancy_is_judged_over_all_batches():
         assert any("were the same" in n for n in (result.sentence, *result.notes)) == constant
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("silent", [0, 1])
 @pytest.mark.parametrize("width", [1, 3, 20])
 def test_a_side_without_numbers_is_compared_with_vectors(silent, width):

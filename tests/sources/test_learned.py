@@ -30,6 +30,7 @@ class FiveCounts:
         return noise.reshape(num_samples, 5) * 2 + database * jnp.eye(5)[2][None]
 
 
+@pytest.mark.slow
 def test_a_drawn_mechanism_of_five_numbers():
     """Epsilon is 1/2. Both layouts are one, and a result runs again from itself."""
     results = [

@@ -224,6 +224,7 @@ def test_the_pair_of_a_right_object_is_found(name):
     assert result.claim / 3 < result.lower_bound <= result.claim
 
 
+@pytest.mark.slow
 def test_floating_point_noise_is_refuted():
     """The textbook sampler shows its input in its lowest bits (Mironov 2012)."""
     method, laplace = dpjax.Events(num_draws=8000), mechanisms.Laplace(epsilon=1.0, sensitivity=1.0)
@@ -379,6 +380,7 @@ def test_on_the_command_line():
     assert wrong.returncode == 1 and "above the claimed 0.2" in wrong.stdout
 
 
+@pytest.mark.slow
 def test_in_an_assertion():
     laplace = LibraryMechanism(dp.m.make_laplace(FLOAT, ABSOLUTE, scale=1.0), time_limit=None)
     sizes = {"num_samples": 2000, "num_confirm": 2000}

@@ -80,6 +80,7 @@ def ends(database):
     os._exit(3)
 
 
+@pytest.mark.slow
 def test_a_process_that_ends_in_a_restart_is_an_error_with_a_way_out():
     source = HostMechanism(ends, batched=False, restart=True)
     words = r'the function ends terminated its worker .* "__main__":`; or use restart=False\.'

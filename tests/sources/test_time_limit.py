@@ -195,6 +195,7 @@ def test_a_program_that_is_run_once_an_output_keeps_its_limit(monkeypatch):
     assert 50 <= result.num_confirm < 400
 
 
+@pytest.mark.one_in(3)
 @pytest.mark.parametrize("batched", [False, True])
 @pytest.mark.parametrize(
     "times",

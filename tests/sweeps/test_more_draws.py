@@ -60,6 +60,7 @@ def test_a_store_never_has_fewer_draws_than_before(tmp_path):
     assert store.table().equals(again.table()) and "state" not in again.table().column_names
 
 
+@pytest.mark.slow
 def test_broken_earlier_blocks_are_passed_over(tmp_path):
     """Their runs are drawn again from the start, and have the same rows."""
     swept(tmp_path / "a", 0)

@@ -168,6 +168,7 @@ def test_bad_commands_are_refused(said, tmp_path):
         assert code == 2 and message in text
 
 
+@pytest.mark.slow
 def test_status_counts_runs(said, calm):
     code, text = said("status", calm.folder)
     assert code == 0 and "92 of 92 runs are stored; 0 corrupt blocks." in text

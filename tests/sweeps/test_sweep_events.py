@@ -154,6 +154,7 @@ def test_a_run_is_what_numpy_counts(name):
         np.testing.assert_allclose(columns["estimate"][row], estimate, rtol=1e-10)
 
 
+@pytest.mark.slow
 def test_runs_do_not_depend_on_each_other():
     """Neither do they on devices, shards, executors and layouts: see the tests of stores."""
     for name in ("numbers", "many pairs"):

@@ -263,6 +263,7 @@ def test_rows_are_those_of_the_local_approach(whole):
             np.testing.assert_array_equal(np.stack(rows["output"][block]), points)
 
 
+@pytest.mark.slow
 def test_a_search_alone_gives_estimates():
     entry = dataclasses.replace(FINITE, method=LocalSearch(500, 1000, floor=1e-3))
     columns = compute(entry, range(4), SPEC.key)
@@ -282,6 +283,7 @@ def test_a_histogram_gives_estimates():
     assert 0 < failed.sum() < 40 and np.array_equal(failed, np.isnan(columns["estimate"]))
 
 
+@pytest.mark.slow
 def test_an_interrupted_sweep_goes_on(whole, tmp_path):
     store = Store.create(tmp_path / "s", SPEC)
     calls = iter([False, False, True])

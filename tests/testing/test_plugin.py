@@ -416,6 +416,7 @@ def test_a_failure_in_a_thread_fails_the_session(tmp_path, body, lost, workers):
     assert ("raised an exception" in done.stdout) == (said in done.stdout) == (lost > 0)
 
 
+@pytest.mark.slow
 def test_workers_tell_of_audits_that_never_ended(tmp_path):
     text = UNENDED.replace("BODY", "audit(lambda: pytest.skip('no'))")
     (tmp_path / "test_project.py").write_text(text)

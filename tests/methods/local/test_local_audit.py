@@ -156,6 +156,7 @@ def two_dimensional(key, database):
     return database + jax.random.normal(key, (2,))
 
 
+@pytest.mark.slow
 def test_functions_with_a_pilot():
     line = dpjax.audit(release, ONE, method=LOCAL, claim=0.4, confidence=0.95)
     assert line.verdict == "violated" and any("pilot" in note for note in line.notes)

@@ -76,6 +76,7 @@ def test_columns_are_named_once(tmp_path, names):
 def test_each_column_has_an_origin(tmp_path):
     path = saved(tmp_path, "csv")
     device, inode = path.stat().st_dev, path.stat().st_ino
-    for column, names in (("a", ["a"]), (0, ["0"]), (["a", 2], ["a", "2"]), (None, [None])):
+    for column, names in (("a", ["a"]), (0, ["0"]), (["a", 2], ["a", "2"]), (("a", 2), ["a", "2"]),
+                          (None, [None])):  # fmt: skip
         expected = {(device, inode, name): str(path) for name in names}
         assert Recording(path, column).origins == expected
