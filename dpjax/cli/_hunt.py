@@ -218,7 +218,11 @@ def _table(rows: list[dict[str, Value]]) -> str:
         bound = "" if row["bound"] is None else f"epsilon at least {row['bound']:.3f}, "
         claim = f"({row['claim']:g}, {row['delta']:g})" if row["delta"] else f"{row['claim']:g}"
         lines.append(f"{row['release']}: {row['case']}")
-        lines.append(f"  {row['verdict'].upper()}: {bound}claimed {claim}, {row['seconds']:.0f} s")
+        if row["verdict"] in (*_REFUTING, "not refuted", "doubtful"):
+            seconds = f"{row['seconds']:.0f} s"
+            lines.append(f"  {row['verdict'].upper()}: {bound}claimed {claim}, {seconds}")
+        else:
+            lines.append(f"  NOT AUDITED: {row['verdict']}")
         if row["pair"] and row["verdict"] in _REFUTING:
             lines.append(f"  pair      {row['pair']}")
         if row["reported"]:

@@ -199,7 +199,7 @@ def test_verdicts_of_versions_are_bisected(case, tmp_path, run, monkeypatch, ver
     missing = {f"nothing=={n} cannot be installed" for n in range(1, 5) if not verdicts[n - 1]}
     assert missing <= set(seen) <= missing | {*verdicts} - {None}
     text = run("hunt", "--bisect", "1,2,3,4", *options[:-1])
-    assert ("CANNOT BE INSTALLED" in text.output) == (None in verdicts)
+    assert ("  NOT AUDITED: nothing==" in text.output) == (None in verdicts)
     assert text.exit_code == code
     assert text.output.splitlines()[-1] == f"coins: {found['changes']['coins']}"
 
@@ -246,6 +246,8 @@ def test_a_refuted_claim_has_its_pair(verdict, lines):
     ]  # fmt: skip
     assert _table([row]).split("\n")[:lines] == shown[:lines]
     assert ("pair 0" in _table([row])) is (lines == 3)
+    failed = row | {"verdict": "ValueError: no numbers.", "bound": None, "pair": ""}
+    assert _table([failed]).split("\n") == ["x==1: coins", "  NOT AUDITED: ValueError: no numbers."]
 
 
 def test_a_table_that_cannot_be_written_is_refused_first(tmp_path, refused):
