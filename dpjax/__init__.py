@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from dpjax import mechanisms as mechanisms
     from dpjax import methods as methods
     from dpjax import sources as sources
+    from dpjax import sweeps as sweeps
     from dpjax import testing as testing
     from dpjax.audit import audit as audit
     from dpjax.audit import rerun as rerun

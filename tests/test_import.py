@@ -93,15 +93,16 @@ def test_lazy_names_are_those_that_type_checkers_see(package):
         alias.name: node.module
         for node in checked.body
         for alias in node.names
-        if node.module != "dpjax"
+        if node.module != package.__name__
     }
-    folders = [a.name for node in checked.body for a in node.names if node.module == "dpjax"]
+    own = [node for node in checked.body if node.module == package.__name__]
+    folders = [alias.name for node in own for alias in node.names]
     assert sorted(seen) == package.__all__
     assert {*seen, *folders} <= set(dir(package))
     for name, module in seen.items():
         assert getattr(package, name) is getattr(sys.modules[module], name)
     for folder in folders:
-        assert getattr(package, folder) is sys.modules[f"dpjax.{folder}"]
+        assert getattr(package, folder) is sys.modules[f"{package.__name__}.{folder}"]
     with pytest.raises(AttributeError, match="has no attribute 'assert_privat'"):
         package.assert_privat  # noqa: B018
 

@@ -32,7 +32,7 @@ def lazy(package: str) -> tuple[Callable[[str], object], Callable[[], list[str]]
     The attributes are the names that the package imports only for type checkers, in lines of the
     form `from MODULE import NAME as NAME`. These lines are read from the source code of the
     package, so that each name is written once. If MODULE is the package itself, NAME is a
-    subpackage.
+    submodule.
 
     Args:
         package: Name of the package, from its `__name__`.

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from dpjax.core.types import OutputSpace as OutputSpace
     from dpjax.core.types import RealSpace as RealSpace
     from dpjax.core.types import VectorSpace as VectorSpace
+    from dpjax.mechanisms import training as training
     from dpjax.mechanisms._additive import Gaussian as Gaussian
     from dpjax.mechanisms._additive import Laplace as Laplace
     from dpjax.mechanisms._additive import NoisyHistogram1 as NoisyHistogram1
