@@ -47,6 +47,12 @@ class Net(type("Module", (), {"__module__": "torch.nn.modules.module"})):
         return batch
 
 
+@pytest.mark.parametrize("given", [(ONE, 1.0), (1.0, ONE), (ONE, None, 1.0)])
+def test_arguments_without_names_are_named(given):
+    with pytest.raises(TypeError, match=r"only subject and pairs by position.* such as claim=1.0"):
+        dpjax.audit(release, *given)
+
+
 @pytest.mark.parametrize(
     ("function", "python", "command"),
     [

@@ -50,12 +50,19 @@ def refuse_misplaced(function: str, given: Collection[str], accepted: Collection
 
 
 def signposted(function: Callable[P, R]) -> Callable[P, R]:
-    """Decorate a function so that calls with unknown arguments raise a helpful error."""
-    accepted = [*inspect.signature(function).parameters]
+    """Decorate a function so that calls with misplaced arguments raise a helpful error."""
+    parameters = inspect.signature(function).parameters
+    accepted, name = [*parameters], getattr(function, "__name__", "function")
+    unnamed = [key for key, each in parameters.items() if each.kind is not each.KEYWORD_ONLY]
 
     @functools.wraps(function)
     def called(*args: P.args, **kwargs: P.kwargs) -> R:
-        refuse_misplaced(getattr(function, "__name__", "function"), [*kwargs], accepted)
+        refuse_misplaced(name, [*kwargs], accepted)
+        if len(args) > len(unnamed):
+            raise TypeError(
+                f"{name}() takes only {' and '.join(unnamed)} by position, but got {len(args)} "
+                "positional arguments: write the others with their names, such as claim=1.0."
+            )
         return function(*args, **kwargs)
 
     return called
