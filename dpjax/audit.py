@@ -1,5 +1,6 @@
 """The functions `audit`, `rerun` (to repeat an audit) and `resume` (to continue one)."""
 
+import os
 import time
 from collections.abc import Collection, Sequence
 from dataclasses import replace
@@ -110,12 +111,14 @@ def audit(
     start = time.perf_counter()
     if method is not None and (not isinstance(method, Method) or isinstance(method, type)):
         raise TypeError(
-            f"method must be dpjax.Events(), Local() or Histogram(), but was {method!r}."
+            "method must be dpjax.Events(), Sequential(), Local() or Histogram(), but was "
+            f"{method!r}."
         )
     if method is not None and not method.bounded:
         raise TypeError(
             f"method must compute a bound, but {type(method).__name__} only computes estimates: "
-            "use this method in a sweep, or use dpjax.Events(), Local() or Histogram()."
+            "use this method in a sweep, or use dpjax.Events(), Sequential(), Local() or "
+            "Histogram()."
         )
     with contained("the subject"):
         source = as_source(subject)
@@ -167,6 +170,19 @@ def _audited(
     return build(finding, source, method, terms, time.perf_counter() - start)
 
 
+def _read(result: object) -> AuditResult:
+    """Return a result, reading it from its file if `result` is a path."""
+    if isinstance(result, AuditResult):
+        return result
+    if not isinstance(result, str | os.PathLike):
+        kind = type(result).__name__
+        raise TypeError(
+            "result must be a dpjax.AuditResult or the path of its file, but was "
+            f"{result!r} ({kind})."
+        )
+    return AuditResult.from_file(Path(result))
+
+
 def rerun(
     result: AuditResult | str | Path,
     subject: object = None,
@@ -197,8 +213,7 @@ def rerun(
             the pairs.
         TypeError: If an entry of the recipe has the wrong type.
     """
-    if not isinstance(result, AuditResult):
-        result = AuditResult.from_file(result)
+    result = _read(result)
     source, arguments = _recipe_of(result, subject, allow_import, allow_command)
     return audit(source, **arguments)
 
@@ -244,8 +259,7 @@ def resume(
     from dpjax.methods import Sequential
 
     start = time.perf_counter()
-    if not isinstance(result, AuditResult):
-        result = AuditResult.from_file(result)
+    result = _read(result)
     earlier = bets_of(result.evidence.counted)
     if earlier is None:
         raise BadValue(

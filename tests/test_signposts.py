@@ -15,6 +15,7 @@ from dpjax.databases import Pairs
 from dpjax.methods import METHODS
 from dpjax.notions import NOTIONS
 from dpjax.sources import SOURCES
+from dpjax.sweeps import Store, SweepSpec
 
 ONE = [(0.0, 1.0)]
 OPTIONS = options_of(TABLE)
@@ -45,6 +46,32 @@ class Net(type("Module", (), {"__module__": "torch.nn.modules.module"})):
 
     def __call__(self, batch):
         return batch
+
+
+@pytest.mark.parametrize("given", [3, None, [1], {}])
+def test_what_is_no_path(given, tmp_path):
+    calls = {
+        "path": [dpjax.AuditResult.from_file, SweepSpec.from_file],
+        "folder": [Store.open, lambda folder: Store.create(folder, None)],
+        "result": [dpjax.rerun, lambda result: dpjax.resume(result, release)],
+        "where": [dpjax.Recording] if given is None or given == 3 else [],
+    }
+    for name, readers in calls.items():
+        for reader in readers:
+            with pytest.raises(TypeError, match=rf"^{name} must be .* path.*, but was "):
+                reader(given)
+
+
+def test_files_in_a_list_are_paths():
+    with pytest.raises(TypeError, match=r"^each file must be a string or a path, but was 3 \(int"):
+        dpjax.Recording(["x.csv", 3])
+    with pytest.raises(ValueError, match=r"^samples must name at least one file"):
+        dpjax.Recording(iter(()))
+
+
+def test_a_name_of_a_file_is_no_mechanism():
+    with pytest.raises(TypeError, match=r"string 'x\.csv': .* dpjax\.Recorded\(dpjax\.Recording"):
+        dpjax.audit("x.csv")
 
 
 @pytest.mark.parametrize("given", [(ONE, 1.0), (1.0, ONE), (ONE, None, 1.0)])

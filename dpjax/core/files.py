@@ -47,6 +47,18 @@ def refuse_endless(what: str, path: Path) -> None:
         )
 
 
+def as_path(name: str, value: object) -> Path:
+    """Return an argument as a path.
+
+    Raises:
+        TypeError: If the argument is neither a string nor a path.
+    """
+    if not isinstance(value, str | os.PathLike):
+        kind = type(value).__name__
+        raise TypeError(f"{name} must be a string or a path, but was {value!r} ({kind}).")
+    return Path(value)
+
+
 def path_to_write(what: str, path: str | Path, endings: tuple[str, ...]) -> Path:
     """Return the path of a file to write, after checking its ending and its folder.
 
@@ -57,9 +69,10 @@ def path_to_write(what: str, path: str | Path, endings: tuple[str, ...]) -> Path
 
     Raises:
         ValueError: If the file name has another ending.
+        TypeError: If `path` is neither a string nor a path.
         OSError: If `refuse_unwritable` rejects the path.
     """
-    path = Path(path)
+    path = as_path(what, path)
     if path.suffix.lower() not in endings:
         few = len(endings) <= 2
         accepted = " or ".join(endings) if few else f"one of {', '.join(endings)}"

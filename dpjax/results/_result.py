@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from dpjax.core import validate
 from dpjax.core.conform import refuse_misfits
 from dpjax.core.errors import neutral
-from dpjax.core.files import read_document
+from dpjax.core.files import as_path, read_document
 from dpjax.core.settings import own_settings
 from dpjax.core.types import JsonObject
 from dpjax.core.wording import BadType, confidence_text, printed_row
@@ -144,7 +144,7 @@ class AuditResult(Parts, Shown):
             ValueError: If the path is not a file, or if the file is too large or contains no
                 result.
         """
-        path = Path(path)
+        path = as_path("path", path)
         text = read_document("result file", path)
         try:
             if path.suffix.lower() in (".html", ".htm"):

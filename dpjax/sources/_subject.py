@@ -1,5 +1,6 @@
 """Validation of a JAX mechanism and its pairs before an audit, and pilot draws."""
 
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -21,6 +22,12 @@ _PILOT_TAIL = 0.005
 
 def pairs_of(mechanism: object, pairs: Any) -> Pairs:
     if isinstance(mechanism, str):
+        if Path(mechanism).suffix:
+            raise BadType(
+                f"mechanism must be a mechanism or a function, but was the string {mechanism!r}: "
+                "to audit files of outputs, write dpjax.Recorded(dpjax.Recording(x), "
+                "dpjax.Recording(y)) with the paths x and y of the files for two databases."
+            )
         raise TypeError(
             f"mechanism must be a mechanism or a function, but was the name {mechanism!r}: make "
             f"one with dpjax.mechanisms.find_mechanism({mechanism!r})()."

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from dpjax.core import random, validate
 from dpjax.core.errors import needs
-from dpjax.core.files import read_document
+from dpjax.core.files import as_path, read_document
 from dpjax.core.types import JsonObject
 from dpjax.core.validate import check_names
 from dpjax.core.wording import BadValue
@@ -169,7 +169,7 @@ class SweepSpec:
             FileNotFoundError: If the TOML file does not exist.
             ValueError: If the file is not valid TOML, or if it does not describe a sweep.
         """
-        path = Path(path)
+        path = as_path("path", path)
         text = read_document("sweep file", path)
         try:
             content = tomllib.loads(text)

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dpjax.core.errors import needs
-from dpjax.core.files import read_document, write_whole
+from dpjax.core.files import as_path, read_document, write_whole
 from dpjax.core.notebook import html_titled
 from dpjax.core.types import JsonObject
 from dpjax.core.wording import BadValue, term
@@ -99,7 +99,7 @@ class Store:
             OSError: If no file can be written to the folder.
         """
         needs("sweeps", "sweeps", "pyarrow")
-        folder = Path(folder)
+        folder = as_path("folder", folder)
         if folder.exists() and not folder.is_dir():
             raise ValueError(f"the store must be a folder, but {folder} is a file.")
         if (folder / MANIFEST).exists():
@@ -134,7 +134,7 @@ class Store:
         Raises:
             ValueError: If the folder holds no sweep, or a sweep in another format.
         """
-        folder = Path(folder)
+        folder = as_path("folder", folder)
         try:
             manifest = json.loads(read_document("manifest", folder / MANIFEST))
             found = manifest["format"]

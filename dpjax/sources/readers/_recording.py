@@ -3,7 +3,7 @@
 import csv
 import glob
 import zipfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from dpjax.core.errors import needs
-from dpjax.core.files import refuse_endless
+from dpjax.core.files import as_path, refuse_endless
 from dpjax.core.wording import BadValue
 from dpjax.sources.readers._numpy import npy_chunks, npz_chunks
 from dpjax.sources.readers._parquet import parquet_chunks, parquet_columns
@@ -259,9 +259,12 @@ def _found(where: str | Path | Sequence[str | Path]) -> list[Path]:
     if isinstance(where, Path):
         return [where]
     if not isinstance(where, str):
-        if not where:
+        if not isinstance(where, Iterable):
+            raise TypeError(f"where must be a path or a list of paths, but was {where!r}.")
+        found = [as_path("each file", path) for path in where]
+        if not found:
             raise BadValue("samples must name at least one file, but was an empty list.")
-        return [Path(path) for path in where]
+        return found
     # Look for an existing file of this name first, since a name may contain a comma or a star.
     if Path(where).exists():
         return [Path(where)]
