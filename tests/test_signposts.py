@@ -69,9 +69,10 @@ def test_files_in_a_list_are_paths():
         dpjax.Recording(iter(()))
 
 
-def test_a_name_of_a_file_is_no_mechanism():
-    with pytest.raises(TypeError, match=r"string 'x\.csv': .* dpjax\.Recorded\(dpjax\.Recording"):
-        dpjax.audit("x.csv")
+@pytest.mark.parametrize("name", ["x.csv", "data/x", "module.function"])
+def test_a_name_of_a_file_or_a_function_is_no_mechanism(name):
+    with pytest.raises(TypeError, match=r": pass a function itself .* dpjax\.Recorded\(dpjax\.Rec"):
+        dpjax.audit(name)
 
 
 @pytest.mark.parametrize("given", [(ONE, 1.0), (1.0, ONE), (ONE, None, 1.0)])

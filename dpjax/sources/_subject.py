@@ -1,6 +1,5 @@
 """Validation of a JAX mechanism and its pairs before an audit, and pilot draws."""
 
-from pathlib import Path
 from typing import Any
 
 import jax
@@ -22,11 +21,11 @@ _PILOT_TAIL = 0.005
 
 def pairs_of(mechanism: object, pairs: Any) -> Pairs:
     if isinstance(mechanism, str):
-        if Path(mechanism).suffix:
-            raise BadType(
+        if "." in mechanism or "/" in mechanism:
+            raise TypeError(
                 f"mechanism must be a mechanism or a function, but was the string {mechanism!r}: "
-                "to audit files of outputs, write dpjax.Recorded(dpjax.Recording(x), "
-                "dpjax.Recording(y)) with the paths x and y of the files for two databases."
+                "pass a function itself and not its name, and files of outputs as "
+                "dpjax.Recorded(dpjax.Recording(x), dpjax.Recording(y)), where x and y are paths."
             )
         raise TypeError(
             f"mechanism must be a mechanism or a function, but was the name {mechanism!r}: make "
