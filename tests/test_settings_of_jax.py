@@ -55,7 +55,7 @@ def usual(audit):
     return AUDITS[audit]().lower_bound
 
 
-@pytest.mark.one_in(6)
+@pytest.mark.one_in(8)
 @pytest.mark.parametrize("setting", SETTINGS)
 @pytest.mark.parametrize("audit", AUDITS)
 def test_settings_change_no_bound(audit, setting):

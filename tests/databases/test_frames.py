@@ -223,7 +223,7 @@ def test_records_of_dicts_and_columns_have_domains_by_name():
                 assert all(0 <= row["age"] <= 9 and row["town"] in "xy" for row in rows)
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["labels", "repeated labels", "levels"])
 def test_an_audit_finds_the_missing_values_that_break_a_mean(name):
     """One of three values in [0, 9] moves the mean by 3 at most, unless values are missing."""

@@ -244,6 +244,7 @@ def test_cases_share_a_module_beside_them(tmp_path):
     assert found.failure == "" and found.result.verdict == "violated"
 
 
+@pytest.mark.slow
 def test_records_are_of_the_case_whose_outputs_they_hold(tmp_path):
     """Another file of the same name, or another draw, is not judged by them; a claim may change."""
     paths = [tmp_path / name for name in ("a/leak.py", "b/leak.py", "b/leak@x.py", "b/l[e]ak.py")]

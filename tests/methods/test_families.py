@@ -157,6 +157,7 @@ def test_members_that_state_their_claims_are_compared_above_them():
     assert result.verdict == "violated" and result.lower_bound <= 1
 
 
+@pytest.mark.slow
 def test_assertions_and_the_command_line_take_families(tmp_path):
     with pytest.raises(AssertionError, match="count is not 1-differentially private"):
         assert_private(

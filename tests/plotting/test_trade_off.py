@@ -218,7 +218,7 @@ def test_no_curve_is_louder_than_a_fifth_of_its_range(audited, mechanism):
     assert not quiet(fine.loss[seen], truth[seen], max(fine.loss[seen].max(), 0.5))
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.slow
 @pytest.mark.parametrize("turned", [False, True])
 @pytest.mark.parametrize("num_draws", [40_000, 200_000])
 def test_boxes_show_a_quiet_curve_and_no_loss_that_is_not_there(turned, num_draws):

@@ -70,6 +70,7 @@ def test_the_repository_around_an_installed_package_is_not_reported(tmp_path, gi
     assert revision(package) is None
 
 
+@pytest.mark.slow
 def test_the_repository_that_tracks_a_copy_of_the_package_is_not_reported(tmp_path, git):
     package = package_in(tmp_path / "third_party")
     git("add", ".")

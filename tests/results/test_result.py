@@ -191,7 +191,7 @@ def entries(content, path=()):
             yield from entries(value, (*path, name))
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["events", "local", "histogram"])
 def test_a_result_of_any_damaged_content_is_refused_or_shown(results, name):
     content = results[name].to_dict()

@@ -196,7 +196,7 @@ def test_an_interrupt_ends_what_runs(interrupts):
     assert time.monotonic() - start < 10
 
 
-@pytest.mark.one_in(3)
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="signals of Unix")
 @pytest.mark.parametrize("number", ["SIGTERM", "SIGHUP", "SIGKILL"])
 def test_what_ends_the_audit_ends_its_programs(number):
