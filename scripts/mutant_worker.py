@@ -20,7 +20,7 @@ IMPORTED = ("jax", "scipy.stats", "scipy.special", "pytest", "matplotlib.figure"
             "pyarrow.parquet", "rich.console", "click", "jinja2", "statsmodels.api")  # fmt: skip
 """Third-party modules that tests need; none begins a thread when imported."""
 PARENT = os.getppid()
-"""The process that asks; where it was killed, no test goes on."""
+"""ID of the process that sends the requests. If this process is killed, running tests end, too."""
 MEMORY = 8 * 10**9
 """Bytes of data that a process may hold: a changed size may be any."""
 

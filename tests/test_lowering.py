@@ -163,7 +163,7 @@ def called(monkeypatch):
         names.add(kernel.__name__)
         leaves, structure = jax.tree.flatten(arguments)
         shapes = [(np.shape(leaf), jnp.result_type(leaf)) for leaf in leaves]
-        # An audit calls a program several times; equal types lower to equal text.
+        # An audit calls a program several times. Arguments of equal types lower to equal text.
         form = repr((kernel.__name__, structure, shapes, static))
         if form not in forms:
             lowered(program, *arguments, **static)

@@ -500,7 +500,7 @@ def test_sizes_of_figures():
 
 
 def test_dependence_is_judged_by_the_adjusted_p_value():
-    """A test alone may fall below 0.01 more often than in one of 100 analyses."""
+    """The p-value of a single test may be below 0.01 in more than one of 100 analyses."""
     check = IndependenceCheck("mean", 5, 0.004, 0.8, 0.006, 0.012)
     assert not check.dependent and replace(check, p_value=0.01).dependent
     assert not replace(check, p_value=math.nan).dependent
