@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
+from pathlib import Path
 from typing import ClassVar, Self
 
 import numpy as np
@@ -112,6 +113,11 @@ class CommandMechanism(OnHost):
     def batched(self) -> bool:
         """Whether one run prints many outputs."""
         return "{num_samples}" in self.command
+
+    @property
+    def files(self) -> list[Path]:
+        """Existing files that the command line names, such as the program or its script."""
+        return [path for path in map(Path, shlex.split(self.command)) if path.is_file()]
 
     def to_plain(self) -> JsonObject | None:
         """Return the command and its options; see `Source`."""

@@ -1,13 +1,16 @@
 """The first outputs of a sequential audit, which are drawn once and counted repeatedly."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
 
 from dpjax.core.arrays import packed, unpacked
 from dpjax.core.types import JsonObject
+from dpjax.core.wording import BadValue, term
 from dpjax.partitions import Encoder, Outputs, part_of
+from dpjax.sources._definition import changed_part
 
 
 class _Stream(NamedTuple):
@@ -23,10 +26,12 @@ class Kept:
     Args:
         encoder: Encoder that assigns an integer index to each label.
         most: Maximum number of outputs to keep per side.
+        define: Function that returns the digests from `definition_of`.
     """
 
-    def __init__(self, encoder: Encoder, most: int):
-        self._encoder, self._most = encoder, most
+    def __init__(self, encoder: Encoder, most: int, define: Callable[[], JsonObject]):
+        self._encoder, self._most, self._define = encoder, most, define
+        self._definition = define()
         self._streams: dict[tuple[int, int], _Stream] = {}
 
     def number(self, pair: int, side: int) -> int:
@@ -61,7 +66,10 @@ class Kept:
         return part._replace(values=widened(part.values, width))
 
     def to_plain(self) -> JsonObject | None:
-        """Return the outputs as exact JSON values, or None if JSON cannot represent the labels."""
+        """Return the outputs and the digests of their origin as exact JSON values.
+
+        The result is None if JSON cannot represent the labels.
+        """
         encoder = self._encoder.to_plain()
         if encoder is None or not self._streams:
             return None
@@ -69,14 +77,30 @@ class Kept:
             [pair, side, *(packed(column) for column in joined(stream.batches))]
             for (pair, side), stream in sorted(self._streams.items())
         ]
-        return {"encoder": encoder, "streams": streams}
+        # A digest that draws change, for example because an object counts its calls, says nothing
+        # about the code.
+        now = self._define()
+        definition = {part: old for part, old in self._definition.items() if old == now[part]}
+        return {"encoder": encoder, "streams": streams, "definition": definition}
 
     def restore(self, plain: JsonObject) -> None:
         """Restore the outputs from the values that `to_plain` returned; call this before any draw.
 
         Raises:
-            ValueError: If the values are damaged.
+            ValueError: If the values are damaged, or if the mechanism or the pairs have changed.
         """
+        changed = changed_part(plain.get("definition", {}), self._definition)
+        if changed == "pairs":
+            raise BadValue(
+                f"the audit cannot be continued with other databases: {term('pairs')} must be the "
+                "pairs of the earlier audit."
+            )
+        if changed is not None:
+            raise BadValue(
+                f"the audit cannot be continued because {self._encoder.source} is not the "
+                "mechanism of the earlier audit: its code or its options changed. Start a new "
+                "audit."
+            )
         try:
             self._encoder.restore(plain["encoder"])
             for pair, side, *columns in plain["streams"]:
@@ -86,6 +110,24 @@ class Kept:
             raise ValueError(
                 f"the outputs that the result stores are damaged: {error!r}."
             ) from None
+
+    def refuse_other(self, pair: int, side: int, again: Sequence[Outputs]) -> None:
+        """Raise an error if the first outputs, drawn again, differ from the kept outputs.
+
+        Raises:
+            ValueError: If an output differs.
+        """
+        drawn = joined(again)
+        known = self.first(pair, side, 0, len(drawn.labels))
+        if known is None:
+            return
+        drawn = part_of(drawn, slice(len(known.labels)))
+        if not all(np.array_equal(a, b, equal_nan=True) for a, b in zip(known, drawn, strict=True)):
+            raise BadValue(
+                "the audit cannot be continued because its first outputs are no longer the same: "
+                f"equal seeds give other outputs of {self._encoder.source} than before. Start a "
+                "new audit."
+            )
 
     def _stream(self, pair: int, side: int) -> _Stream:
         return self._streams.get((pair, side), _Stream([], 0))
@@ -104,3 +146,16 @@ def joined(batches: Sequence[Outputs]) -> Outputs:
 def widened(values: np.ndarray, width: int) -> np.ndarray:
     """Return `values`, or zeros [n, width] if all outputs are labels without numbers."""
     return values if values.shape[1] == width else np.zeros((len(values), width))
+
+
+def parted(batches: Iterator[Outputs], count: int) -> tuple[Outputs, Iterator[Outputs]]:
+    """Split batches into one batch of the first `count` outputs, and batches of the rest."""
+    taken, size = [], 0
+    for batch in batches:
+        taken.append(batch)
+        size += len(batch.labels)
+        if size >= count:
+            break
+    whole = joined(taken)
+    first, others = (part_of(whole, part) for part in (slice(count), slice(count, None)))
+    return first, chain([others], batches)

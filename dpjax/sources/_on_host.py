@@ -4,6 +4,7 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
+from functools import partial
 from itertools import chain, zip_longest
 from typing import Any, ClassVar
 
@@ -21,13 +22,13 @@ from dpjax.partitions import (
     Partition,
     Search,
     as_box,
-    part_of,
     pilot_size,
     region_text,
 )
 from dpjax.partitions._scored import fold_of
 from dpjax.sources._counting import Tally, count_halves, marks_counter
-from dpjax.sources._kept import Kept, joined, widened
+from dpjax.sources._definition import definition_of
+from dpjax.sources._kept import Kept, parted, widened
 from dpjax.sources._labels_alone import refuse_labels_alone
 from dpjax.sources._learned import lay_best
 from dpjax.sources._pairs import AnyPairs
@@ -153,7 +154,9 @@ class _OpenedOnHost:
         # Keep all outputs if each output is expensive; otherwise, keep only outputs that determine
         # cells.
         every = request.each and not source.batched
-        self._kept = Kept(self._encoder, _EVERY if every else LAYING)
+        self._kept = Kept(
+            self._encoder, _EVERY if every else LAYING, partial(definition_of, source, self.pairs)
+        )
         if request.held is not None:
             self._kept.restore(request.held)
         if not source.replayable:
@@ -179,6 +182,7 @@ class _OpenedOnHost:
             self._pace.measure(databases, self._stream.words(0, 0, MEASURE), total)
         quota = self._plan(len(pairs), rounds.num_samples, rounds.num_kept * rounds.num_again)
         if self._request.in_order:
+            self._refuse_other_seeded()
             found = [
                 self._count([self._sequence(pair, side, 0, quota.num_samples) for side in (0, 1)])
                 for pair in range(len(pairs))
@@ -193,6 +197,17 @@ class _OpenedOnHost:
         if not rounds.num_kept:
             self._plan_confirm()
         return found
+
+    def _refuse_other_seeded(self) -> None:
+        """Raise an error if equal seeds no longer give the first outputs of an earlier audit.
+
+        Outputs that are drawn one by one may be expensive, so they are not drawn a second time.
+        """
+        if self._request.held is None or not (self._source.replayable and self._source.batched):
+            return
+        quota = Quota(self._rounds.num_samples, None, None)
+        for side in (0, 1):
+            self._kept.refuse_other(0, side, [*self._stream.batches(0, side, SEARCH, quota)])
 
     def search_again(self, kept: NDArray[np.int64]) -> NDArray[np.int64]:
         """Draw and count the outputs of the second search round; see `dpjax.sources.Opened`."""
@@ -353,12 +368,12 @@ class _OpenedOnHost:
 
     def _count(self, batches: list[Iterator[Outputs]]) -> Search:
         """Determine cells from the first outputs of both sides, and count all outputs."""
-        pilots, rests = zip(*(_parted(side, PILOT) for side in batches), strict=True)
+        pilots, rests = zip(*(parted(side, PILOT) for side in batches), strict=True)
         # The encoder knows the dimension of an output once the first outputs have been encoded.
         width = self._encoder.dimension or 1
         if self._box is None and (size := pilot_size(width, len(self.pairs))) > PILOT:
             sides = zip(pilots, rests, strict=True)
-            pilots, rests = zip(*(_parted(chain([p], r), size) for p, r in sides), strict=True)
+            pilots, rests = zip(*(parted(chain([p], r), size) for p, r in sides), strict=True)
         pilots = [o._replace(values=widened(o.values, width)) for o in pilots]
         refuse_labels_alone(pilots, self._encoder, f"outputs of {self._encoder.source}")
         folds = [fold_of(np.arange(len(pilot.labels))) for pilot in pilots]
@@ -367,19 +382,6 @@ class _OpenedOnHost:
         )
         halves = count_halves(cells, [chain([p], r) for p, r in zip(pilots, rests, strict=True)])
         return Search(cells, halves[None], cells.inside(self._box))
-
-
-def _parted(batches: Iterator[Outputs], count: int) -> tuple[Outputs, Iterator[Outputs]]:
-    """Split batches into one batch of the first `count` outputs, and batches of the rest."""
-    taken, size = [], 0
-    for batch in batches:
-        taken.append(batch)
-        size += len(batch.labels)
-        if size >= count:
-            break
-    whole = joined(taken)
-    first, others = (part_of(whole, part) for part in (slice(count), slice(count, None)))
-    return first, chain([others], batches)
 
 
 def _said_fewer(pace: Pace, possible: int, wanted: int, what: str) -> list[str]:

@@ -30,19 +30,20 @@ def numbers_of_databases(pairs: AnyPairs) -> NDArray[np.int64]:
     found = np.empty((len(pairs), 2), np.int64)
     for side in (0, 1):
         for pair in range(len(pairs)):
-            key = _fingerprint(pairs.sides[side][pair])
+            database = pairs.sides[side][pair]
+            key = content_digest(database) or ("object", id(database))
             found[pair, side] = numbers.setdefault(key, len(numbers))
     return found
 
 
-def _fingerprint(database: object) -> object:
-    """Return a digest of a database's content, or the object's identity if its type is unknown."""
+def content_digest(database: object) -> bytes | None:
+    """Return a digest of a database's content, or None if its type is unknown."""
     digest = blake2b(digest_size=16)
     try:
         known = _fed(digest, database)
     except RecursionError:  # A list may contain itself.
         known = False
-    return digest.digest() if known else ("object", id(database))
+    return digest.digest() if known else None
 
 
 def _fed(digest: _Hash, value: Any) -> bool:

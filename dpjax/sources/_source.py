@@ -3,6 +3,7 @@
 from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
 import numpy as np
@@ -19,9 +20,7 @@ from dpjax.sources._rounds import Rounds
 from dpjax.sources.streams import Streams
 
 ONE_RUN: NDArray[np.int32] = np.zeros(1, np.int32)
-"""Indices of the runs of an audit that is not part of a sweep. Such an audit consists of a single
-run with index 0.
-"""
+"""Indices of the runs of an audit that is not part of a sweep: a single run with index 0."""
 
 Promise = Callable[[Partition, NDArray[np.int64], int, int], float]
 """Function (partition, counts, num_confirm, num_partitions) -> expected bound. The counts have
@@ -316,6 +315,11 @@ class Source:
     def parameters(self) -> JsonObject:
         """Parameters of the source, as plain numbers and lists."""
         return {}
+
+    @property
+    def files(self) -> Sequence[Path]:
+        """Files with the subject's code that are not Python modules."""
+        return ()
 
     @property
     def stated(self) -> tuple[Notion, object] | None:

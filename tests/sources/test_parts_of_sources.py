@@ -125,7 +125,7 @@ def outputs(*values):
 
 
 def test_outputs_are_kept_up_to_a_number():
-    kept = Kept(Encoder("x"), 5)
+    kept = Kept(Encoder("x"), 5, dict)
     assert kept.number(0, 1) == 0 and kept.first(0, 1, 0, 3) is None
     kept.add(0, 1, outputs(1, 2), 0)
     # Neither what is known already nor what comes after a gap.

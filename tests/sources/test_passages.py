@@ -10,7 +10,7 @@ from dpjax.notions import RepeatedRuns
 from dpjax.partitions import Encoder, Outputs, Search, lay
 from dpjax.sources import AnyPairs
 from dpjax.sources._arriving import Chunk
-from dpjax.sources._on_host import _parted
+from dpjax.sources._kept import parted
 from dpjax.sources._passages import WINDOW, Passages
 from dpjax.sources._repeats import Repeats, content_of, nats_of
 from dpjax.sources._searched import notes_of_search
@@ -31,7 +31,7 @@ def test_only_as_many_batches_as_needed_are_drawn_before_the_cells():
 
     for count, taken in ((3, 1), (4, 1), (5, 2), (8, 2)):
         drawn.clear()
-        first, rest = _parted(batches(), count)
+        first, rest = parted(batches(), count)
         assert first.values[:, 0].tolist() == list(range(count)) and len(drawn) == taken
         left = np.concatenate([batch.values[:, 0] for batch in rest])
         assert left.tolist() == list(range(count, 40))

@@ -8,7 +8,8 @@ import pytest
 import dpjax
 from dpjax.partitions import Encoder
 from dpjax.sources import AnyPairs, Marked, Rounds, Tally, _time_limit
-from dpjax.sources._on_host import _OpenedOnHost, _parted, _said_fewer
+from dpjax.sources._kept import parted
+from dpjax.sources._on_host import _OpenedOnHost, _said_fewer
 from dpjax.sources._time_limit import Pace, Quota
 
 
@@ -204,13 +205,13 @@ def test_batches_are_divided_at_any_output():
     batches = [encoder.encode(part) for part in np.split(np.arange(10.0), [3, 4, 7])]
     for count in (1, 3, 5, 9, 10, 20):
         left = iter(batches)
-        first, rest = _parted(left, count)
+        first, rest = parted(left, count)
         values = [first.values[:, 0].tolist(), *(part.values[:, 0].tolist() for part in rest)]
         assert values[0] == list(range(min(count, 10)))
         assert [value for part in values for value in part] == list(range(10))
     # Only as many batches as needed are taken.
     left = iter(batches)
-    _parted(left, 3)
+    parted(left, 3)
     assert next(left) is batches[1]
 
 

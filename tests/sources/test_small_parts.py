@@ -253,8 +253,11 @@ def test_names_of_what_is_missing(item, name):
     assert missing(item) == name
 
 
+DEFINITION = {"python": "3", "mechanism": "", "pairs": ""}
+
+
 def test_damaged_kept_outputs_are_refused():
-    kept = Kept(Encoder("it"), 10)
+    kept = Kept(Encoder("it"), 10, lambda: DEFINITION)
     for plain in ({}, {"encoder": None}, {"streams": []}):
         with pytest.raises(ValueError, match="the outputs that the result stores are damaged"):
             kept.restore(plain)
