@@ -111,8 +111,8 @@ def audit(
     start = time.perf_counter()
     if method is not None and (not isinstance(method, Method) or isinstance(method, type)):
         raise TypeError(
-            "method must be dpjax.Events(), Sequential(), Local() or Histogram(), but was "
-            f"{method!r}."
+            "method must be an object such as dpjax.Events(), dpjax.Sequential(), dpjax.Local() or "
+            f"dpjax.Histogram(), but was {method!r}."
         )
     if method is not None and not method.bounded:
         raise TypeError(
@@ -267,6 +267,12 @@ def resume(
             f"{term('dpjax.Sequential()', '--method sequential')}; other audits cannot be "
             "continued."
         )
+    method, drawn = Sequential(num_draws, seconds), int(earlier.wealth.draws[:, 0].sum())
+    if num_draws is not None and num_draws < drawn:
+        raise BadValue(
+            f"{term('num_draws')} must be at least {drawn:,}, because it is a total that includes "
+            f"the {drawn:,} draws per side of the earlier audit, but was {num_draws:,}."
+        )
     now = versions()
     for name in DECISIVE:
         if result.versions.get(name) != now[name]:
@@ -277,7 +283,7 @@ def resume(
     source, given = _recipe_of(result, subject, allow_import, allow_command, pairs)
     pairs, _ = given.pop("pairs"), given.pop("method")
     terms = Terms(**given, earlier=earlier)
-    return _audited(source, pairs, Sequential(num_draws, seconds), terms, start)
+    return _audited(source, pairs, method, terms, start)
 
 
 def _recipe_of(

@@ -258,8 +258,14 @@ REFUSED = [
     (lambda: dpjax.Epsilon(None), r"delta must be a number, but was None"),
     (lambda: dpjax.Renyi(None), r"order must be a number, but was None"),
     (lambda: dpjax.audit(Laplace(), confidence=None), r"confidence must be a number between"),
-    (lambda: dpjax.audit(Laplace(), method="local"), r"method must be dpjax\.Events\(\)"),
-    (lambda: dpjax.audit(Laplace(), method=dpjax.Local), r"method must be dpjax\.Events\(\)"),
+    (
+        lambda: dpjax.audit(Laplace(), method="local"),
+        r"method must be an object such as dpjax\.Events\(\)",
+    ),
+    (
+        lambda: dpjax.audit(Laplace(), method=dpjax.Local),
+        r"method must be an object such as dpjax\.Events\(\)",
+    ),
     (lambda: dpjax.audit(Laplace(), notion=0.1), r"notion must be dpjax\.Epsilon"),
     (lambda: dpjax.audit(Laplace(), execution=1), r"execution must be dpjax\.Execution or None"),
     (lambda: dpjax.audit(Laplace(), num_claims=0), r"num_claims must be an integer >= 1"),

@@ -359,7 +359,7 @@ PAIR = [(0.0, 1.0)]
         (Laplace, None, {}, "write Laplace(...)"),
         ("laplace", None, {}, "find_mechanism('laplace')"),
         (REALS.x, PAIR, {}, "dpjax.Recorded(x, y)"),
-        (Laplace(), None, {"method": "events"}, "method must be dpjax.Events()"),
+        (Laplace(), None, {"method": "events"}, "method must be an object such as dpjax.Events()"),
         (Laplace(), None, {"notion": 0.01}, "notion must be dpjax.Epsilon(delta=...)"),
     ],
 )  # fmt: skip

@@ -265,7 +265,14 @@ def source_of(written: dict[str, Value]) -> str:
             is unknown, or if an option does not belong to the chosen source, method or notion.
     """
     named = [source for source in SOURCES if source in written]
-    if len(named) != 1:
+    if any(str(file).startswith("--") for file in written.get("samples", ())):
+        raise ValueError(f"{option_of('samples')} needs two files, X and Y.")
+    if len(named) > 1:
+        several = " and ".join(
+            f"NAME ({written[name]})" if name == "mechanism" else SOURCES[name] for name in named
+        )
+        raise ValueError(f"name only one thing to audit, but not {several}.")
+    if not named:
         *others, last = [SOURCES[name] for name in _NAMED]
         raise ValueError(f"name one thing to audit: a mechanism, {', '.join(others)} or {last}.")
     usual = DECLARED_SOURCES[named[0]].usual_method if named[0] in DECLARED_SOURCES else "events"

@@ -87,7 +87,7 @@ def pairs_of(text: str, *, any_kind: bool = False) -> Value:
         content = json.loads(text if inline else read_document("--pairs", path))
         rows = [tuple(row) for row in content if isinstance(row, list) and len(row) == 2]
         if not isinstance(content, list) or not rows or len(rows) != len(content):
-            raise ValueError("it holds something else")
+            raise ValueError("one pair is written as [[database, neighbor]]")
         return rows if any_kind else Pairs.of(rows)
     except (ValueError, TypeError, OSError) as error:
         said = str(error).rstrip(".")

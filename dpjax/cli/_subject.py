@@ -64,6 +64,11 @@ def _built_in(written: Given) -> "Mechanism":
             f"{name} is a file, not a mechanism: to audit recorded outputs of two databases, use "
             "--samples X Y."
         )
+    if ":" in name:
+        raise ValueError(
+            f"{name} names a function or an object: use --function {name} for a JAX function, "
+            f"--host {name} for another Python function, or --object {name} for a library object."
+        )
     cls = find_mechanism(name)
     fields = {field.name: field for field in dataclasses.fields(cls)}
     settings = [f"epsilon={written['epsilon']!r}"] if "epsilon" in written else []

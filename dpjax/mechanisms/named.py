@@ -120,7 +120,7 @@ def imported(name: str, allow_import: Collection[str]) -> Any:
     module, _, attribute = name.partition(":")
     if not _allowed(module, allow_import):
         raise ValueError(
-            f"mechanism {name!r} would import code, but a file may not do so without your "
+            f"mechanism {name!r} would import code, which a stored name may not do without your "
             "permission: if you trust the module, allow it with "
             f"allow_import={[module]!r} (--allow-import {module})."
         )

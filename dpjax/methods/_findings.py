@@ -49,6 +49,9 @@ def finding_of(
     settings["num_cells"] = cells.size
     if score := cells.plain():
         settings["score"] = score
+    drawn = halves.sum(axis=(0, 2)).tolist()
+    if drawn[0] != drawn[1]:  # If equal, num_samples shows both.
+        settings["searched"] = drawn
     if trials[0] != trials[1]:  # If equal, num_confirm shows both.
         settings["confirmed"] = list(trials)
     if plan.chain is not None:
@@ -58,7 +61,7 @@ def finding_of(
         evidence=Observed(
             counted=evidence,
             settings=settings,
-            num_samples=int(halves.sum(axis=(0, 2)).min()),
+            num_samples=min(drawn),
             num_confirm=opened.num_confirm,
             region=opened.region,
             pair_scores=ranked,

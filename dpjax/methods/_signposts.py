@@ -4,7 +4,7 @@ import functools
 import inspect
 from collections.abc import Callable, Collection
 from dataclasses import fields
-from typing import ParamSpec, TypeVar
+from typing import ParamSpec, TypeVar, get_args
 
 from dpjax.core.errors import nearest
 from dpjax.core.options import Dataclass
@@ -28,8 +28,9 @@ _OTHER_WORDS = {
     "seed": "write key=INTEGER",
     "rng": "write key=INTEGER",
     "alpha": "write confidence=1 - alpha",
+    "method": "leave it out, because an assertion with seconds=... or --dpjax-budget is sequential",
 }
-"""Advice on the arguments of `dpjax.audit`, keyed by argument names that users may expect."""
+"""Advice on arguments, keyed by the names of arguments that users may expect."""
 
 
 def refuse_misplaced(function: str, given: Collection[str], accepted: Collection[str]) -> None:
@@ -52,15 +53,27 @@ def refuse_misplaced(function: str, given: Collection[str], accepted: Collection
 def signposted(function: Callable[P, R]) -> Callable[P, R]:
     """Decorate a function so that calls with misplaced arguments raise a helpful error."""
     parameters = inspect.signature(function).parameters
-    accepted, name = [*parameters], getattr(function, "__name__", "function")
-    unnamed = [key for key, each in parameters.items() if each.kind is not each.KEYWORD_ONLY]
+    accepted, name = [], getattr(function, "__name__", "function")
+    for key, each in parameters.items():
+        # The type of **options is Unpack of a TypedDict.
+        further = get_args(each.annotation) if each.kind is each.VAR_KEYWORD else ()
+        accepted += [*further[0].__annotations__] if further else [key]
+    unnamed = [key for key, each in parameters.items() if each.kind is each.POSITIONAL_OR_KEYWORD]
+    by_position = " and ".join([", ".join(unnamed[:-1]), unnamed[-1]])
 
     @functools.wraps(function)
     def called(*args: P.args, **kwargs: P.kwargs) -> R:
+        __tracebackhide__ = True
         refuse_misplaced(name, [*kwargs], accepted)
+        for key in unnamed[: len(args)]:
+            if key in kwargs:
+                raise TypeError(
+                    f"{name}() got {key} twice, by position and by name: its arguments by position "
+                    f"are {by_position}."
+                )
         if len(args) > len(unnamed):
             raise TypeError(
-                f"{name}() takes only {' and '.join(unnamed)} by position, but got {len(args)} "
+                f"{name}() takes only {by_position} by position, but got {len(args)} "
                 "positional arguments: write the others with their names, such as claim=1.0."
             )
         return function(*args, **kwargs)

@@ -102,7 +102,9 @@ def epsilon_at(claim: object, delta: float) -> float:
         held = [e for e, d in profile_points(claim) if d <= delta]
         if not held:
             raise BadValue(
-                f"claim must have a point with a delta of at most {delta}, but had none."
+                f"claim must have a point (epsilon, delta) with a delta of at most {delta:g}, but "
+                "had none: to claim an epsilon at a positive delta, pass dpjax.Epsilon(delta) as "
+                "the notion, and a number as the claim."
             )
         return min(held)
     epsilons = _EPSILONS.tolist()

@@ -38,6 +38,8 @@ def _violated(result: Parts) -> list[str]:
             f"Do not publish the claim: {result.level} is {shown}. Add more noise, or claim less "
             "privacy."
         ]
+    if result.is_recorded:
+        return [*said, "After the repair, record new outputs, and audit these outputs."]
     if result.witness is not None:
         said.append(
             "Read the witness below, which names two databases and an event that distinguishes "

@@ -77,10 +77,16 @@ def _numbers(result: Parts, unit: str) -> list[tuple[str, ...]]:
     if witness is not None and witness.event_counts is not None:
         sides = ("database", "neighbor")
         for side, count, number in zip(sides, witness.event_counts, trials, strict=True):
-            rows.append((f"Event at the {side}", f"{count:,} of {number:,}", "fresh draws"))
+            rows.append((f"Event at the {side}", f"{count:,} of {number:,}", _unit(result)))
     if result.num_samples is not None:
         rows.append(("Search set", f"{result.num_samples:,}", "draws per side"))
     return [*rows, ("Time", f"{result.seconds:.1f}", "seconds")]
+
+
+def _unit(result: Parts) -> str:
+    """Return the unit of counts in the event."""
+    # A sequential audit chooses and counts the displayed event with the same draws.
+    return "fresh draws" if result.evidence.counted.planned else "draws"
 
 
 def _evidence(result: Parts, drawn: bool) -> list[Section]:
@@ -92,8 +98,8 @@ def _evidence(result: Parts, drawn: bool) -> list[Section]:
     if witness is not None and witness.event_counts is not None:
         (first, second), trials = witness.event_counts, result.evidence.trials
         counts = (
-            f"{witness.event}: {first} of {trials[0]} fresh draws from the database, {second} of "
-            f"{trials[1]} from the neighbor"
+            f"{witness.event}: {first} of {trials[0]} {_unit(result)} from the database, "
+            f"{second} of {trials[1]} from the neighbor"
         )
         event = Table([("Event, with all digits", counts)], numbers=False)
         found[-1] = found[-1]._replace(table=event)

@@ -155,8 +155,15 @@ class Observed:
         if self.num_confirm is None:
             return None
         num_pairs, rounds = len(self.pair_scores), self.settings.get("rounds")
+        if not self.counted.planned:
+            text = f"{self.num_confirm} per side"
+            total = self.settings["drawn"]
+            return text if num_pairs == 1 else f"{text}, {total} summed over {num_pairs} pairs"
         first = self.num_samples if rounds is None else rounds["num_samples"]
         text = f"{first} per side to search"
+        if "searched" in self.settings:
+            one, other = self.settings["searched"]
+            text = f"{one} at the database and {other} at the neighbor to search"
         if num_pairs > 1:
             text = f"{first} per side of {num_pairs} pairs to search"
         if rounds is not None:

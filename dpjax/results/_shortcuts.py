@@ -7,6 +7,7 @@ from dpjax.core.wording import confidence_text
 from dpjax.notions import Notion
 from dpjax.results._parts import REFUTING, Conclusion, Observed, Provenance, Witness
 from dpjax.results.recipes import notion_from_plain
+from dpjax.sources import RECORDED
 
 
 @dataclass(frozen=True, repr=False)
@@ -20,6 +21,12 @@ class Parts:
     provenance: Provenance
     notes: tuple[str, ...] = ()
     doubts: tuple[str, ...] = ()
+
+    @property
+    def is_recorded(self) -> bool:
+        """Whether the outputs were recorded before the audit, so that the key draws no outputs."""
+        pairs = self.recipe.get("pairs")
+        return pairs == {} or (pairs is not None and pairs["labels"] == [RECORDED])
 
     @property
     def lower_bound(self) -> float:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from dpjax.sources._host import HostMechanism as HostMechanism
     from dpjax.sources._on_host import OnHost as OnHost
     from dpjax.sources._one_run import OneRun as OneRun
+    from dpjax.sources._pairs import RECORDED as RECORDED
     from dpjax.sources._pairs import AnyPairs as AnyPairs
     from dpjax.sources._passages import Passages as Passages
     from dpjax.sources._recorded import Recorded as Recorded

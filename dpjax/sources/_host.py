@@ -227,12 +227,15 @@ def _check_arguments(function: Callable[..., object], name: str, batched: bool) 
     given = (None, 1) if batched else (None,)
     try:
         signature.bind(*given, **({} if seed is None else {seed: 0}))
-    except TypeError as error:
-        wanted = "(database, num_samples)" if batched else f"(database), for {ONE_BY_ONE}"
-        raise BadType(
-            f"the function {name} must take the arguments {wanted}, and no others except "
-            f"seed or rng, but takes {signature}: {error}."
-        ) from None
+    except TypeError:
+        wanted = "(database, num_samples)" if batched else "(database)"
+        said = (
+            f"the function {name} must have the arguments {wanted}, and no others except seed or "
+            f"rng, but has {signature}"
+        )
+        if batched:
+            raise BadType(f"{said}. If each call returns one output, use {ONE_BY_ONE}.") from None
+        raise BadType(f"{said}.") from None
 
 
 def _check_picklable(function: Callable[..., object], name: str, by_workers: bool) -> None:

@@ -13,6 +13,9 @@ from dpjax.partitions.outputs import preview_database
 
 _ROWS = (list, tuple, np.ndarray)
 
+RECORDED = "recorded pair"
+"""Label of the pair of databases to which recorded outputs belong."""
+
 
 class AnyPairs(NamedTuple):
     """Pairs of databases of any kind.

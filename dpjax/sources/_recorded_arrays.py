@@ -21,8 +21,8 @@ from dpjax.sources._outcomes import (
     most_often,
     number_outcomes,
 )
-from dpjax.sources._pairs import AnyPairs
-from dpjax.sources._recorded_counts import LABEL, notes_of_new_draws, weighed
+from dpjax.sources._pairs import RECORDED, AnyPairs
+from dpjax.sources._recorded_counts import notes_of_new_draws, weighed
 from dpjax.sources._serial import notes_of_order
 from dpjax.sources._side_values import SideValues
 from dpjax.sources._source import Smoothing
@@ -53,7 +53,7 @@ class RecordedArrays:
         notes: list[str],
         region: RegionLike | None = None,
     ):
-        self.pairs = AnyPairs((["x"], ["y"]), (LABEL,))
+        self.pairs = AnyPairs((["x"], ["y"]), (RECORDED,))
         self.streams, self.space, self.labels = streams, space, labels
         self.origin, self.notes = origin, notes
         self.settings: JsonObject = {}

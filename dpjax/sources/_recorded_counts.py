@@ -12,16 +12,13 @@ from dpjax.sources._counting import Tally
 from dpjax.sources._held import Sides, held
 from dpjax.sources._labels_alone import refuse_labels_alone
 from dpjax.sources._learned import lay_best
-from dpjax.sources._pairs import AnyPairs
+from dpjax.sources._pairs import RECORDED, AnyPairs
 from dpjax.sources._serial import notes_of_order
 from dpjax.sources._shared_draws import refuse_shared_draws
 from dpjax.sources._side_values import SideValues
 from dpjax.sources._source import Marked, Request
 from dpjax.sources._split import Split
 from dpjax.sources._uneven import notes_of_uneven_ratios
-
-LABEL = "recorded pair"
-"""Label of the pair of databases to which recorded outputs belong."""
 
 
 class OpenedRecorded:
@@ -40,7 +37,7 @@ class OpenedRecorded:
         self._encoder = Encoder(names, bits=source.bits)
         self.tally = Tally(request.execution.progress)
         self.tally.expect(0)
-        self.pairs = AnyPairs((["x"], ["y"]), (LABEL,))
+        self.pairs = AnyPairs((["x"], ["y"]), (RECORDED,))
         self.num_confirm = 0
         self.region = region_text(self._box)
         self.settings = {
@@ -65,7 +62,9 @@ class OpenedRecorded:
         )
         names = " and ".join(part.name for part in parts)
         refuse_labels_alone(pilots, encoder, names, sum(part.values.total for part in parts))
-        num_confirm = min(int(part.values.total * (1 - part.fraction)) for part in parts)
+        # Only one output of each block is counted.
+        blocks = self._source.blocks or 1
+        num_confirm = min(int(part.values.total * (1 - part.fraction) / blocks) for part in parts)
         cells = lay_best(
             pilots,
             [part.folds for part in parts],
@@ -77,16 +76,6 @@ class OpenedRecorded:
         )
         self._counts = np.stack([part.counts(encoder, cells, self.tally) for part in parts], axis=1)
         self.num_confirm = int(self._counts[2].sum(axis=1).min())
-        self.notes += [
-            f"{side}: {searched} outputs form the search set, and the other {confirmed} form the "
-            "confirmation set."
-            for side, searched, confirmed in zip(
-                "xy",
-                self._counts[:2].sum(axis=(0, 2)),
-                self._counts[2].sum(axis=1),
-                strict=True,
-            )
-        ]
         self.notes += _notes_of_nan(cells, self._counts.sum(axis=0))
         self.notes += _notes_of_atoms(cells, pilots)
         self.notes += notes_of_uneven_ratios(cells, self._counts[2])
@@ -144,7 +133,7 @@ def notes_of_new_draws(names: Sequence[str], values: Sequence[SideValues]) -> li
     for name, side in zip(names, values, strict=True):
         refuse_copies(name, side)
     if all(side.is_constant for side in values):
-        return [Unvaried((values[0].total, values[1].total), LABEL)]
+        return [Unvaried((values[0].total, values[1].total), RECORDED)]
     return [*notes_of_copies(*values), *notes_of_near_copies(*values)]
 
 
@@ -167,7 +156,7 @@ def refuse_two_kinds(names: Sequence[str], raw: Sequence[np.ndarray]) -> None:
         f"{name} holds {kind}, such as {outputs[0].tolist()!r}"
         for name, kind, outputs in zip(names, kinds, raw, strict=True)
     ]
-    raise TypeError(f"x and y must be of one kind, but {' and '.join(held)}.")
+    raise TypeError(f"x and y must be of one kind, but {', and '.join(held)}.")
 
 
 def kind_of(outputs: np.ndarray) -> str | None:

@@ -18,8 +18,8 @@ from dpjax.sources._counting import Tally, count_halves, marks_counter
 from dpjax.sources._held import Chunked, Sides, held
 from dpjax.sources._labels_alone import refuse_labels_alone
 from dpjax.sources._learned import lay_best
-from dpjax.sources._pairs import AnyPairs
-from dpjax.sources._recorded_counts import LABEL, notes_of_new_draws, refuse_two_kinds, weighed
+from dpjax.sources._pairs import RECORDED, AnyPairs
+from dpjax.sources._recorded_counts import notes_of_new_draws, refuse_two_kinds, weighed
 from dpjax.sources._serial import notes_of_order
 from dpjax.sources._side_values import SideValues
 from dpjax.sources._source import Marked, Request
@@ -122,7 +122,7 @@ class OpenedInOrder:
         self.notes: list[str] = [note for side in sides for note in getattr(side, "notes", ())]
         self.tally = Tally(request.execution.progress)
         self.tally.expect(0)
-        self.pairs = AnyPairs((["x"], ["y"]), (LABEL,))
+        self.pairs = AnyPairs((["x"], ["y"]), (RECORDED,))
         self.num_confirm = self._first = 0
         self.region = "all outputs"
         self.settings = {"discrete": source.discrete, "bits": source.bits, "order": "recorded"}

@@ -11,12 +11,12 @@ from dpjax.core import validate
 from dpjax.core.types import JsonObject
 from dpjax.core.wording import BadType
 from dpjax.methods import settled
-from dpjax.methods._signposts import refuse_misplaced
+from dpjax.methods._signposts import refuse_misplaced, signposted
 from dpjax.notions import Epsilon, Gdp, Notion, Terms, TotalVariation, Zcdp
 from dpjax.partitions import RegionLike
 from dpjax.partitions.outputs import preview
 from dpjax.results import DOUBTFUL, NOT_RANDOM, REFUTING, AuditResult
-from dpjax.sources import Family, as_source, family_of
+from dpjax.sources import Family, Recorded, as_source, family_of
 from dpjax.testing import _session
 from dpjax.testing._replay import replay_lines, running_test
 from dpjax.testing._run import Asked, detectable_level, run
@@ -73,6 +73,7 @@ class Options(AuditOptions, total=False):
     total_variation: float
 
 
+@signposted
 def assert_private(
     subject: object, epsilon: float | None = None, pairs: object = None, **options: Unpack[Options]
 ) -> AuditResult:
@@ -107,7 +108,6 @@ def assert_private(
             are passed.
     """
     __tracebackhide__ = True
-    refuse_misplaced("assert_private", options, Options.__annotations__)
     asked = _asked(subject, epsilon, pairs, options)
     result = _audit(asked)
     if result.verdict in REFUTING:
@@ -117,6 +117,7 @@ def assert_private(
     return result
 
 
+@signposted
 def assert_not_private(
     subject: object, epsilon: float | None = None, pairs: object = None, **options: Unpack[Options]
 ) -> AuditResult:
@@ -142,7 +143,6 @@ def assert_not_private(
         ValueError, TypeError: If `assert_private` would reject an argument.
     """
     __tracebackhide__ = True
-    refuse_misplaced("assert_not_private", options, Options.__annotations__)
     asked = _asked(subject, epsilon, pairs, options)
     result = _audit(asked)
     if result.verdict == DOUBTFUL:
@@ -210,10 +210,10 @@ def _asked(subject: object, epsilon: float | None, pairs: object, options: Optio
 
 
 def _no_claim(given: list[str]) -> TypeError:
-    return TypeError(
-        f"one claim must be given: epsilon, {', '.join(_NAMED)}, or notion together with claim; "
-        f"given: {', '.join(given) or 'none'}."
-    )
+    said = f"one claim must be given: epsilon, {', '.join(_NAMED)}, or notion together with claim"
+    if given == ["claim"]:
+        return TypeError(f"{said}; to claim an epsilon, write epsilon=LEVEL instead of claim.")
+    return TypeError(f"{said}; given: {', '.join(given) or 'none'}.")
 
 
 def _of_member(family: Family, asked: Asked, given: JsonObject) -> Asked:
@@ -242,7 +242,8 @@ def _violation(result: AuditResult, asked: Asked) -> str:
     if asked.notion.takes_delta:
         delta, said = result.delta, result.claim
         level = f"({said:g}, {delta:g})" if delta else f"{said:g}"
-        head = f"{result.mechanism} is not {level}-differentially private."
+        verb = "are" if result.mechanism == Recorded.name else "is"
+        head = f"{result.mechanism} {verb} not {level}-differentially private."
     else:
         head = f"{result.mechanism} violates its claim. {result.sentence}"
     return (
@@ -250,7 +251,7 @@ def _violation(result: AuditResult, asked: Asked) -> str:
         f"  claim        {_said(result)}\n"
         f"  lower bound  {result.lower_bound:.4f}, with confidence {_sure(result)}: a mechanism "
         "that satisfies the claim fails for at most one in "
-        f"{1 / (1 - result.confidence):.3g} keys\n"
+        f"{1 / (1 - result.confidence):.3g} {'recordings' if result.is_recorded else 'keys'}\n"
         f"{_witness(result)}{_replay(result, asked)}"
     )
 
@@ -283,7 +284,7 @@ def _witness(result: AuditResult) -> str:
     if witness.event_counts is None or not all(totals):
         return lines
     first, second = (
-        f"{count} of {total} fresh draws from the {side} ({count / total:.4g})"
+        f"{count} of {total} draws from the {side} ({count / total:.4g})"
         for side, count, total in zip(
             ("database", "neighbor"), witness.event_counts, totals, strict=True
         )

@@ -137,7 +137,11 @@ def test_sentences_speak_of_options(run):
         (("laplace", "--plot", "nowhere/x.png"), "folder that does not exist"),
         (("laplace", "--report", "x.pdf"), "report file must end in"),
         ((), "name one thing to audit"),
-        (("laplace", "--samples", "x.npy", "y.npy"), "name one thing to audit"),
+        (
+            ("laplace", "--samples", "x.npy", "y.npy"),
+            "name only one thing to audit, but not NAME (laplace) and --samples.",
+        ),
+        (("--samples", "x.npy", "--claim", "0.8"), "--samples needs two files, X and Y."),
         (("--function", "nothing", "--pairs", "p.json"), "--pairs p.json does not exist"),
         (("--function", "math:sin"), "--function needs --pairs, such as --pairs '[[0, 1]]'"),
         (("laplace", "--pairs", "none.json"), "none.json does not exist"),

@@ -234,7 +234,8 @@ def test_files_that_hold_no_pairs(here):
     np.savez("half.npz", database=[1.0])
     (here / "broken.npz").write_bytes(b"PK\x03\x04 and no archive")
     for name, words in (
-        ("dict.json", ": it holds something else."), ("deep.json", ", but is damaged (Recursion"),
+        ("dict.json", ": one pair is written as [[database, neighbor]]."),
+        ("deep.json", ", but is damaged (Recursion"),
         ("half.npz", "neighbor"), ("broken.npz", "database and neighbor"),
     ):  # fmt: skip
         with pytest.raises(ValueError, match=r"^--pairs ") as refused:

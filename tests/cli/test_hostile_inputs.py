@@ -35,7 +35,7 @@ def test_a_deep_or_large_file_of_pairs(refused, tmp_path):
         "[" * 100_000: "is damaged",
         "[[" + "1" * 5000 + ", 1]]": "digits",
         " " * (2**24 + 1): "too many bytes: 16777217, above the limit of 16777216",
-        '["ab", "cd"]': "it holds something else",
+        '["ab", "cd"]': "one pair is written as [[database, neighbor]]",
         '[[1, {"a": "b"}]]': "must be JSON",
         "[[1e999, 1]]": "must be finite",
         "\udcff": "save it as UTF-8",

@@ -94,6 +94,11 @@ SAID = [
         "t.csv is a file, not a mechanism: to audit recorded outputs of two "
         "databases, use --samples X Y.",
     ),
+    (
+        ("audit", "t.py:f"),
+        "t.py:f names a function or an object: use --function t.py:f for a JAX function, --host "
+        "t.py:f for another Python function, or --object t.py:f for a library object.",
+    ),
     # A folder in which nothing can be written.
     (
         (*LAPLACE, "--report", "nowhere/x.md"),

@@ -127,6 +127,7 @@ def test_the_finding_of_an_event(monkeypatch):
     assert evidence.settings == {
         "generator": "none", "rounds": {"num_samples": 9, "num_kept": 2, "num_again": 3,
         "num_confirm": 40}, "num_cells": 5, "score": {"words": "w"}, "confirmed": [40, 50],
+        "searched": [70, 120],
     }  # fmt: skip
     assert (evidence.num_samples, evidence.num_confirm) == (70, 40)
     assert evidence.region == "a region"

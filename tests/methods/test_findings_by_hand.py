@@ -45,7 +45,7 @@ def test_the_witness_has_the_counts_of_the_event():
     assert witness.event_counts == (30, 60) and witness.densities == (0.3, 0.6)
     assert witness.larger == "neighbor" and witness.output == "a number from 0 to 1"
     assert witness.event == "the output is a number from 0 to 1"
-    assert evidence.settings == {"one": 1, "num_cells": 7}
+    assert evidence.settings == {"one": 1, "num_cells": 7, "searched": [20, 18]}
     # Of 20 outputs at one side and 18 at the other, each had the smaller number.
     assert evidence.num_samples == 18 and evidence.num_confirm == 100
     assert evidence.pair_scores == (("other", 0.5), ("same", None))
@@ -66,6 +66,7 @@ def test_sides_with_different_numbers_of_draws_are_told():
     rounds = {"num_samples": 20, "num_kept": 3, "num_again": 10, "num_confirm": 100}
     assert finding.evidence.settings == {
         "one": 1, "rounds": rounds, "num_cells": 7, "confirmed": [80, 120],
+        "searched": [20, 18],
     }  # fmt: skip
 
 

@@ -309,6 +309,15 @@ def test_an_audit_that_goes_on_is_one_that_was_never_interrupted(times, tmp_path
     assert (result.lower_bound, result.witness) == (whole.lower_bound, whole.witness)
 
 
+def test_the_draws_of_all_pairs_are_shown():
+    """A sequential audit has no fresh draws: it chooses its event with the draws that it counts."""
+    pairs = [(0.0, 1.0), (0.0, 0.5)]
+    both = dpjax.audit(Laplace(1.0), pairs, method=Sequential(3_000), claim=2.0)
+    assert both.evidence.draws() == f"{both.num_confirm} per side, 3000 summed over 2 pairs"
+    one = dpjax.audit(Laplace(1.0), PAIR, method=Sequential(3_000), claim=2.0)
+    assert one.evidence.draws() == "3000 per side"
+
+
 def test_more_draws_raise_the_bound_of_an_audit_that_had_its_look():
     result = dpjax.audit(Laplace(1.0), PAIR, method=Sequential(3_000))
     more = dpjax.resume(result, num_draws=60_000)
@@ -318,6 +327,8 @@ def test_more_draws_raise_the_bound_of_an_audit_that_had_its_look():
 
 def test_what_cannot_go_on():
     result = dpjax.audit(Laplace(1.0), PAIR, method=Sequential(2_000), claim=1.0)
+    with pytest.raises(ValueError, match="num_draws must be at least 2,000, because it is a total"):
+        dpjax.resume(result, num_draws=1_999)
     with pytest.raises(ValueError, match="its first outputs are no longer the same"):
         dpjax.resume(result, Laplace(1.1), num_draws=4_000)
     fixed = dpjax.audit(Laplace(1.0), PAIR, method=dpjax.Events(400, 400))

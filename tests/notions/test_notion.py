@@ -130,7 +130,10 @@ def test_the_epsilon_of_a_claim_at_one_delta():
     assert epsilon_at(SimpleNamespace(epsilon=lambda delta: 10 * delta), 0.1) == 1.0
     for claim, message in (
         (lambda e: 0.2, "must fall to delta = 0.1 .* up to 40, but its delta at .* = 40 was 0.2"),
-        ([(0.5, 0.3)], "must have a point with a delta of at most 0.1"),
+        (
+            [(0.5, 0.3)],
+            r"must have a point \(epsilon, delta\) with a delta of at most 0\.1, but had none",
+        ),
     ):
         with pytest.raises(ValueError, match=message):
             epsilon_at(claim, 0.1)

@@ -306,7 +306,7 @@ def returns(value):
         (returns(np.zeros(4000, complex)), {}, TypeError, "complex128"),
         (lambda d, n: 1 / 0, {}, ValueError, "raised ZeroDivisionError .*use|batched=False"),
         (lambda d: 1 / 0, {"batched": False, "special": "error"}, ValueError, "ZeroDivision"),
-        (lambda d: 1, {}, TypeError, r"must take the arguments \(database, num_samples\)"),
+        (lambda d: 1, {}, TypeError, r"must have the arguments \(database, num_samples\)"),
         (lambda d, n: 1, {"workers": 1}, TypeError, "workers need a function that can be pickled"),
         (3, {}, TypeError, "function must be callable"),
         (noisy, {"bits": "low"}, ValueError, "bits 'low' is not known"),

@@ -124,12 +124,12 @@ def test_constant_outputs_are_noted_with_their_numbers():
 
 
 def test_kinds_of_both_sides_are_named_by_an_example():
-    said = "x must be of one kind, but a holds numbers, such as 3, and b holds labels"
     with pytest.raises(TypeError) as refused:
         refuse_two_kinds(["a", "b"], [np.array([3, 4]), np.array(["u", "v"])])
-    assert said.split(", but ")[1].replace("3, and", "3 and") in str(refused.value)
-    assert str(refused.value).startswith("x and y must be of one kind, but a holds numbers")
-    assert str(refused.value).endswith("b holds labels, such as 'u'.")
+    assert str(refused.value) == (
+        "x and y must be of one kind, but a holds numbers, such as 3, and b holds labels, such as "
+        "'u'."
+    )
 
 
 def in_order(x, y, gone=0, **options):
@@ -214,11 +214,7 @@ def test_the_order_of_a_confirmation_is_doubted_once_it_is_counted(dependent, is
     with Recorded(**sides).opened(None, request(confirm=100)) as opened:
         (search,) = opened.search()
         assert not any(isinstance(note, Doubt) for note in opened.notes)
-        for side, number in zip("xy", search.halves.sum(axis=(0, 1, 3)), strict=True):
-            assert (
-                f"{side}: {number} outputs form the search set, and the other {4000 - number} form "
-                "the confirmation set."
-            ) in opened.notes
+        assert opened.num_confirm == 4000 - search.halves.sum(axis=(0, 1, 3)).max()
         assert opened.search_again(np.zeros((2, 3), int)).shape == (
             2,
             3,

@@ -92,8 +92,11 @@ def test_kinds_of_outputs(outputs, kind):
 def test_sides_of_two_kinds_are_refused():
     numbers, vectors, labels = np.array([1.5]), np.array([[1.0, 2.0]]), np.array(["a"])
     for sides, said in (
-        ((numbers, labels), "x holds numbers, such as 1.5 and y holds labels, such as 'a'"),
-        ((vectors, numbers), r"x holds vectors of 2 numbers, such as \[1.0, 2.0\] and y holds num"),
+        ((numbers, labels), "x holds numbers, such as 1.5, and y holds labels, such as 'a'"),
+        (
+            (vectors, numbers),
+            r"x holds vectors of 2 numbers, such as \[1.0, 2.0\], and y holds num",
+        ),
         ((vectors, np.zeros((1, 3))), "vectors of 2 numbers, .* vectors of 3 numbers"),
     ):
         with pytest.raises(TypeError, match=said):

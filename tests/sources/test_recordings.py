@@ -116,12 +116,13 @@ def test_search_and_confirm_share_no_output(tmp_path):
     assert confirmed == result.settings["confirmed"]
     # Rows of one number are not split alike: then both sides would confirm as many.
     assert confirmed[0] != confirmed[1]
-    for side, total in zip("xy", confirmed, strict=True):
-        note = next(note for note in result.notes if note.startswith(f"{side}: "))
-        assert note == (
-            f"{side}: {20_000 - total} outputs form the search set, and the other {total} form the "
-            "confirmation set."
-        )
+    searched = [20_000 - total for total in confirmed]
+    assert searched == result.settings["searched"] and min(searched) == result.num_samples
+    assert result.evidence.draws() == (
+        f"{searched[0]} at the database and {searched[1]} at the neighbor to search, "
+        f"{confirmed[0]} at the database and {confirmed[1]} at the neighbor to confirm"
+    )
+    for total in confirmed:
         assert abs(total - 16_000) < 4.6 * np.sqrt(20_000 * 0.16)
 
 
@@ -314,7 +315,7 @@ def test_bits_of_recorded_outputs_are_looked_at():
     [
         ("a.csv", "w", "a.csv has no column 'w'; .*known: i, v"),
         ("a.csv", "2", "a.csv has no column 2: its columns are 0 to 1"),
-        ("a.npy", "v", "a.npy cannot be read: it has no column 'v': its columns are 0 to 0"),
+        ("a.npy", "v", "a.npy cannot be read: it has no column 'v': its only column is 0"),
         ("a.npz", None, "choose one of them with column"),
         ("a.parquet", "w", "a.parquet .*no column 'w'"),
     ],
@@ -373,13 +374,13 @@ def test_labels_beside_numbers_are_refused(tmp_path):
     labels, numbers = (Recording(tmp_path / f"{side}.csv") for side in "xy")
     with pytest.raises(
         TypeError,
-        match=r"x \(x\.csv\) holds labels, such as '\w+' and y \(y\.csv\) holds numbers, .* [01]\.",
+        match=r"x \(x\.csv\) holds labels, .* '\w+', and y \(y\.csv\) holds numbers, .* [01]\.",
     ):
         dpjax.audit(Recorded(labels, numbers))
     with pytest.raises(TypeError, match=r"x \(y\.csv\) holds numbers.* y \(x\.csv\) holds labels"):
         dpjax.audit(Recorded(numbers, labels))
     reals = answers[0] + np.where(answers[0], 0.5, np.nan)
-    with pytest.raises(TypeError, match="but x holds labels, such as 'yes' and y holds numbers"):
+    with pytest.raises(TypeError, match="but x holds labels, such as 'yes', and y holds numbers"):
         dpjax.audit(Recorded(np.array(["yes"] * 400), reals))
     # Not a number is not of another kind.
     dpjax.audit(Recorded(np.full(400, np.nan), reals))

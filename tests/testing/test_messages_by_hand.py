@@ -39,6 +39,7 @@ class Found:
     notes: tuple = ("First.", "Second.")
     doubts: tuple = ("One.", "Two.")
     witness: object = None
+    is_recorded: bool = False
     trials: tuple = (1000, 2000)
 
     @property
@@ -80,6 +81,9 @@ def test_violations(replayed):
         "fails for at most one in 1e+03 keys\n" + END
     )
     assert replayed == [(result, "subject", "pairs")]
+    recorded = _violation(replace(result, mechanism="recorded outputs", is_recorded=True), ASKED)
+    assert recorded.startswith("recorded outputs are not 0.5-differentially private.\n")
+    assert "fails for at most one in 1e+03 recordings\n" in recorded
     at_delta = _violation(replace(result, delta=0.01), ASKED).splitlines()
     assert at_delta[0] == "noise is not (0.5, 0.01)-differentially private."
     assert at_delta[1] == "  claim        epsilon = 0.5 at delta = 0.01"
@@ -105,7 +109,7 @@ def test_witnesses():
     assert _witness(result) == (
         "  pair         pair 3: database [0], neighbor [1]\n"
         "  event        output > 2\n"
-        "  counts       500 of 1000 fresh draws from the database (0.5), 250 of 2000 fresh draws "
+        "  counts       500 of 1000 draws from the database (0.5), 250 of 2000 draws "
         "from the neighbor (0.125)\n"
     )
     short = "  pair         pair 3: one record more\n"
@@ -159,7 +163,7 @@ def test_what_claims_ask_for(epsilon, options, notion, claim):
     [
         (None, {}, "given: none"), (1.0, {"gdp": 1.0}, "given: epsilon, gdp"),
         (None, {"gdp": 1.0, "zcdp": 1.0}, "given: gdp, zcdp"),
-        (None, {"claim": 1.0}, "given: claim"),
+        (None, {"claim": 1.0}, "to claim an epsilon, write epsilon=LEVEL instead of claim"),
         (None, {"notion": dpjax.Gdp()}, "given: notion"),
         (1.0, {"claim": 1.0, "notion": dpjax.Gdp()}, "given: epsilon, claim, notion"),
     ],
@@ -242,3 +246,19 @@ def test_levels_that_cannot_be_detected():
     assert detectable_epsilon(audited, -1.0) == 0.0
     levels = [detectable_epsilon(audited, claim) for claim in (0.1, 0.5, 1.0)]
     assert levels == sorted(levels) and all(np.isfinite(levels)) and levels[0] > 0.1
+
+
+def test_arguments_at_wrong_places():
+    for function in (dpjax.testing.assert_private, dpjax.testing.assert_not_private):
+        said = (
+            f"{function.__name__}() got epsilon twice, by position and by name: its arguments by "
+        )
+        with pytest.raises(TypeError) as raised:
+            function(Laplace(), [(0.0, 1.0)], epsilon=1.0)
+        assert str(raised.value) == f"{said}position are subject, epsilon and pairs."
+        with pytest.raises(
+            TypeError, match="no argument 'method': leave it out, because an assert"
+        ):
+            function(Laplace(), epsilon=1.0, method=dpjax.Sequential())
+        with pytest.raises(TypeError, match="no argument 'num_sample': did you mean 'num_samples'"):
+            function(Laplace(), epsilon=1.0, num_sample=100)

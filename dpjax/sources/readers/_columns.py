@@ -17,6 +17,11 @@ numbers unless a value occurs twice in it.
 """
 
 
+def columns_in_words(number: int) -> str:
+    """Return a sentence about the indices of a file's columns."""
+    return "its only column is 0" if number == 1 else f"its columns are 0 to {number - 1}"
+
+
 def refuse_index(
     names: Sequence[str], columns: Sequence[Sequence[object]], *, header: bool
 ) -> None:

@@ -11,6 +11,7 @@ from numpy.lib import format as npy
 
 from dpjax.core import validate
 from dpjax.core.files import refuse_bomb
+from dpjax.sources.readers._columns import columns_in_words
 
 _CHUNK = 2**25
 """Maximum size of a chunk, in bytes. If rows are long, a chunk has fewer rows than requested."""
@@ -196,7 +197,7 @@ def _column_of(
         return lambda rows: rows
     width = 1 if len(shape) == 1 else shape[1]
     if not str(column).isdecimal() or int(column) >= width:
-        raise ValueError(f"it has no column {column!r}: its columns are 0 to {width - 1}")
+        raise ValueError(f"it has no column {column!r}: {columns_in_words(width)}")
     return lambda rows: rows.reshape(len(rows), -1)[:, int(column)]
 
 

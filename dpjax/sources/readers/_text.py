@@ -14,7 +14,12 @@ import numpy as np
 from dpjax.core import validate
 from dpjax.core.errors import nearest
 from dpjax.core.files import opened
-from dpjax.sources.readers._columns import LOOKED_AT, refuse_decimal_commas, refuse_index
+from dpjax.sources.readers._columns import (
+    LOOKED_AT,
+    columns_in_words,
+    refuse_decimal_commas,
+    refuse_index,
+)
 from dpjax.sources.readers._entries import (
     SPACE,
     as_labels,
@@ -247,7 +252,7 @@ def _place_of(column: str | int | None, names: list[str]) -> int | None:
     except ValueError:
         raise ValueError(f"has no column {column!r}; {nearest(str(column), names)}") from None
     if not 0 <= place < len(names):
-        raise ValueError(f"has no column {place}: its columns are 0 to {len(names) - 1}")
+        raise ValueError(f"has no column {place}: {columns_in_words(len(names))}")
     return place
 
 

@@ -186,7 +186,7 @@ def test_arrays_come_in_chunks(tmp_path, order):
                 list(read(path, column, 3))
     np.save(tmp_path / "line.npy", np.arange(3))
     assert [c.tolist() for c in npy_chunks(tmp_path / "line.npy", 0, 9)] == [[0, 1, 2]]
-    with pytest.raises(ValueError, match="its columns are 0 to 0"):
+    with pytest.raises(ValueError, match="its only column is 0"):
         list(npy_chunks(tmp_path / "line.npy", 1, 9))
     np.save(tmp_path / "none.npy", np.zeros((0, 2)))
     assert list(npy_chunks(tmp_path / "none.npy", None, 9)) == []
