@@ -153,7 +153,7 @@ def compared(
     counts: NDArray[np.int64],
     plan: Plan | Unplanned,
     order: float | None,
-    pairs: Sequence[tuple[int, int]] | None = None,
+    pairs: Sequence[tuple[int, int]] | NDArray[np.int64] | None = None,
 ) -> HistogramResult:
     """Compute the level of each pair of inputs from the counts for its two inputs.
 
@@ -169,7 +169,9 @@ def compared(
     return HistogramResult(inputs, places, levels(counts, places), counts, plan, order)
 
 
-def _pairs(pairs: Sequence[tuple[int, int]] | None, num_inputs: int) -> np.ndarray:
+def _pairs(
+    pairs: Sequence[tuple[int, int]] | NDArray[np.int64] | None, num_inputs: int
+) -> np.ndarray:
     """Return the indices of the inputs of each pair, int [pairs, 2]."""
     if pairs is None:
         return np.array(list(combinations(range(num_inputs), 2)))

@@ -60,8 +60,8 @@ class Histogram(_OfHistograms):
             None, the precision is 0.5.
         num_samples: Number of draws for each input. If `precision` is None, the precision is
             computed from `num_samples`.
-        inputs: Array [k, ...], inputs to compare. If `inputs` is None, all databases of the pairs
-            are compared.
+        inputs: Array [k, ...], inputs to compare, each with every other input, as local privacy
+            requires. If `inputs` is None, the databases of each pair are compared.
         input_interval: Ends (low, high) of an interval of inputs. The audit divides the interval
             into equal subintervals and compares their midpoints.
         input_lipschitz: D, the assumed Lipschitz constant of every density as a function of the
@@ -120,8 +120,9 @@ class Histogram(_OfHistograms):
 
         Args:
             source: JAX mechanism.
-            pairs: Pairs of databases. Each database of the pairs is compared with every other
-                database. If `pairs` is None, the standard pairs of a built-in mechanism are used.
+            pairs: Pairs of databases. If `pairs` is None, the standard pairs of a built-in
+                mechanism are used. With `inputs` or `input_interval`, there are no pairs, and every
+                input is compared with every other input.
             terms: Notion, claim and confidence of the audit.
             runs: int32 [runs], indices of the runs.
 
@@ -130,7 +131,7 @@ class Histogram(_OfHistograms):
                 output interval.
         """
         terms.refuse_notions("a histogram")
-        inputs = self._inputs(source.sampler, pairs)
+        inputs, places = self._inputs(source.sampler, pairs)
         example = inputs[0] if self.input_interval is None else self.input_interval[0]
         mechanism = mechanism_of(source.sampler, example)
         planned = self._planned(mechanism, inputs, terms.own_confidence)
@@ -145,7 +146,7 @@ class Histogram(_OfHistograms):
             output_interval=self.output_interval,
             execution=terms.layout,
         )
-        result = compared(inputs, counts, planned, planned.order)
+        result = compared(inputs, counts, planned, planned.order, places)
 
         def finding(run: int) -> Finding:
             return finding_of(result.of_run(run), planned, terms)
@@ -159,8 +160,12 @@ class Histogram(_OfHistograms):
 
         return Findings(finding, rows)
 
-    def _inputs(self, mechanism: Any, pairs: Any) -> Any:
-        """Return the inputs to compare, or None if midpoints of an interval are compared."""
+    def _inputs(self, mechanism: Any, pairs: Any) -> tuple[Any, NDArray[np.int64] | None]:
+        """Return the inputs, and the indices of the two inputs of each pair.
+
+        The inputs are None if the audit compares the midpoints of an interval. The indices, int64
+        [pairs, 2], are None if every input is compared with every other input.
+        """
         given = [x is not None for x in (pairs, self.inputs, self.input_interval)]
         if sum(given) > 1:
             raise BadValue(
@@ -170,9 +175,9 @@ class Histogram(_OfHistograms):
             )
         if self.input_interval is not None:
             validate.increasing(*self.input_interval, name="input_interval")
-            return None
+            return None, None
         if self.inputs is not None:
-            return np.asarray(self.inputs)
+            return np.asarray(self.inputs), None
         if pairs is None and not hasattr(mechanism, "standard_pairs"):
             raise BadValue(
                 f"{term('pairs, inputs or input_interval', '--pairs or --input-width')} must be "
@@ -183,11 +188,15 @@ class Histogram(_OfHistograms):
             stacked.neighbor.shape
         ):
             raise BadValue(
-                "pairs must hold arrays of equal shape for a histogram because a histogram "
-                f"audit compares every database with all others: use {EVENTS}."
+                "pairs must hold arrays of equal shape for a histogram, because all databases form "
+                f"one array of inputs: use {EVENTS}."
             )
-        # Remove duplicate databases.
-        return np.unique(np.concatenate([stacked.database, stacked.neighbor]), axis=0)
+        # Draw only once from a database that occurs in multiple pairs.
+        databases = np.concatenate([stacked.database, stacked.neighbor])
+        inputs, place = np.unique(databases, axis=0, return_inverse=True)
+        # The level of a pair does not depend on the order of its databases.
+        places = np.unique(np.sort(place.reshape(2, -1).T, axis=1), axis=0)
+        return inputs, places[places[:, 0] < places[:, 1]]
 
     def _planned(self, mechanism: Mechanism, inputs: object, confidence: float) -> Plan:
         space, precision = mechanism.output_space, self.precision

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import dpjax
-from dpjax.mechanisms import Laplace, RandomizedResponse, TruncatedLaplace
+from dpjax.mechanisms import Laplace, RandomizedResponse, TruncatedGeometric, TruncatedLaplace
 from dpjax.reference import ExactTruncatedLaplace
 
 LAW = ExactTruncatedLaplace(2.0)
@@ -45,6 +45,21 @@ def test_a_plan_covers_as_many_inputs_as_are_given():
     found = audited(TruncatedLaplace(2.0), lipschitz=LAW.lipschitz, inputs=[0.0, 0.5, 1.0])
     assert found.evidence.counted.plan["num_inputs"] == 3
     assert found.evidence.counted.num_pairs == 3
+
+
+def test_only_the_given_pairs_are_compared():
+    """The counts 0 and 10 are no neighbors: their level is about ten times that of a pair."""
+    mechanism = TruncatedGeometric(1.0, 4)
+    options = {"least_probability": 0.02, "precision": 0.3}
+    found = audited(mechanism, claim=mechanism.level, **options)
+    assert found.evidence.counted.num_pairs == 4 and found.verdict == "not refuted"
+    assert found.lower_bound <= mechanism.level <= found.upper_bound
+    method = dpjax.Histogram(**options)
+    some = dpjax.audit(mechanism, [(3, 2), (2, 3), (1, 1), (0, 1)], method=method)
+    assert some.settings["inputs"] == [0, 1, 2, 3]
+    assert sorted(label for label, _ in some.pair_scores) == ["0 and 1", "2 and 3"]
+    far = audited(mechanism, inputs=[0, 4], claim=mechanism.level, **options)
+    assert far.verdict == "violated"
 
 
 def test_confidence_is_of_the_plan():

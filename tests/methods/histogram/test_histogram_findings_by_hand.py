@@ -204,15 +204,13 @@ def test_plans_of_options():
 def test_inputs_of_options():
     pairs = dpjax.Pairs(np.array([3.0, 0.0, 1.0]), np.array([1.0, 3.0, 2.0]))
     method = Histogram(lipschitz=0.5)
-    assert method._inputs(None, pairs).tolist() == [0.0, 1.0, 2.0, 3.0]
-    assert method._inputs(SimpleNamespace(standard_pairs=lambda: pairs), None).tolist() == [
-        0,
-        1,
-        2,
-        3,
-    ]
-    assert Histogram(inputs=[2.0, 1.0])._inputs(None, None).tolist() == [2.0, 1.0]
-    assert Histogram(input_interval=(0.0, 1.0))._inputs(None, None) is None
+    built_in = SimpleNamespace(standard_pairs=lambda: pairs)
+    for inputs, places in (method._inputs(None, pairs), method._inputs(built_in, None)):
+        assert inputs.tolist() == [0.0, 1.0, 2.0, 3.0]
+        assert places.tolist() == [[0, 3], [1, 2], [1, 3]]
+    inputs, places = Histogram(inputs=[2.0, 1.0])._inputs(None, None)
+    assert inputs.tolist() == [2.0, 1.0] and places is None
+    assert Histogram(input_interval=(0.0, 1.0))._inputs(None, None) == (None, None)
     for given, options, said in (
         (pairs, {"inputs": [1]}, "only one of .* is accepted"),
         (None, {"inputs": [1], "input_interval": (0.0, 1.0)}, "only one of .* is accepted"),
@@ -241,4 +239,6 @@ def test_estimates_are_of_numbers():
 def test_inputs_are_the_different_databases_of_all_pairs():
     """Vectors are compared whole: two of them share an entry."""
     pairs = [([1.0, 2.0], [1.0, 3.0]), ([1.0, 3.0], [0.0, 2.0]), ([1.0, 2.0], [0.0, 2.0])]
-    assert Histogram()._inputs(None, pairs).tolist() == [[0.0, 2.0], [1.0, 2.0], [1.0, 3.0]]
+    inputs, places = Histogram()._inputs(None, pairs)
+    assert inputs.tolist() == [[0.0, 2.0], [1.0, 2.0], [1.0, 3.0]]
+    assert places.tolist() == [[0, 1], [0, 2], [1, 2]]
