@@ -102,15 +102,17 @@ def trade_off(band: Band, points: ArrayLike | None = None) -> tuple[NDArray, NDA
         points: Significance levels x, increasing from 0 to 1. If `points` is None, 201 equally
             spaced levels are used.
 
-    Returns: The significance levels, float64 [n], and upper bounds on the type II errors, float64
-        [n]. The bounds are a convex decreasing function of the level.
+    Returns:
+        The significance levels, float64 [n], and upper bounds on the type II errors, float64 [n].
+        The bounds are a convex decreasing function of the level.
     """
     x = np.linspace(0, 1, _CURVE_POINTS) if points is None else np.asarray(points, np.float64)
     power, level = band.roc
     reached = x.copy()
     for p, q in zip(power, level, strict=True):
         with np.errstate(all="ignore"):
-            rising = x[:, None] * (p / q)
+            # At level 0, a test may reject at outputs that the neighbor does not have.
+            rising = np.where(q > 0, x[:, None] * (p / q), p)
             level_rest = np.where(q < 1, (1 - x[:, None]) / (1 - q), 1.0)
         falling = 1 - (1 - p) * level_rest
         reached = np.maximum(reached, np.where(x[:, None] <= q, rising, falling).min(axis=-1))

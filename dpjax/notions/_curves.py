@@ -17,6 +17,11 @@ from dpjax.notions._statement import Crossing
 _POINTS = 101
 """Number of points in the table of a privacy profile."""
 
+_ROUNDING = 1e-12
+"""Rounding error of bounds on probabilities. A bound that exceeds the claim by less than this value
+does not refute the claim.
+"""
+
 
 class _Curve(Notion):
     """Base class of notions whose level is a curve.
@@ -44,8 +49,8 @@ class _Curve(Notion):
         points = np.array(claim)
         shown, claimed = self.margins(band, points, distance)
         at = int(np.argmax(shown - claimed))
-        excess = float(shown[at] - claimed[at])
-        if shown[at] <= claimed[at]:
+        excess = float(shown[at] - claimed[at]) - _ROUNDING
+        if excess <= 0:
             return excess, None
         return excess, (float(points[at, 0]), float(shown[at]), float(claimed[at]))
 

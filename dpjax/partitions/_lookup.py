@@ -19,7 +19,8 @@ from jax.typing import DTypeLike
 
 from dpjax.core.types import AnyArray, MixedSpace, OutputSpace, VectorSpace
 from dpjax.partitions._partition import Partition
-from dpjax.partitions.outputs import Encoder, Outputs, special_text
+from dpjax.partitions.missing import special_text
+from dpjax.partitions.outputs import Encoder, Outputs
 
 _NUMBER, _NAN, _MINUS, _PLUS, _ZERO = range(5)
 _STANDS_FOR = (1.0, np.nan, -np.inf, np.inf)
@@ -100,6 +101,8 @@ class Lookup:
         elif jnp.issubdtype(outputs.dtype, jnp.floating):
             for column in columns:
                 code = code * len(_STANDS_FOR) + _value_code(column)
+            if len(columns) > 1:
+                columns = [jnp.where(jnp.isfinite(column), column, 0) for column in columns]
         place = jnp.zeros_like(code)
         for number, (column, edges) in enumerate(zip(columns, self.edges, strict=True)):
             bins = self.bins[number]
@@ -191,7 +194,9 @@ def _names_of_codes(space: OutputSpace, dtype: np.dtype) -> list[tuple[str, bool
         return found
     dimension = space.dimension if isinstance(space, VectorSpace) else 1
     rows = list(product(_STANDS_FOR, repeat=dimension))
-    return [("a number", True), *((special_text(row), False) for row in rows[1:])]
+    # The finite entries of a vector are numbers beside its pattern of NaN and infinities.
+    patterns = [(special_text(row), bool(np.isfinite(row).any())) for row in rows[1:]]
+    return [("a number", True), *patterns]
 
 
 def _mixed_name(label: int, space: MixedSpace) -> str:

@@ -41,6 +41,11 @@ of outputs. _ROW_NUMBERS limits the total number of entries in the outputs of on
 _ALL_NUMBERS limits the total over all pairs.
 """
 
+_MOST_LABELS = 64
+"""Maximum number of labels beside numbers, such as patterns of NaN, by which a partition by one
+entry also divides the outputs. With more labels, most cells would contain hardly any output.
+"""
+
 _MAX_COLUMNS, _MAX_ENTRIES = 1000, 2 * 10**8
 """Maximum number of numeric entries in one output and in all outputs together."""
 
@@ -51,18 +56,20 @@ class OneEntry(Partition):
 
     Attributes:
         column: Index of the entry.
+        unlabeled: Whether only the entry, and not the label, divides outputs with numbers.
     """
 
     column: int = field(kw_only=True)
+    unlabeled: bool = field(kw_only=True)
 
     @property
     def key(self) -> Hashable:
         """See `Cells`."""
-        return super().key, self.column
+        return super().key, self.column, self.unlabeled
 
     def index(self, outputs: Outputs) -> np.ndarray:
         """Return the cell of each output, int64 [n]."""
-        return super().index(_column(outputs, self.column))
+        return super().index(_column(outputs, self.column, self.unlabeled))
 
     def kind(self, whole: bool) -> str:
         """See `Cells`."""
@@ -139,8 +146,9 @@ class Scored(Partition):
         return {"words": self.score.words(False, self.parts), **self.score.plain()}
 
 
-def _column(outputs: Outputs, column: int) -> Outputs:
-    return outputs._replace(values=outputs.values[:, [column]])
+def _column(outputs: Outputs, column: int, unlabeled: bool) -> Outputs:
+    labels = np.where(outputs.alone, outputs.labels, 0) if unlabeled else outputs.labels
+    return Outputs(labels, outputs.values[:, [column]], outputs.alone)
 
 
 def entry_partition(pilot: Sequence[Outputs], names: Sequence[str], column: int) -> OneEntry:
@@ -151,8 +159,18 @@ def entry_partition(pilot: Sequence[Outputs], names: Sequence[str], column: int)
         names: Names of all labels in the pilot.
         column: Index of the entry.
     """
-    laid = lay([_column(side, column) for side in pilot], names)
-    return OneEntry(laid.names, laid.edges, laid.atoms, laid.boxed, laid.whole, column=column)
+    beside = np.concatenate([side.labels[~side.alone] for side in pilot])
+    unlabeled = np.unique(beside).size > _MOST_LABELS
+    laid = lay([_column(side, column, unlabeled) for side in pilot], names)
+    return OneEntry(
+        laid.names,
+        laid.edges,
+        laid.atoms,
+        laid.boxed,
+        laid.whole,
+        column=column,
+        unlabeled=unlabeled,
+    )
 
 
 def pilot_size(dimension: int, num_pairs: int = 1) -> int:

@@ -18,7 +18,7 @@ from typing import Protocol
 
 import numpy as np
 
-from dpjax.core.threads import over_rows, total
+from dpjax.core.threads import ROWS, over_rows, total
 from dpjax.core.types import Plain
 from dpjax.partitions._cells import entry_name
 from dpjax.partitions._features import Columns, Features, clipped
@@ -168,13 +168,25 @@ class Combination:
         def fill(rows: slice) -> None:
             scores, place = -shift[:, None], 0
             for part in self.features.parts(part_of(outputs, rows)):
-                scores = scores + weights[:, place : place + len(part)] @ part
+                scores = scores + _product(weights[:, place : place + len(part)], part)
                 place += len(part)
             of = 0 if fold is None else fold[rows]
             found[rows] = scores[of, np.arange(scores.shape[1])]
 
         over_rows(fill, len(found))
         return found
+
+
+def _product(weights: np.ndarray, part: np.ndarray) -> np.ndarray:
+    """Return the matrix product of weights [folds, features] and features [features, n <= ROWS].
+
+    BLAS rounds products of matrices of different shapes differently. Therefore, there is only one
+    shape, so that equal outputs on both sides have equal scores.
+    """
+    width = part.shape[1]
+    if width < ROWS:
+        part = np.pad(part, ((0, 0), (0, ROWS - width)))
+    return (weights @ part)[:, :width]
 
 
 def fit_combination(

@@ -11,7 +11,8 @@
 | an empty list, tuple, dict or array | `empty` |
 """
 
-from collections.abc import Iterable, Sized
+import math
+from collections.abc import Iterable, Sequence, Sized
 from functools import lru_cache
 from typing import Any
 
@@ -107,3 +108,25 @@ def rows_of_objects(array: np.ndarray) -> np.ndarray:
     if array.dtype.kind != "O" or array.ndim < 2:
         return array
     return as_objects([tuple(row) for row in array.tolist()])
+
+
+def special_text(row: Sequence[float] | np.ndarray) -> str:
+    """Describe each entry of a number or vector as "NaN", "+inf", "-inf" or "number" (finite)."""
+    names = ["NaN" if math.isnan(v) else ("number" if math.isfinite(v) else f"{v:+}") for v in row]
+    return names[0] if len(names) == 1 else f"({', '.join(names)})"
+
+
+def patterns_of(rows: np.ndarray) -> tuple[list[str], np.ndarray]:
+    """Return the texts of all patterns of NaN and infinities, and the pattern of each row.
+
+    Args:
+        rows: float64 [n, d].
+
+    Returns:
+        The result of `special_text` for each pattern, and the index of each row's pattern, int [n].
+    """
+    kinds = np.where(np.isnan(rows), 1, np.where(np.isfinite(rows), 0, np.sign(rows) + 3))
+    _, first, places = np.unique(
+        kinds.astype(np.int8), axis=0, return_index=True, return_inverse=True
+    )
+    return [special_text(rows[row]) for row in first], places.ravel()

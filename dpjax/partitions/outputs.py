@@ -6,7 +6,6 @@ exception are outcomes of their own, because even a crash leaks information if i
 data.
 """
 
-import math
 from collections.abc import Hashable, Iterable, Sequence
 from functools import cached_property
 from itertools import repeat
@@ -22,7 +21,7 @@ from dpjax.core.wording import ERRORS, OUTCOMES, BadValue
 from dpjax.partitions._distinct import distinct
 from dpjax.partitions._nested import Label, Nested, form_of, usual
 from dpjax.partitions.low_bits import check_bits, lowest_set_bit
-from dpjax.partitions.missing import Raised, missing, rows_of_objects, unmasked
+from dpjax.partitions.missing import Raised, missing, patterns_of, rows_of_objects, unmasked
 
 _SHOWN = 80
 """Maximum length, in characters, of a string that a message quotes."""
@@ -128,14 +127,17 @@ class Encoder:
                     "represent exactly: scale the integers down, or return strings."
                 )
             return self._encode_objects([int(value) for value in rows[:, 0]])
-        # Adding 0.0 turns -0.0 into 0.0.
-        values = rows.astype(np.float64) + 0.0
+        # NumPy's sums of rows depend on the memory layout. Adding 0.0 turns -0.0 into 0.0.
+        values = rows.astype(np.float64, order="C") + 0.0
         labels = np.zeros(len(rows), np.int32)
-        alone = np.zeros(len(rows), bool)
-        strange = ~np.isfinite(values).all(axis=1)
-        for row in np.flatnonzero(strange):
-            labels[row] = self._special_label(special_text(values[row]))
-        values[strange], alone[strange] = 0.0, True
+        finite = np.isfinite(values)
+        strange = np.flatnonzero(~finite.all(axis=1))
+        if strange.size:
+            # Each pattern of NaN and infinities is a label, beside the numbers in other entries.
+            texts, places = patterns_of(values[strange])
+            labels[strange] = np.array([*map(self._special_label, texts)], np.int32)[places]
+        alone = np.all(~finite, axis=1)
+        values[~finite] = 0.0
         single = raw.dtype.kind == "f" and rows.shape[1] == 1
         if self._bits is not None and (single or self._bits != "auto"):
             self._look_at_bits(rows, labels, values, alone)
@@ -367,12 +369,6 @@ class _Special(str):
     """A label that dpjax creates. The label is distinct from an output with the same text."""
 
     __slots__ = ()
-
-
-def special_text(row: Sequence[float] | np.ndarray) -> str:
-    """Describe each entry of a number or vector as "NaN", "+inf", "-inf" or "number" (finite)."""
-    names = ["NaN" if math.isnan(v) else ("number" if math.isfinite(v) else f"{v:+}") for v in row]
-    return names[0] if len(names) == 1 else f"({', '.join(names)})"
 
 
 def shortened(text: str) -> str:

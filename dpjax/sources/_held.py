@@ -142,6 +142,8 @@ def as_outputs(name: str, outputs: object) -> np.ndarray:
         raise BadValue(f"{name} must be outputs that form an array: {text_of(error)}.") from None
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
+    if array.ndim == 2 and array.shape[1] == 0:
+        array = as_objects([()] * len(array))
     if array.ndim not in (1, 2):
         raise ValueError(f"{name} must have the shape [n] or [n, d], but had {array.shape}.")
     if array.dtype.kind not in "biufUSO":

@@ -175,7 +175,8 @@ def _notes_of_nan(cells: Partition, counts: NDArray[np.int64]) -> list[str]:
         cells: Partition of the outputs.
         counts: Number of outputs in each cell on each side, int64 [2 sides, cells].
     """
-    places = [place for place, name in enumerate(cells.names) if "NaN" in name]
+    names = [place for place, name in enumerate(cells.names) if "NaN" in name]
+    places = np.isin(cells.labels(), names)
     if not len(cells.boxed) or not counts[:, places].any():
         return []
     found = [

@@ -172,6 +172,8 @@ def _near_copies(x: _Column, y: _Column) -> NearCopies:
     order = np.argsort(values, kind="stable")
     order = order[x.holds(values[order]) & y.holds(values[order])]
     values, of_y = values[order], of_y[order]
+    if values.size < 3:
+        return NearCopies(0, 0, 0, 1.0)
     last_place = max(x.precision, y.precision) * np.maximum(
         np.abs(values), np.median(np.abs(values))
     )

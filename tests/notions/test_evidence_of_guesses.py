@@ -128,3 +128,12 @@ def test_damaged_counts_are_refused(change, message):
         assert evidence_from_plain({**plain, "share": share}).share == share
     with pytest.raises(ValueError, match=message):
         evidence_from_plain({**plain, **change})
+
+
+def test_numbers_that_were_chosen_for_a_notion_bound_no_other():
+    """Bounds on two notions would both spend the whole error probability."""
+    said = "chose its number of guesses for epsilon, so it has no bound for mu of Gaussian"
+    with pytest.raises(ValueError, match=said):
+        CHOSEN.state(Gdp(), 0.99, named=Epsilon())
+    assert CHOSEN.state(Gdp(), 0.99, named=Gdp()) == CHOSEN.state(Gdp(), 0.99)
+    assert FIXED.state(Gdp(), 0.99, named=Epsilon()) == FIXED.state(Gdp(), 0.99)

@@ -4,9 +4,10 @@ import math
 
 import numpy as np
 import pytest
+from scipy.special import ndtr, ndtri
 
 import dpjax
-from dpjax.inference import known_band
+from dpjax.inference import known_band, trade_off
 
 LAWS = np.array([[0.5, 0.3, 0.2], [0.1, 0.3, 0.6]])
 """Three outcomes: the ratio is 5 one way, and 3 the other way; the total variation is 0.4."""
@@ -51,8 +52,33 @@ def test_a_profile_is_compared_where_it_exceeds_the_claim_most(distance):
     for added in (excess[1], excess[1] + 0.1):
         above = tuple((e, d + added) for e, d in claim)
         found, crossing = dpjax.Profile().compare(BAND, above, distance)
-        assert found == pytest.approx(excess[1] - added, abs=1e-12)
+        assert found == pytest.approx(excess[1] - added, abs=1e-11)
     assert crossing is None
+
+
+def test_a_bound_that_rounding_lifts_above_the_claim_refutes_nothing():
+    """Equal laws: the power of each test is its level, so the claimed curve is the true one."""
+    equal = known_band([[0.3, 0.7], [0.3, 0.7]])
+    levels = np.linspace(0, 1, 201)
+    for errors in (1 - levels, (200 - np.arange(201)) / 200, ndtr(-ndtri(levels))):
+        excess, crossing = dpjax.TradeOff().compare(equal, points_of(levels, errors), 1)
+        assert -1e-11 < excess <= 0 and crossing is None
+    # A bound that exceeds the claim by more than rounding refutes it.
+    larger = points_of(levels, np.minimum(1 - levels + 1e-9, 1.0))
+    excess, crossing = dpjax.TradeOff().compare(equal, larger, 1)
+    assert excess == pytest.approx(1e-9, abs=1e-11) and crossing is not None
+
+
+def points_of(levels, errors):
+    return tuple(zip(levels.tolist(), errors.tolist(), strict=True))
+
+
+def test_the_trade_off_of_laws_with_different_supports():
+    """At level 0, a test rejects at the outcomes that only the other law has."""
+    _, errors = trade_off(APART, [0.0, 0.25, 0.5, 1.0])
+    np.testing.assert_allclose(errors, [0.5, 0.25, 0.0, 0.0], atol=1e-12)
+    excess, crossing = dpjax.TradeOff().compare(APART, ((0.0, 0.75), (1.0, 0.0)), 1)
+    assert crossing == pytest.approx((0.0, 0.5, 0.25)) and excess == pytest.approx(0.25)
 
 
 def test_the_power_of_tests_is_compared_in_both_directions():

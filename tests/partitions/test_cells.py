@@ -90,10 +90,11 @@ def test_keys_tell_all_parts_apart():
         cells(ordered=False).key,
         cells(parts=("['a']", "['b']")).key,
         cells(Cells).key,
-        cells(OneEntry, column=0).key,
-        cells(OneEntry, column=1).key,
+        cells(OneEntry, column=0, unlabeled=False).key,
+        cells(OneEntry, column=1, unlabeled=False).key,
+        cells(OneEntry, column=1, unlabeled=True).key,
     }
-    assert len(keys) == 7 and cells().key == cells().key
+    assert len(keys) == 8 and cells().key == cells().key
     for place in range(4):
         parts = [("a number", "a", "b"), [0.0, 1.0], [0.0], [0, 2]]
         parts[place] = [("a number", "a", "c"), [0.0, 2.0], [1.0], [0, 1]][place]

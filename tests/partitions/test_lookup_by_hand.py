@@ -66,7 +66,8 @@ def test_names_of_codes():
     assert single == [("a number", True), ("NaN", False), ("-inf", False), ("+inf", False)]
     pairs = _names_of_codes(VectorSpace(2), np.dtype(np.float32))
     assert len(pairs) == 16 and pairs[0] == ("a number", True)
-    assert pairs[1] == ("(number, NaN)", False) and pairs[4] == ("(NaN, number)", False)
+    assert pairs[1] == ("(number, NaN)", True) and pairs[4] == ("(NaN, number)", True)
+    assert pairs[6] == ("(NaN, -inf)", False)
     mixed = _names_of_codes(MixedSpace(2), np.dtype(np.float32))
     assert len(mixed) == 15 and mixed[5] == ("label 1", True) and mixed[9] == ("label 1", False)
     assert mixed[6:9] == [(f"label 1 with {x}", False) for x in ("NaN", "-inf", "+inf")]

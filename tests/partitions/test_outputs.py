@@ -29,8 +29,13 @@ def test_every_outcome_has_its_label():
 
 
 def test_specials_of_arrays_and_of_vectors():
-    rows = np.array([[1.0, np.nan], [np.inf, 2.0], [3.0, 4.0]])
-    assert names_of(Encoder("it"), rows) == ["(number, NaN)", "(+inf, number)", "a number"]
+    rows = np.array([[1.0, np.nan], [np.inf, 2.0], [3.0, 4.0], [5.0, np.nan], [np.nan, -np.inf]])
+    assert names_of(Encoder("it"), rows) == [
+        "(number, NaN)", "(+inf, number)", "a number", "(number, NaN)", "(NaN, -inf)",
+    ]  # fmt: skip
+    found = Encoder("it").encode(rows)
+    assert found.values.tolist() == [[1, 0], [0, 2], [3, 4], [5, 0], [0, 0]]
+    assert found.alone.tolist() == [False] * 4 + [True]
 
 
 @pytest.mark.parametrize("value", [np.nan, -np.inf, None, "", []])

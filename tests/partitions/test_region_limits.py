@@ -7,7 +7,8 @@ from dpjax.core.types import FiniteSpace, IntegerSpace, RealSpace, VectorSpace
 from dpjax.partitions import Box, Outcomes, as_region
 from dpjax.partitions._region import as_box, product_grid, region_text
 from dpjax.partitions.low_bits import lowest_set_bit
-from dpjax.partitions.outputs import Encoder, preview, shortened, special_text
+from dpjax.partitions.missing import special_text
+from dpjax.partitions.outputs import Encoder, preview, shortened
 
 
 @pytest.mark.parametrize(("dimension", "points"), [(1, 201), (2, 41), (3, 13), (4, 2)])

@@ -8,7 +8,7 @@ import pytest
 from scipy.optimize import minimize
 
 from benchmarks.inputs import programs
-from dpjax.partitions import Outputs, pilot_size, score_partitions
+from dpjax.partitions import Encoder, Outputs, pilot_size, score_partitions
 from dpjax.partitions._features import Columns, Features
 from dpjax.partitions._logistic import FOLDS, Logistic
 from dpjax.partitions._network import NetworkFit, _rounded
@@ -540,3 +540,33 @@ def test_all_fits_of_a_single_entry_are_the_same_score():
     score = _weighted(np.array([[1.0], [-1.2], [0.9], [-0.8], [0.11]]), columns)
     given, fold = vectors(rng(1).normal(size=(50, 1))), np.arange(50) % 5
     np.testing.assert_array_equal(score.values(given, fold), score.values(given))
+
+
+@pytest.mark.parametrize("kind", ["weighted", "linear", "products"])
+def test_equal_outputs_have_equal_scores_in_every_array(kind):
+    """Sums that cancel show every change of the order of additions.
+
+    If scores depended on the layout or on the number of outputs, an edge between two cells could
+    lie between the scores of equal outputs of both sides.
+    """
+    d = 20
+    codes = rng(50).integers(-1, 2, (40_000, d)).astype(float)
+    outputs = vectors(codes)
+    if kind == "weighted":
+        weights = np.round(rng(51).normal(size=d), 2)
+        score = Weighted(np.tile(weights, (5, 1)), weights, np.zeros(5))
+        rows = codes[np.argsort(np.abs(score.values(outputs)))[:20]]
+        shifts = np.zeros(20)
+    else:
+        features = Features.of(kind, Columns.of(outputs), outputs)
+        size = len(features.owners())
+        score = Combination(features, rng(52).normal(size=(5, size)), (0,), np.zeros(5))
+        rows = codes[:20]
+        shifts = features(vectors(rows)) @ score.weights.mean(axis=0)
+    for row, shift in zip(rows, shifts, strict=True):
+        score, scores = replace(score, shift=np.full(5, shift)), set()
+        for number in (1, 2, 3, 5, 8, 17, 100, 4097):
+            for order in "CF":
+                equal = np.asarray(np.tile(row, (number, 1)), order=order)
+                scores |= {*score.values(Encoder("it").encode(equal)).tolist()}
+        assert len(scores) == 1 and abs(scores.pop()) < 1e-12

@@ -3,12 +3,14 @@
 from decimal import Decimal
 from fractions import Fraction
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pandas as pd
 import pytest
 
 import dpjax
+from dpjax import HostMechanism, Recorded
 
 METHOD = dpjax.Events(num_samples=800, num_confirm=1600)
 
@@ -95,3 +97,44 @@ def test_outputs_of_equal_value_are_one_outcome(layout, two):
 def test_outputs_that_would_be_merged_are_refused(layout, two, reason):
     with pytest.raises((TypeError, ValueError), match=reason):
         audited(layout, two)
+
+
+def one_in_five_is_nan(shift, dimension):
+    """Laplace noise, with the shift in the first entry; the other entries are the same law."""
+    random = np.random.default_rng([int(10 * shift), dimension])
+    rows = random.laplace(size=(4000, dimension))
+    rows[:, 0] += shift
+    rows[random.random(rows.shape) < 0.2] = np.nan
+    return rows
+
+
+@pytest.mark.parametrize("dimension", [2, 3, 6, 20])
+def test_nan_hides_no_other_entry(dimension):
+    """With 20 entries, hardly any two outputs have NaN in the same entries."""
+    sides = [one_in_five_is_nan(shift, dimension) for shift in (0.0, 1.0)]
+    result = dpjax.audit(Recorded(*sides), claim=0.5)
+    assert result.verdict == "violated" and result.lower_bound < 1.0
+
+
+def test_a_constant_entry_without_a_number_hides_nothing():
+    def mean_and_deviation(key, x):
+        return {"mean": x + jax.random.laplace(key), "deviation": jnp.nan}
+
+    drawn = dpjax.audit(mean_and_deviation, [(0.0, 1.0)], method=dpjax.Events(2000, 4000))
+    assert 0.8 < drawn.lower_bound < 1.0
+    noise = np.random.default_rng(7).laplace(size=(2, 6000))
+    noise[1] += 1.0
+    for constant in (np.nan, np.inf):
+        x, y = (np.stack([side, np.full(6000, constant)], axis=1) for side in noise)
+        recorded = dpjax.audit(Recorded(x, y), method=dpjax.Sequential())
+        assert 0.8 < recorded.lower_bound < 1.0
+    leak = HostMechanism(lambda x, n: np.tile([np.nan, x], (n, 1)))
+    assert dpjax.audit(leak, [(0.0, 1.0)], claim=1.0, method=dpjax.Events(200, 400)).lower_bound > 3
+
+
+@pytest.mark.parametrize("empty", [[[]] * 400, np.zeros((400, 0))])
+def test_empty_vectors_are_outcomes(empty):
+    numbers = np.random.default_rng(8).normal(size=400)
+    result = dpjax.audit(Recorded(empty, numbers), claim=1.0)
+    assert result.verdict == "violated" and "empty" in result.witness.output
+    assert dpjax.audit(Recorded(empty, [*empty]), claim=1.0).verdict == "not refuted"

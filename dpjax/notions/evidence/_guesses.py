@@ -75,8 +75,17 @@ class GuessCounts(Evidence):
     def answer(
         self, notion: Notion, confidence: float, distance: int, named: Notion | None
     ) -> Statement:
-        """See `Evidence`."""
+        """See `Evidence`.
+
+        Raises:
+            ValueError: If the number of guesses was chosen for another notion.
+        """
         chosen, error = self.revealed > 0, self.share * (1 - confidence)
+        if chosen and named not in (None, notion):
+            raise ValueError(
+                f"this audit chose its number of guesses for {named.symbol}, so it has no bound "
+                f"for {notion.symbol}: audit with notion={notion!r}."
+            )
         bound = level_of(self.guessed, notion, error, chosen)
         return Statement(bound, None, "one run" if chosen else "exact, one run")
 
