@@ -103,15 +103,19 @@ def search_counted(
     spent = probes = untried = 0
     taken = 0.0  # Seconds that the rungs have taken so far.
     for number, (size, draws) in enumerate(rungs):
+        limits = None
+        if plan.seconds is not None:
+            limits = plan.time_of_rung(number, len(rungs), taken)
+            if number and limits[0] <= 0:
+                break  # Earlier rungs took all the time, so their ranking is the last one.
         if number:
             alive = _next(alive, ranked, ladder, space, (number, size))
         rung = rung_of(alive=alive, draws=draws, key=random.fold_in(root, number))
-        if plan.seconds is None:
+        if limits is None:
             ranked = rung.ranked(None)
         else:
             start = time.perf_counter()
-            seconds, extended = plan.time_of_rung(number, len(rungs), taken)
-            ranked = rung.ranked(seconds, ladder.seconds, extended)
+            ranked = rung.ranked(limits[0], ladder.seconds, limits[1])
             taken += time.perf_counter() - start
             untried = untried if number else int((ranked.paces == 0).sum())
         if space is not None and most and not number:
@@ -135,7 +139,7 @@ def search_counted(
     # Drop slow pairs because the slowest pair limits the number of draws in an audit.
     pace = ranked.paces[best[0]]
     best = [place for place in best if ranked.paces[place] <= _SLOWER * pace]
-    if ladder.seconds is not None:
+    if ladder.seconds is not None and pace > 0:
         best = best[: max(int(ladder.seconds / (2 * pace * _WORTH)), 1)]
     estimates = [float(ranked.scores[place]) for place in best]
     return CountedPairs([alive[place] for place in best], estimates, done, probes, untried)

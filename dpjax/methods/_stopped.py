@@ -1,4 +1,4 @@
-"""Interrupted audits: their messages, and methods that an interrupt undoes."""
+"""Interrupted audits: their messages, and a decorator that restores an object's attributes."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -59,7 +59,7 @@ def _sentence(so_far: SoFar, terms: Terms) -> str:
     drawn += (
         f", and {sides[0]} confirmation outputs from the database and {sides[1]} from the neighbor"
     )
-    if so_far.evidence is None:
+    if so_far.evidence is None or not sides.all():
         return f"{drawn}, which are too few for a bound."
     evidence, sure = so_far.evidence(counts), terms.own_confidence
     bound = evidence.state(terms.notion, sure, distance=terms.distance).lower_bound

@@ -74,8 +74,9 @@ class Columns:
         for column in numbers.T:
             values, times = np.unique(column, return_counts=True)
             frequent = times >= max(_ATOM_SHARE * len(column), 2)
+            heaviest = np.argsort(-times, kind="stable")[: min(frequent.sum(), _MAX_ATOMS)]
             # If all values are frequent, the column has no atoms.
-            atoms.append(values[frequent][:_MAX_ATOMS] if not frequent.all() else np.empty(0))
+            atoms.append(np.sort(values[heaviest]) if not frequent.all() else np.empty(0))
             # Atoms are often codes, such as -1000 for "no answer", far from all other values.
             usual = column if not len(atoms[-1]) else column[~np.isin(column, atoms[-1])]
             usual = clipped(usual)

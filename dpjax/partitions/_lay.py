@@ -98,9 +98,9 @@ def lay(
                 edges.append(np.arange(outcomes + 1, dtype=float))
                 continue
             atoms.append(_atoms(numbers, dimension, discrete, whole))
-            edges.append(
-                np.union1d(_edges(numbers, atoms[-1], dimension, whole), _ends(region, column))
-            )
+            # Outputs outside a finite space have cells of their own.
+            ends = _ends(region, column) if outcomes is None else np.array([0.0, outcomes])
+            edges.append(np.union1d(_edges(numbers, atoms[-1], dimension, whole), ends))
     else:
         edges, atoms = [np.empty(0)], [np.empty(0)]
     return _thinned(Partition(tuple(names), tuple(edges), tuple(atoms), boxed, whole, ordered))

@@ -32,7 +32,7 @@ def _lost_outcomes(found: Sequence[Search], space: OutputSpace) -> list[str]:
     share = 0.0
     for search in found:
         low, high = search.partition.bounds().T
-        outside = (low < 0) | (high > space.size)
+        outside = ((low < 0) & (high <= 0)) | (low >= space.size)
         counts = search.halves.sum(axis=(0, 1))
         share = max(share, float((counts[:, outside].sum(axis=1) / counts.sum(axis=1)).max()))
     if share == 0:

@@ -14,7 +14,8 @@ from dpjax.core import random
 from dpjax.databases import Within
 from dpjax.databases.spaces import Proposed
 from dpjax.methods import _rungs
-from dpjax.methods._rungs import Rung
+from dpjax.methods._pairs_counted import search_counted
+from dpjax.methods._rungs import Ladder, Rung
 from dpjax.notions import Terms
 
 CONFIDENCE = 1 - 1e-6
@@ -287,3 +288,17 @@ def test_a_list_that_a_limit_is_too_short_for_is_searched_first():
     source = HostMechanism(slow, batched=False, time_limit=0.5)
     with pytest.raises(ValueError, match="time_limit must allow 30 outputs per side"):
         dpjax.audit(source, pairs[6:10], claim=1.0)
+
+
+def test_a_search_whose_first_round_takes_all_the_time_keeps_its_ranking():
+    """Every output takes 20 ms, and the whole search has 30 ms."""
+
+    def slow(database, rng):
+        time.sleep(0.02)
+        return database + rng.laplace()
+
+    terms = Terms(Epsilon(), None, CONFIDENCE, 1, 0)
+    pairs = [(0.0, float(number)) for number in range(1, 21)]
+    ladder, subject = Ladder(None, 0.03, 2, 2), HostMechanism(slow, batched=False)
+    found = search_counted(subject, pairs, ladder, terms, None, terms.root)
+    assert len(found.pairs) >= 1 and len(found.rungs) == 1 and found.untried > 0

@@ -301,3 +301,17 @@ def test_a_stopped_method_without_evidence_has_no_bound():
         "Stopped after 70 search outputs, and 7 confirmation outputs from the database and 6 from "
         "the neighbor, which are too few for a bound."
     )
+
+
+def test_a_stop_before_the_second_side_was_counted_has_no_bound():
+    """Compiled calls count one side after the other."""
+    tally = Tally(None)
+    tally.searched = 20
+    tally.confirmed = np.array([[3, 7], [0, 0]])
+    so_far = SoFar(tally)
+    so_far.evidence = lambda counts: pytest.fail("there is no evidence yet")
+    said = _sentence(so_far, Terms(dpjax.Epsilon(), None, 0.95, 1, 0))
+    assert said == (
+        "Stopped after 20 search outputs, and 10 confirmation outputs from the database and 0 from "
+        "the neighbor, which are too few for a bound."
+    )

@@ -150,6 +150,20 @@ def test_notes_of_outcomes_outside_of_a_finite_space():
     assert "Up to 25.00% of the outputs" in note and "outside 0 .. 2 (" in note
 
 
+@pytest.mark.parametrize("lost", [0, 3])
+def test_a_large_finite_space_has_cells_for_outcomes_outside(lost):
+    """The last cell of a space without a cell for each outcome also had outcomes inside."""
+    encoder, size = Encoder("x"), 9000
+    drawn = np.random.default_rng(3).integers(0, size, (2, 2000))
+    drawn[0, :lost], drawn[1, :lost] = size, -1
+    pilots = [encoder.encode(side) for side in drawn]
+    cells = lay(pilots, encoder.names, outcomes=size, whole=True)
+    counts = np.stack([np.bincount(cells.index(pilot), minlength=cells.size) for pilot in pilots])
+    halves = np.stack([counts, np.zeros_like(counts)])[None]
+    notes = notes_of_search([Search(cells, halves, None)], FiniteSpace(size), ["a"])
+    assert len(notes) == (lost > 0) and all("Up to 0.15% of" in note for note in notes)
+
+
 def test_notes_of_outputs_that_never_vary():
     encoder = Encoder("x")
     pilot = encoder.encode(np.array([0.5, 0.5, 1.5]))
