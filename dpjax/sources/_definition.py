@@ -13,7 +13,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from functools import partial
 from hashlib import blake2b
+from pathlib import Path
 from types import CellType, CodeType, FunctionType, MethodType, ModuleType
+from typing import Any
+
+import numpy as np
 
 from dpjax.core.types import JsonObject
 from dpjax.sources._pairs import AnyPairs
@@ -21,11 +25,14 @@ from dpjax.sources._same_databases import content_digest
 from dpjax.sources._source import Source
 
 _PLAIN = (bool, int, float, complex, str, bytes, type(None))
-_COVERED = (*_PLAIN, tuple, frozenset, FunctionType, MethodType, partial, type)
+_COVERED = (*_PLAIN, np.generic, tuple, frozenset, FunctionType, MethodType, partial, type)
 """Types of variables and attributes that a digest covers; other values may change in an audit."""
 
 _NOT_COVERED = ("workers", "time_limit", "timeout", "restart", "used")
 """Options that may change between two audits, because they affect only the duration of calls."""
+
+_MOST_BYTES = 2**26
+"""Size of the largest file whose content is covered."""
 
 _INSTALLED = tuple({sysconfig.get_path(name) for name in ("stdlib", "purelib", "platlib")})
 """Folders of installed packages; only the names of the functions in them are covered."""
@@ -67,8 +74,12 @@ class _Digest:
 
     def add(self, value: object) -> None:
         """Add a plain value, a collection of values, a function, or any other object."""
-        if isinstance(value, _PLAIN):
-            self._say(type(value).__name__, repr(value))
+        plain: Any = next((kind for kind in _PLAIN if isinstance(value, kind)), None)
+        if plain is not None:
+            # Subclasses may define another repr.
+            self._say(type(value).__name__, plain.__repr__(value))
+        elif isinstance(value, np.generic):
+            self._say(str(value.dtype), value.tobytes().hex())
         elif isinstance(value, Mapping):
             self.add(tuple(value.items()))
         elif isinstance(value, tuple | list | frozenset):
@@ -116,8 +127,10 @@ class _Digest:
             self._add_all(kind.__bases__)
             for name, part in sorted(vars(kind).items()):
                 self._say("member", name)
-                # Functions may be wrapped by `staticmethod`, `classmethod` or `property`.
-                part = getattr(part, "__func__", getattr(part, "fget", part))
+                if isinstance(part, staticmethod | classmethod):
+                    part = part.__func__
+                elif isinstance(part, property):
+                    part = part.fget
                 self._add_all(filter(_is_covered, [part]))
 
     def _add_attributes(self, value: object) -> None:
@@ -125,11 +138,11 @@ class _Digest:
             assert is_dataclass(value)
             options = [field.name for field in fields(value) if field.name not in _NOT_COVERED]
             self._add_all(getattr(value, name) for name in options)
-            self._add_all((str(file), file.read_bytes()) for file in value.files)
+            self._add_all((str(file), _content_of_file(file)) for file in value.files)
             return
-        for name, part in sorted(getattr(value, "__dict__", {}).items()):
+        for name, part in sorted(getattr(value, "__dict__", {}).items(), key=str):
             if _is_covered(part):
-                self._say("attribute", name)
+                self._say("attribute", str(name))
                 self.add(part)
 
     def _say(self, kind: str, text: str) -> None:
@@ -149,6 +162,17 @@ def _is_installed(name: str | None) -> bool:
         return False
     file = getattr(module, "__file__", None)
     return file is None or name.partition(".")[0] == "dpjax" or file.startswith(_INSTALLED)
+
+
+def _content_of_file(path: Path) -> bytes:
+    """Return a digest of a file, or its size and time if the file is large or cannot be read."""
+    try:
+        if path.stat().st_size <= _MOST_BYTES:
+            return blake2b(path.read_bytes(), digest_size=16).digest()
+    except PermissionError:
+        pass
+    found = path.stat()
+    return f"{found.st_size} {found.st_mtime_ns}".encode()
 
 
 def _content_of(cell: CellType) -> object:

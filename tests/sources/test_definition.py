@@ -125,6 +125,34 @@ def test_a_change_of_the_pairs_is_found_in_every_version_of_python():
     assert changed_part({}, before) is None
 
 
+class Odd(int):
+    """A number whose repr fails, and attributes whose names cannot be compared."""
+
+    def __repr__(self):
+        raise RuntimeError
+
+
+def test_odd_values_are_covered():
+    def made(value):
+        def noisy(count, n):
+            return [count, value] * n
+
+        return definition(noisy)
+
+    for first, second in (
+        (Odd(1), Odd(2)), (np.float64(1), np.float64(2)), (np.float32(1), np.float32(2)),
+        ((1, 2), (1, 3)), (frozenset("ab"), frozenset("ac")),
+    ):  # fmt: skip
+        assert made(first) == made(first) and changed_part(made(first), made(second)) == "mechanism"
+    subject = types.SimpleNamespace(scale=1.0)
+    subject.__dict__[3] = 4.0
+
+    def release(count, n):
+        return [count * subject.scale] * n
+
+    assert definition(release) == definition(release)
+
+
 def test_a_function_that_refers_to_itself():
     def noisy(count, n):
         return noisy(count, n - 1) if n > 1 else [count]
@@ -191,3 +219,9 @@ def test_a_program_that_was_edited_is_another_mechanism(tmp_path, monkeypatch):
     script.write_text("2")
     now = definition_of(dpjax.CommandMechanism(command), PAIRS)
     assert changed_part(before, now) == "mechanism"
+    # Of a large file, the size and the time of the last change are compared.
+    monkeypatch.setattr("dpjax.sources._definition._MOST_BYTES", 0)
+    large = definition_of(dpjax.CommandMechanism(command), PAIRS)
+    assert large == definition_of(dpjax.CommandMechanism(command), PAIRS) != now
+    script.write_text("33")
+    assert changed_part(large, definition_of(dpjax.CommandMechanism(command), PAIRS)) == "mechanism"
