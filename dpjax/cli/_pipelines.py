@@ -59,12 +59,14 @@ def _place(path: Path, line: int) -> Place:
 def junit(result: "AuditResult") -> str:
     """Return the verdict as a JUnit XML test case, which fails if the claim is violated.
 
-    If the audit has no valid bound, the test case has the status "error".
+    If the audit has no valid bound, or if it was interrupted before it refuted the claim, the test
+    case has the status "error".
     """
     from dpjax.results import ASSUMPTION_REFUTED, DOUBTFUL, REFUTING
 
     kind = {DOUBTFUL: "error", ASSUMPTION_REFUTED: "error", **dict.fromkeys(REFUTING, "failure")}
-    found = kind.get(result.verdict)
+    interrupted = result.settings.get("interrupted", False)
+    found = kind.get(result.verdict, "error" if interrupted else None)
     seconds = f"{result.seconds:.3f}"
     counts = {"tests": 1, "failures": found == "failure", "errors": found == "error", "skipped": 0}
     suites = ElementTree.Element("testsuites")
@@ -77,7 +79,8 @@ def junit(result: "AuditResult") -> str:
         text = _xml(value if isinstance(value, str) else json.dumps(value))
         ElementTree.SubElement(properties, "property", name=key, value=text)
     if found is not None:
-        sentence = _xml(result.sentence)
+        stopped = "The audit was interrupted. " if interrupted else ""
+        sentence = _xml(stopped + result.sentence)
         failed = ElementTree.SubElement(case, found, type=result.verdict, message=sentence)
         failed.text = _xml(str(result))
     ElementTree.SubElement(case, "system-out").text = _xml(str(result))

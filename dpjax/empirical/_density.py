@@ -160,7 +160,7 @@ def check_density(density: object) -> None:
 def _refuse_without_scale(
     samples: np.ndarray, groups: np.ndarray, bandwidth: object, names: Sequence[str]
 ) -> None:
-    spread = samples.std(axis=0)
+    spread = np.ptp(samples, axis=0)
     if not spread.all():
         flat = int(np.argmin(spread))
         where = "in the only database" if len(samples) == 1 else "in every database"

@@ -40,10 +40,10 @@ _NOT_TESTED = (
 )
 
 _MEANING = (
-    "Delta is the probability that the answer reveals an individual's presence by more than a "
-    "factor e^epsilon. The total risk is the probability of such a revelation for at least one "
-    "individual, if individuals are independent. Both probabilities assume that the databases "
-    "are independent draws and that the density estimate is accurate."
+    "Delta is the probability by which the distribution of the answer with an individual exceeds "
+    "e^epsilon times the distribution without the individual, or vice versa. The total risk "
+    "combines the deltas of all individuals like probabilities of independent events. Both numbers "
+    "assume that the databases are independent draws and that the density estimate is accurate."
 )
 
 
@@ -112,7 +112,7 @@ def _advice(result: Estimated, noise: Calibrated | None) -> tuple[str, ...]:
         "Choose an epsilon at which even the largest delta is small enough. For each epsilon, the "
         "table lists the largest delta over all individuals.",
         f"Look at the individual {result.worst_individual}, who has the largest delta. Removing "
-        "the records of the individuals with the largest deltas reduces the largest delta.",
+        "the records of the individuals with the largest deltas usually reduces the largest delta.",
     ]
     if noise is None:
         said.append(

@@ -198,10 +198,23 @@ class HostQuery(UserQuery):
 
             rows = panel.rows(d)
             own, here = panel.individual[rows], values[rows]
-            table = np.tile(ask(here), (1 + panel.num_individuals, 1))
+            whole = ask(here)
+            if whole.ndim != 1:
+                raise BadValue(
+                    f"the query {self.name!r} must return a number or have shape [d], but returned "
+                    f"the shape {list(whole.shape)}."
+                )
+            table = np.tile(whole, (1 + panel.num_individuals, 1))
             for i in np.unique(own):
                 rest = here[own != i]
-                table[1 + i] = ask(rest) if len(rest) else np.nan
+                found = ask(rest) if len(rest) else np.full(len(whole), np.nan)
+                if found.shape != whole.shape:
+                    raise BadValue(
+                        f"the query {self.name!r} must always return as many numbers, but returned "
+                        f"the shape {list(whole.shape)} for all records and {list(found.shape)} "
+                        "without an individual."
+                    )
+                table[1 + i] = found
             return table
 
         return answer

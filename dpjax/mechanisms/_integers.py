@@ -75,7 +75,7 @@ class TruncatedGeometric(BuiltIn):
     arithmetic requires a rational base.
 
     Attributes:
-        epsilon: Requested level epsilon; the true level lies between epsilon / 4 and epsilon / 2.
+        epsilon: Requested level epsilon; 2^-k lies between epsilon / 4 and epsilon / 2.
         largest_count: Largest count n.
 
     References:

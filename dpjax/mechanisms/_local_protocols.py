@@ -143,9 +143,9 @@ class ThresholdedHistogramEncoding(_Protocol):
         probability q, the level is ln(p (1 - q) / (q (1 - p))).
         """
         half = float(self.epsilon) / 2
-        p = 1 - math.exp(half * (self.threshold - 1)) / 2
-        q = math.exp(-half * self.threshold) / 2
-        return math.log(p * (1 - q) / (q * (1 - p)))
+        # The logarithms of 1 - p and q, which are tiny if epsilon is large.
+        tails = half * (self.threshold - 1) - math.log(2), -half * self.threshold - math.log(2)
+        return sum(math.log1p(-math.exp(tail)) - tail for tail in tails)
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
         """Return samples, int32 [num_samples], for a scalar category."""

@@ -65,7 +65,7 @@ class NoisyMax(OfQueries):
 
     @property
     def level(self) -> float:
-        """True level; if the output is an index, no pair of databases attains it."""
+        """True level, which is the supremum over all pairs of neighboring databases."""
         return self.rule.level * float(self.epsilon)
 
     @property
@@ -202,7 +202,7 @@ class PermuteAndFlip(OfQueries):
     """Visit candidates in random order, and choose the first candidate whose coin lands heads.
 
     The coin of candidate i lands heads with probability e^(epsilon (u_i - max u) / 2), where u is
-    the vector of scores. No pair of databases attains the true level.
+    the vector of scores.
 
     Attributes:
         epsilon: True level if each score has sensitivity 1.

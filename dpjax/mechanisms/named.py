@@ -14,7 +14,7 @@ from dpjax.core.types import FiniteSpace, JsonObject
 from dpjax.core.validate import check_names
 from dpjax.core.wording import BadValue
 from dpjax.mechanisms import Mechanism, from_function
-from dpjax.mechanisms._catalogue import find_mechanism
+from dpjax.mechanisms._catalogue import find_mechanism, is_built_in
 
 _MOST_NUMBERS = 20
 """Maximum size of an array whose entries are listed individually."""
@@ -53,7 +53,7 @@ def _plain(value: object) -> object:
 
 def mechanism_name(mechanism: Any) -> str:
     """Return a mechanism's catalogue name, or MODULE:NAME if it is not in the catalogue."""
-    if hasattr(mechanism, "standard_pairs") and hasattr(mechanism, "name"):
+    if is_built_in(mechanism):
         return mechanism.name
     source = getattr(mechanism, "function", None) or type(mechanism)
     path = f"{source.__module__}:{source.__qualname__}"
@@ -67,7 +67,7 @@ def mechanism_name(mechanism: Any) -> str:
 
 def mechanism_parameters(mechanism: Any) -> JsonObject:
     """Return the arguments from which the class or `from_function` recreates a mechanism."""
-    if hasattr(mechanism, "standard_pairs"):
+    if is_built_in(mechanism):
         return parameters_of(mechanism)
     space = getattr(mechanism, "output_space", None)
     if hasattr(mechanism, "function"):

@@ -334,7 +334,8 @@ class Walk:
         # Assume that pairs without earlier draws are as slow as the slowest other pair.
         pace = np.where(self._pace > 0, self._pace, self._pace.max())
         needed, left = float(draws @ pace), deadline - time.perf_counter()
-        return 1.0 if needed <= left else max(left, 0.0) / needed
+        share = min(left / needed, 1.0) if needed > 0 else 1.0
+        return share if left > 0 else 0.0
 
     def _step(self, counts: NDArray[np.int64]) -> None:
         state = self._state = step(self._state, *counts)

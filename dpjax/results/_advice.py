@@ -49,11 +49,12 @@ def _violated(result: Parts) -> list[str]:
 
 
 def _not_random(result: Parts) -> list[str]:
+    untested = ": this audit has not tested any level of privacy"
+    counted = result.witness is not None and result.witness.event_counts is not None
     return [
         "Find out why the noise repeats: the code or a library may set a fixed seed, or the "
         "mechanism may add no noise at all.",
-        "Draw fresh randomness on every call, and audit again: this audit has not tested any "
-        "level of privacy.",
+        f"Draw fresh randomness on every call, and audit again{'' if counted else untested}.",
     ]
 
 

@@ -151,7 +151,7 @@ def _chance(stated: Conclusion) -> str:
     error = (1 - stated.confidence) / stated.num_claims
     if stated.verdict == DOUBTFUL:
         return "The probability of such counts is known only for independent draws."
-    if stated.verdict in REFUTING:
+    if stated.verdict in REFUTING and stated.claim is not None:
         error = stated.smallest_error or error
         return (
             f"If the claim were true, at most one of {round(1 / error):,} audits would give "

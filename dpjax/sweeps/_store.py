@@ -185,7 +185,9 @@ class Store:
                 found.earlier.append(path)
             elif name not in blocks:
                 found.strange[path] = "no block of this sweep has this name"
-            elif not stat.S_ISREG(path.lstat().st_mode):
+            elif (mode := _mode_of(path)) is None:
+                continue  # Another process has completed or removed the file.
+            elif not stat.S_ISREG(mode):
                 found.strange[path] = "it is not a regular file"
             elif begun:
                 found.beginnings.append(path)
@@ -263,8 +265,11 @@ class Store:
         """Remove broken blocks, and incomplete files left by killed processes."""
         # Another process may still be writing to a recent file, so recent files are kept.
         now = time.time()
-        old = [p for p in contents.beginnings if now - p.stat().st_mtime > _STALE_SECONDS]
-        for path in (*contents.broken, *old):
+        for path in contents.beginnings:
+            with suppress(FileNotFoundError):  # Another process has completed the file.
+                if now - path.stat().st_mtime > _STALE_SECONDS:
+                    path.unlink()
+        for path in contents.broken:
             path.unlink(missing_ok=True)
 
     def _allow(self, processor: str) -> None:
@@ -374,3 +379,10 @@ def _rows(path: Path) -> "pa.Table":
 
 def _digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()[:32]
+
+
+def _mode_of(path: Path) -> int | None:
+    """Return the mode of a file, or None if the file no longer exists."""
+    with suppress(FileNotFoundError):
+        return path.lstat().st_mode
+    return None

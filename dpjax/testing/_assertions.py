@@ -205,6 +205,13 @@ def _asked(subject: object, epsilon: float | None, pairs: object, options: Optio
         rest |= {"notion": stated[0], "claim": stated[1]}
     elif given and sorted(given) != ["claim", "notion"]:
         raise _no_claim(given)
+    if "delta" in options and given != ["epsilon"]:
+        raise BadType(
+            "delta must be passed together with epsilon; for the claim of another notion, pass "
+            "notion and claim, such as notion=dpjax.Profile()."
+        )
+    if "claim" in rest and rest["claim"] is None:
+        raise BadType(f"{given[-1]} must be the claimed level, but was None.")
     asked = Asked(subject, pairs, **rest)
     return asked if family is None else _of_member(family, asked, rest)
 

@@ -147,7 +147,8 @@ def _sequential(source: Source, asked: Asked) -> _Ran:
 
     method, execution = Sequential(seconds=asked.seconds), Execution(progress=note)
     result = _audit(source, asked, method, asked.key, execution)
-    draws = 2 * result.settings["drawn"]
+    # An audit that found repeated noise ends before it counts its draws.
+    draws = 2 * result.settings.get("drawn", 0)
     few = draws < _FEWEST_DRAWS and result.verdict not in REFUTING
     return _Ran(result, arrived[0], draws, few)
 

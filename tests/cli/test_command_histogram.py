@@ -74,9 +74,8 @@ def test_functions(run, tmp_path, monkeypatch):
     options = ("--output-interval", 0, 2, "--lipschitz", 0.1, "--json")
     function = ("audit", "--function", "mine_for_histogram:release", *HISTOGRAM, *options)
     row = json.loads(run(*function, "--pairs", "pairs.json").output)
-    assert (
-        row["provenance"]["mechanism"] == "release" and row["evidence"]["counted"]["num_pairs"] == 3
-    )
+    assert row["provenance"]["mechanism"] == "release"
+    assert row["evidence"]["counted"]["num_pairs"] == 2
     assert row["evidence"]["settings"]["inputs"] == [0.0, 0.5, 1.0]
     assert row["evidence"]["counted"]["plan"]["assumption"]["width"] == 2
     # An interval of inputs needs no pairs.

@@ -1,6 +1,7 @@
 """JUnit XML and SARIF of an audit, as read by CI services."""
 
 import json
+from dataclasses import replace
 from types import SimpleNamespace
 from xml.etree import ElementTree
 
@@ -164,3 +165,13 @@ def test_places_are_checked_before_anything_is_drawn(refused):
     for option in ("--junit", "--sarif"):
         said = refused("audit", "laplace", option, "nowhere/verdict")
         assert "is in a folder that does not exist" in said
+
+
+def test_an_interrupted_audit_is_no_success():
+    result = dpjax.audit(Laplace(1.0), claim=1.5, method=dpjax.Sequential(num_draws=2000))
+    assert ElementTree.fromstring(junit(result))[0].get("errors") == "0"
+    stopped = {**result.evidence.settings, "interrupted": True}
+    result = replace(result, evidence=replace(result.evidence, settings=stopped))
+    suite = ElementTree.fromstring(junit(result))[0]
+    assert suite.get("errors") == "1" and suite.get("failures") == "0"
+    assert suite[0].find("error").get("message").startswith("The audit was interrupted. With conf")

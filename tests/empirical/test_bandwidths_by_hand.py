@@ -237,6 +237,9 @@ def test_fits_that_cannot_be():
         "query 'count' was 2.5 in every database: bandwidth 'likelihood' cannot be chosen because "
         "the results do not vary; pass a number as bandwidth."
     )
+    # The mean of equal numbers, and so their deviation, has a rounding error.
+    with pytest.raises(ValueError, match=r"was 0\.1 in every database: bandwidth 'likelihood'"):
+        Density().fit(np.full((3, 1), 0.1), np.arange(3))
     with pytest.raises(ValueError, match=r"was 2\.5 in the only database: bandwidth 'scott'"):
         Density(bandwidth="scott").fit(flat[:1, 1:], groups[:1])
     with pytest.raises(ValueError) as raised:

@@ -501,3 +501,15 @@ def test_joint_grids_have_256_cells_for_two_queries_and_64_for_three():
     b = np.zeros((2, 3))
     assert JointGrid(b, b + 1, "laplace", (1.0,) * 3)._fine[1]._falling.size == 64**3
     assert JointGrid(b, b + 1, "laplace", (1.0,) * 3, cells=4)._fine[0]._falling.size == 64
+
+
+def test_a_host_query_must_always_return_as_many_numbers():
+    for function, said in (
+        (
+            lambda values: values,
+            r"must return a number or have shape \[d\], but returned the shape",
+        ),
+        (lambda values: [1.0] * len(values), r"returned the shape \[.\] for all records and \[.\]"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            HostQuery(function).answers(PANEL, 0)

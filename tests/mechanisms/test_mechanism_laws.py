@@ -7,6 +7,7 @@ with probability 1e-5; the same tests reject each mechanism with a parameter 10%
 import itertools
 from collections import Counter
 from dataclasses import replace
+from decimal import Decimal
 
 import jax
 import jax.numpy as jnp
@@ -353,3 +354,14 @@ def test_vector_draws_follow_the_exact_law_and_no_other(name):
     scale = 2 / 0.7 if name == "summed-histogram-encoding" else 1 / 0.7
     expected = np.prod(stats.laplace.pdf(NOISES[name](outputs, 0.7)) / scale, axis=1)
     np.testing.assert_allclose(reference.density(mechanism, database, outputs), expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 1.0, 400.0, 1200.0])
+def test_the_level_of_a_thresholded_histogram_has_all_digits(epsilon):
+    """The probabilities 1 - p and q are far below the rounding error of 1 for large levels."""
+    half = Decimal(epsilon) / 2
+    rest = (half * Decimal("-0.25")).exp() / 2
+    other = (half * Decimal("-0.75")).exp() / 2
+    exact = ((1 - rest) * (1 - other) / (rest * other)).ln()
+    found = mechanisms.ThresholdedHistogramEncoding(epsilon, 0.75).level
+    assert found == pytest.approx(float(exact), rel=1e-13)

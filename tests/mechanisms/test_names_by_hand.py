@@ -46,6 +46,15 @@ class Shifted:
         return database + self.amount + jax.random.laplace(key, num_samples)
 
 
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class Faulty(Laplace):
+    """A subclass of a built-in mechanism, with a sampler of its own."""
+
+    def sample(self, key, database, num_samples):
+        return database + 0.5 * jax.random.laplace(key, (num_samples,))
+
+
 class NoDataclass:
     output_space = RealSpace()
 
@@ -68,6 +77,9 @@ def test_names():
     assert named.name_of(noise) == "noise"
     assert named.mechanism_name(dpjax.from_function(noise, ZERO)) == f"{HERE}:noise"
     assert named.mechanism_name(Shifted()) == f"{HERE}:Shifted"
+    # A subclass must not be stored as the built-in mechanism, which is correct.
+    assert named.mechanism_name(Faulty(2.0)) == f"{HERE}:Faulty"
+    assert named.mechanism_parameters(Faulty(2.0)) == {"epsilon": 2.0}
     for lost in (lambda key, x: x, SimpleNamespace(function=lambda: 0)):
         with pytest.raises(
             ValueError, match="mechanism must be importable by its name for a sweep"

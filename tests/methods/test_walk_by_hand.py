@@ -76,7 +76,9 @@ def test_a_block_is_cut_by_the_time_that_is_left(monkeypatch):
     found = walk(pace=(0.4, 0.0, 0.3))
     assert found._share_in_time(np.array([0, 100, 0]), 110.0) == pytest.approx(0.5)
     assert found._share_in_time(np.array([0, 100, 0]), None) == 1.0
-    assert walk()._share_in_time(np.array([9, 9, 9]), 90.0) == 1.0
+    # While no pace is known, a block is drawn unless the time is up.
+    shares = [walk()._share_in_time(np.array([9, 9, 9]), end) for end in (89.0, 90.0, 90.1)]
+    assert shares == [0.0, 0.0, 1.0]
 
 
 def test_why_an_audit_is_over(monkeypatch):

@@ -257,3 +257,13 @@ def test_doubtful_outputs_are_neither_private_nor_not():
     for check in (testing.assert_private, testing.assert_not_private):
         with pytest.raises(AssertionError, match="was not tested"):
             check(recorded, 0.1)
+
+
+def test_repeated_noise_is_found_within_a_time_limit():
+    """An audit that finds repeated noise ends before it counts its draws."""
+
+    def fixed(count, n):
+        return count + np.random.default_rng(0).laplace(size=n)
+
+    with pytest.raises(AssertionError, match="fixed is not private"):
+        testing.assert_private(HostMechanism(fixed, batch_size=1000), 1.0, pairs=PAIRS, seconds=5.0)

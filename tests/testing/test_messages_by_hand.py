@@ -262,3 +262,17 @@ def test_arguments_at_wrong_places():
             function(Laplace(), epsilon=1.0, method=dpjax.Sequential())
         with pytest.raises(TypeError, match="no argument 'num_sample': did you mean 'num_samples'"):
             function(Laplace(), epsilon=1.0, num_sample=100)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"gdp": None}, "gdp must be the claimed level, but was None"),
+        ({"notion": dpjax.Gdp(), "claim": None}, "claim must be the claimed level, but was None"),
+        ({"gdp": 1.0, "delta": 1e-5}, "delta must be passed together with epsilon"),
+        ({"notion": dpjax.Gdp(), "claim": 1.0, "delta": 1e-5}, "delta must be passed together"),
+    ],
+)
+def test_no_assertion_passes_without_its_claim(options, said):
+    with pytest.raises(TypeError, match=said):
+        dpjax.testing.assert_private(Laplace(), **options)
