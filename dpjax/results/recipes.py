@@ -29,13 +29,47 @@ STANDARD = "standard"
 
 
 def pairs_to_plain(pairs: Pairs | AnyPairs, mechanism: object) -> JsonObject | str:
-    """Return databases, neighbors and labels, or "standard" for the mechanism's standard pairs."""
+    """Return databases, neighbors and labels, or "standard" for the mechanism's standard pairs.
+
+    Raises:
+        ValueError: If the databases cannot be restored exactly.
+    """
     if isinstance(pairs, AnyPairs):
-        sides = [[plain_database(database) for database in side] for side in pairs.sides]
-        return {"database": sides[0], "neighbor": sides[1], "labels": list(pairs.labels)}
+        return _exact_pairs(pairs)
     content = _plain_pairs(pairs)
     standard = getattr(mechanism, "standard_pairs", None)
     return STANDARD if standard is not None and _plain_pairs(standard()) == content else content
+
+
+def _exact_pairs(pairs: AnyPairs) -> JsonObject:
+    """Return pairs as JSON values from which `pairs_from_plain` restores equal databases."""
+    databases = [database for side in pairs.sides for database in side]
+    arrays = [d for d in databases if isinstance(d, np.ndarray | np.generic)]
+    types = {array.dtype for array in arrays if array.dtype.kind in "biufUS"}
+    are_arrays = len(arrays) == len(databases) and len(types) == 1
+    if (
+        not are_arrays
+        and (lost := next((d for d in databases if not _is_exact(d)), None)) is not None
+    ):
+        raise BadValue(
+            "a sweep stores its pairs, so the databases of a Python function must be numbers, "
+            "strings, or lists or dicts of these, or arrays of one dtype, but one was "
+            f"{text_of(lost)[:80]} ({type(lost).__name__})."
+        )
+    sides = [[_listed(database) for database in side] for side in pairs.sides]
+    content = {"database": sides[0], "neighbor": sides[1], "labels": list(pairs.labels)}
+    return {**content, "dtype": str(types.pop())} if are_arrays else content
+
+
+def _is_exact(database: object) -> bool:
+    """Return whether JSON preserves a database's content and types."""
+    if type(database) is list:
+        return all(map(_is_exact, database))
+    if type(database) is dict:
+        return all(type(name) is str and _is_exact(part) for name, part in database.items())
+    if type(database) is float:
+        return bool(np.isfinite(database))
+    return type(database) in (bool, int, str, type(None))
 
 
 def _plain_pairs(pairs: Pairs) -> JsonObject:
@@ -64,8 +98,11 @@ def pairs_from_plain(content: Any, stacked: bool) -> Pairs | AnyPairs:
     """
     if not isinstance(content, Mapping):
         return Pairs.of(content) if stacked else AnyPairs.of(content)
-    check_names("pairs", content, ("database", "neighbor", "labels"))
+    check_names("pairs", content, ("database", "neighbor", "labels", "dtype"))
     sides, labels = (content["database"], content["neighbor"]), tuple(content.get("labels", ()))
+    if "dtype" in content:
+        first, second = ([np.asarray(d, content["dtype"])[()] for d in side] for side in sides)
+        sides = first, second
     return Pairs(*sides, labels) if stacked else AnyPairs(sides, labels)
 
 

@@ -21,8 +21,16 @@ from dpjax.core.settings import own_settings
 from dpjax.core.types import JsonObject
 from dpjax.methods import Method
 from dpjax.notions import Terms, bets_of, evidence_from_plain
-from dpjax.results import Row, judge
+from dpjax.results import (
+    NOT_RANDOM,
+    Findings,
+    Row,
+    finding_of_repeats,
+    judge,
+    refuse_failures,
+)
 from dpjax.results.provenance import key_of
+from dpjax.sources import Repeats
 from dpjax.sources._workers import kept_workers
 from dpjax.sweeps._entry import Entry
 
@@ -103,8 +111,26 @@ def _rows(entry: Entry, terms: Terms, numbers: NDArray[np.int32]) -> list[Row]:
     rows: list[Row] = []
     for first in range(0, len(padded), size):
         batch = padded[first : first + size]
-        rows += entry.method.run(entry.source, entry.pairs, terms, batch).rows()
+        rows += _rows_of(entry, entry.method, terms, batch)
     return rows[: len(numbers)]
+
+
+def _rows_of(entry: Entry, method: Method, terms: Terms, runs: NDArray[np.int32]) -> list[Row]:
+    """Return the rows of a batch of runs; a run with repeated noise has the verdict "not random".
+
+    Raises:
+        ValueError: If every call of a function or a program failed.
+    """
+    try:
+        findings = method.run(entry.source, entry.pairs, terms, runs)
+    except Repeats as found:
+        # The finding contains only the pair whose noise repeats.
+        pair = entry.pairs.labels.index(found.pairs.labels[0])
+        (row,) = Findings.of(finding_of_repeats(found, terms)).rows()
+        return [row._replace(pair=pair)]
+    if not entry.source.side_by_side:
+        refuse_failures(findings.finding(0).notes)
+    return findings.rows()
 
 
 def _rows_of_states(
@@ -118,11 +144,11 @@ def _rows_of_states(
     rows: list[Row] = []
     for place, number in enumerate(numbers):
         earlier = None
-        if states is not None:
+        if states is not None and states[place] is not None:
             plain = json.loads(zlib.decompress(states[place]))
             earlier = bets_of(evidence_from_plain(plain))
         of_run = dataclasses.replace(terms, earlier=earlier)
-        rows += method.run(entry.source, entry.pairs, of_run, np.array([number])).rows()
+        rows += _rows_of(entry, method, of_run, np.array([number]))
     return rows
 
 
@@ -134,7 +160,7 @@ def _columns(
     entry: Entry, terms: Terms, numbers: NDArray[np.int32], rows: Sequence[Row]
 ) -> Columns:
     stated, bounded = [row.statement for row in rows], entry.method.bounded
-    verdicts: list[str | None] = [None] * len(rows)
+    verdicts = [row.verdict if row.verdict == NOT_RANDOM else None for row in rows]
     if terms.claim is not None:
         verdicts = [row.verdict or judge(row.statement, terms)[0] for row in rows]
     return {

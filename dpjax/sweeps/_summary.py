@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from dpjax.core.errors import neutral
+from dpjax.core.errors import Status, neutral
 from dpjax.core.types import JsonObject
 from dpjax.plotting import (
     SERIES,
@@ -23,6 +23,7 @@ from dpjax.plotting import (
 )
 from dpjax.report import Figure as Picture
 from dpjax.report import Glance, Page, Section, Shown, Table, Verdict, written
+from dpjax.results import ASSUMPTION_REFUTED
 from dpjax.sweeps._entry import Entry
 from dpjax.sweeps._spec import SweepSpec
 
@@ -134,9 +135,13 @@ class SweepSummary(Shown):
             if entry.id in columns:
                 rows = columns[entry.id]
                 bounds = np.asarray(rows["lower_bound"], float)
-                bounds = (
-                    bounds if np.isfinite(bounds).any() else np.asarray(rows["estimate"], float)
-                )
+                if not np.isfinite(bounds).any():
+                    bounds = np.asarray(rows["estimate"], float)
+                # Failed runs, and runs whose assumption was refuted, have no bound.
+                bounds = bounds[
+                    (np.asarray(rows["status"]) == Status.OK.name)
+                    & (np.asarray(rows["verdict"], object) != ASSUMPTION_REFUTED)
+                ]
             bounds = tuple(np.sort(bounds[np.isfinite(bounds)]).tolist())
             claim = float(entry.claim) if isinstance(entry.claim, int | float) else None
             names = label, entry.mechanism_name

@@ -138,11 +138,13 @@ def test_a_summary_of_bounds_of_0_shows_them_and_not_the_estimates():
 
         def columns(self):
             nan, inf = float("nan"), float("inf")
-            return {
+            found = {
                 "zeros": {"lower_bound": [0.0, 0.0, 0.0], "estimate": [0.3, 0.2, 0.1]},
                 "some": {"lower_bound": [2.0, inf, 1.0], "estimate": [0.3, 0.2, 0.1]},
                 "estimates": {"lower_bound": [nan, nan, nan], "estimate": [0.3, nan, 0.1]},
             }
+            more = {"status": ["OK"] * 3, "verdict": [None] * 3}
+            return {name: {**columns, **more} for name, columns in found.items()}
 
     summary = SweepSummary.of(Kept())
     assert [entry.bounds for entry in summary.entries] == [(0, 0, 0), (1, 2), (0.1, 0.3), ()]

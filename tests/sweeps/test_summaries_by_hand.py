@@ -104,9 +104,17 @@ def test_summaries_of_stores():
     )
     nan, inf = math.nan, math.inf
     columns = {
-        one.id: {"lower_bound": [0.75, nan, 0.25, inf], "estimate": [9.0] * 4},
-        two.id: {"lower_bound": [nan, nan], "estimate": [0.5, nan]},
-    }
+        # A run whose assumption was refuted and a failed run have no bound.
+        one.id: {
+            "lower_bound": [0.75, nan, 0.25, inf, 3.0, 0.0], "estimate": [9.0] * 6,
+            "status": ["OK"] * 5 + ["EMPTY_INTERVAL"],
+            "verdict": ["not refuted"] * 4 + ["assumption refuted", "not refuted"],
+        },
+        two.id: {
+            "lower_bound": [nan, nan], "estimate": [0.5, nan], "status": ["OK"] * 2,
+            "verdict": [None] * 2,
+        },
+    }  # fmt: skip
     store = SimpleNamespace(
         spec=SweepSpec("s", (one, two, three)), columns=lambda: columns,
         contents=lambda: SimpleNamespace(finished=["a block"]),

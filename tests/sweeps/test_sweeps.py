@@ -487,7 +487,10 @@ def test_runs_are_repeated_until_all_devices_have_as_many():
     class Counted:
         def run(self, source, pairs, terms, batch):
             asked.append(batch.tolist())
-            return SimpleNamespace(rows=lambda: [f"run {number}" for number in batch])
+            rows = [f"run {number}" for number in batch]
+            return SimpleNamespace(rows=lambda: rows, finding=lambda run: finding)
+
+    finding = SimpleNamespace(notes=[])
 
     for together, expected in ((True, [[4, 7, 9, 9]]), (False, [[4], [7], [9], [9]])):
         source = SimpleNamespace(side_by_side=together)
