@@ -29,7 +29,8 @@ class Noise(NamedTuple):
     Attributes:
         threshold: Scale of the threshold's noise rho.
         query: Scale of the queries' noise nu, or 0 for no noise.
-        level: True level; in some variants, no pair of databases attains it.
+        level: True level if there are at least 5 c queries, and an upper bound otherwise. In some
+            variants, no pair of databases attains the true level.
         redraw: Scale of the new rho that is drawn after each positive query, or 0 to keep rho.
         told: Code that defines the number reported with a positive query i. If `told` is None, no
             number is reported. If it is 0, the number is the noisy answer q_i + nu_i. Otherwise,
@@ -90,7 +91,10 @@ class SparseVector(OfQueries):
 
     @property
     def level(self) -> float:
-        """True level, which is epsilon times the variant's level at epsilon = 1."""
+        """True level: epsilon times the variant's level at epsilon = 1.
+
+        If there are fewer than 5 `max_positives` queries, this is an upper bound on the true level.
+        """
         return self.noise.level * float(self.epsilon)
 
     @property
@@ -232,7 +236,10 @@ class SVT4(SparseVector):
 
     @classmethod
     def at_level(cls, level: float, max_positives: int = 1, **parameters) -> "SVT4":
-        """Return the mechanism whose true level is `level`; its epsilon is chosen accordingly."""
+        """Return the mechanism whose true level is `level`; its epsilon is chosen accordingly.
+
+        With fewer than 5 `max_positives` queries, the true level may be lower.
+        """
         validate.positive(level=level)
         epsilon = level * 4 / (1 + 6 * max_positives)
         return cls(epsilon=epsilon, max_positives=max_positives, **parameters)

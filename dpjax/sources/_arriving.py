@@ -11,7 +11,7 @@ import numpy as np
 from dpjax.core.types import JsonObject
 from dpjax.core.wording import BadType
 from dpjax.sources._hashes import hashes_of
-from dpjax.sources._held import as_outputs
+from dpjax.sources._held import as_outputs, refuse_other_columns
 from dpjax.sources._passages import Words
 from dpjax.sources._recorded import Recorded
 from dpjax.sources._recorded_counts import kind_of
@@ -44,10 +44,12 @@ class Chunk(NamedTuple):
         """Create a chunk from arrays or lists of outputs.
 
         Raises:
-            ValueError: If a side does not have shape [n] or [n, d].
+            ValueError: If a side does not have shape [n] or [n, d], or if the sides are tables with
+                different columns.
             TypeError: If a side contains neither numbers nor labels, or a mixture of numbers and
                 labels.
         """
+        refuse_other_columns(x, y)
         sides = _side("x", name, x), _side("y", name, y)
         hashes = _hashes(sides[0]), _hashes(sides[1])
         digests = _digest(hashes[0]), _digest(hashes[1])

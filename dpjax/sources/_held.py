@@ -1,7 +1,7 @@
 """Outputs in memory, which are validated and then read in chunks, like recordings in files."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from numbers import Integral
@@ -11,7 +11,7 @@ import numpy as np
 
 from dpjax.core.errors import text_of
 from dpjax.core.numerics import MOST_EXACT
-from dpjax.core.wording import BadValue
+from dpjax.core.wording import BadValue, term
 from dpjax.partitions._distinct import labels_at
 from dpjax.partitions._nested import rows_of
 from dpjax.partitions.missing import (
@@ -112,6 +112,31 @@ class Held:
         """Yield all outputs in chunks."""
         for start in range(0, len(self.outputs), _ROWS):
             yield self.outputs[start : start + _ROWS]
+
+
+def refuse_other_columns(x: object, y: object) -> None:
+    """Raise an error if two tables have different columns, or the same columns in another order.
+
+    Raises:
+        ValueError: If both tables have several columns with names, and the names differ.
+    """
+    first, second = map(_columns_of, (x, y))
+    if first != second and min(len(first), len(second)) > 1:
+        raise BadValue(
+            "x and y must have the same columns in the same order, but the columns of x are "
+            f"{text_of(', '.join(first))}, and the columns of y are {text_of(', '.join(second))}: "
+            f"reorder the columns of y, or choose columns with {term('column=[...]', '--column')}."
+        )
+
+
+def _columns_of(outputs: Any) -> list[str]:
+    """Return the names of a table's columns, or [] if the columns have no names."""
+    # Pandas, Polars and recordings in files have `columns`, and Arrow has `column_names`.
+    names = getattr(outputs, "column_names", None) or getattr(outputs, "columns", None)
+    if names is None or isinstance(names, str) or not isinstance(names, Iterable):
+        return []
+    found = [*map(str, names)]
+    return [] if found == [*map(str, range(len(found)))] else found
 
 
 def held(name: str, outputs: object) -> Chunked:

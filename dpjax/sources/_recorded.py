@@ -15,6 +15,7 @@ from dpjax.core.wording import EVENTS, BadValue
 from dpjax.partitions import RegionLike
 from dpjax.partitions.low_bits import check_bits
 from dpjax.partitions.outputs import preview
+from dpjax.sources._held import refuse_other_columns
 from dpjax.sources._plain import files_of, known_options, place_of, stated_options
 from dpjax.sources._recorded_arrays import RecordedArrays, recorded_arrays
 from dpjax.sources._recorded_counts import OpenedRecorded
@@ -110,6 +111,7 @@ class Recorded(Source):
             TypeError: If the sides differ in the kind or the dimension of their outputs.
         """
         self.refuse_pairs(pairs)
+        refuse_other_columns(self.x, self.y)
         yield (OpenedInOrder if request.in_order else OpenedRecorded)(self, request)
 
     def refuse_pairs(self, pairs: object) -> None:
@@ -131,6 +133,7 @@ class Recorded(Source):
             TypeError: If the outputs are in files, or if they are of multiple kinds.
         """
         self.refuse_pairs(pairs)
+        refuse_other_columns(self.x, self.y)
         for name, given in (("bits", self.bits), ("blocks", self.blocks)):
             if given is not None:
                 raise BadValue(

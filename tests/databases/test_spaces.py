@@ -378,3 +378,13 @@ def test_spaces_are_open_unless_told():
 def test_values_have_no_columns(wrong):
     with pytest.raises(ValueError, match="domain must not name columns if relation is Within"):
         neighbors(0.5, Within(1.0), wrong)
+
+
+def test_vectors_need_a_norm():
+    """In the l1 norm, a mechanism is too weak for databases that differ by 1 in every entry."""
+    said = r"norm must be 'l1', 'l2' or 'linf' for databases of 2 numbers, but was 'absolute'"
+    with pytest.raises(ValueError, match=said):
+        list(neighbors(np.zeros(2), Within(1.0)))
+    with pytest.raises(ValueError, match=said):
+        Within(1.0).holds([0.0, 0.0], [0.0, 0.5])
+    assert Within(1.0).holds([0.0], [1.0]) and Within(1.0).holds(0.0, 1.0)

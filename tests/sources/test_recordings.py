@@ -5,6 +5,8 @@ import tracemalloc
 from decimal import Decimal
 
 import numpy as np
+import pandas as pd
+import pyarrow as pa
 import pytest
 
 import dpjax
@@ -415,3 +417,35 @@ def test_vectors_of_one_number_are_numbers(tmp_path):
     np.save(tmp_path / "x.npy", values)
     (read,) = dpjax.Recording(tmp_path / "x.npy").chunks()
     np.testing.assert_array_equal(read, values[:, 0])
+
+
+def people(order):
+    """A table of two columns of noise, in a given order."""
+    pay, age = np.random.default_rng(ord(order[0][0])).normal(size=(2, 500))
+    return pd.DataFrame({"pay": pay + 5.0, "age": age})[[*order]]
+
+
+def test_columns_in_another_order_are_no_leak(tmp_path, monkeypatch):
+    """Columns were compared by their positions, so pay was compared with age."""
+    monkeypatch.chdir(tmp_path)
+    x, y = people(("pay", "age")), people(("age", "pay"))
+    for side, name in ((x, "x"), (y, "y")):
+        side.to_csv(f"{name}.csv", index=False)
+        side.to_parquet(f"{name}.parquet")
+    said = r"same columns in the same order, but the columns of x are 'pay, age', .* 'age, pay'"
+    files = [[Recording(f"{side}.{kind}") for side in "xy"] for kind in ("csv", "parquet")]
+    tables = [pa.Table.from_pandas(side) for side in (x, y)]
+    for sides in ([x, y], tables, *files):
+        for method in (dpjax.Events(), dpjax.Sequential(), dpjax.Local()):
+            with pytest.raises(ValueError, match=said):
+                dpjax.audit(Recorded(*sides), claim=1.0, method=method)
+    with pytest.raises(ValueError, match=said):
+        next(iter(dpjax.watch([(x, y)], claim=1.0)))
+    both = Recording(["x.csv", "y.csv"])
+    with pytest.raises(ValueError, match=r"x\.csv and y\.csv must have the same columns"):
+        dpjax.audit(Recorded(both, Recording("x.parquet")), claim=1.0)
+    # Chosen columns have an order, and a single column or an array has no names to compare.
+    chosen = [Recording(f"{side}.csv", ["pay", "age"]) for side in "xy"]
+    renamed = y[["pay"]].rename(columns={"pay": "wage"})
+    for sides in (chosen, (x, y[["pay", "age"]].to_numpy()), (x[["pay"]], renamed)):
+        assert dpjax.audit(Recorded(*sides), claim=1.0).verdict == "not refuted"

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from dpjax.core import validate
-from dpjax.core.wording import BadType
+from dpjax.core.wording import BadType, BadValue
 from dpjax.databases.spaces._records import Record, key_of
 
 _NORMS = ("absolute", "l1", "l2", "linf")
@@ -105,6 +105,7 @@ class Within(Relation):
     def holds(self, database: object, neighbor: object) -> bool:
         """See `Relation`."""
         one, other = (np.atleast_1d(np.asarray(side)).tolist() for side in (database, neighbor))
+        self.refuse_vectors(max(len(one), len(other)))
         if len(one) != len(other):
             return False
         if not all(math.isfinite(value) for value in (*one, *other)):
@@ -114,6 +115,14 @@ class Within(Relation):
         if self.norm == "l2":
             return sum(gap * gap for gap in gaps) <= limit * limit
         return (sum(gaps) if self.norm == "l1" else max(gaps, default=0)) <= limit
+
+    def refuse_vectors(self, size: int) -> None:
+        """Raise ValueError if the norm is "absolute", but a database has more than one number."""
+        if self.norm == "absolute" and size > 1:
+            raise BadValue(
+                f"norm must be 'l1', 'l2' or 'linf' for databases of {size} numbers, but was "
+                "'absolute': noise for one of these norms may be too little for another."
+            )
 
 
 @dataclass(frozen=True)

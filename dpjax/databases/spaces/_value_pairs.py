@@ -207,6 +207,7 @@ def _like(like: Database, entries: Sequence[Value]) -> Database | None:
 def _moved(value: object, relation: Within) -> list[Value]:
     """Return values at the maximum distance from a value, in one entry or in all entries."""
     entries = list(map(_scalar, _entries(value)))
+    relation.refuse_vectors(len(entries))
     whole = all(isinstance(v, int) for v in entries)
     size, distance = len(entries), relation.distance
     spread = {"l1": distance / size, "l2": distance / math.sqrt(size)}.get(relation.norm, distance)

@@ -83,19 +83,19 @@ def _assumption(planned: Plan) -> str:
 def _judge(counted: HistogramLevel, planned: Plan, claim: float | None) -> tuple[str, str]:
     found, assumed = counted.interval(), counted.assumed
     low, high = found.lower_bound, found.upper_bound
-    if high is None:
-        verdict = NO_CLAIM if claim is None else NOT_REFUTED
-        return verdict, Status.EMPTY_INTERVAL.sentence
-    interval = f"[{low:.4f}, {high:.4f}]"
+    interval = "" if high is None else f" [{low:.4f}, {high:.4f}]"
     if counted.refuted:
         return ASSUMPTION_REFUTED, Sentence(
             f"The counts contradict the assumption that {assumed} (p = {counted.p_value:.2g}), so "
-            f"the interval {interval} cannot be trusted: assume a larger constant, or use "
+            f"the interval{interval} cannot be trusted: assume a larger constant, or use "
             f"{EVENTS}, which needs no assumption."
         )
+    if high is None:
+        verdict = NO_CLAIM if claim is None else NOT_REFUTED
+        return verdict, Status.EMPTY_INTERVAL.sentence
     sure = (
         f"If {assumed}, then, with confidence {confidence_text(planned.confidence)}, the level "
-        f"lies in {interval}"
+        f"lies in{interval}"
     )
     if claim is None:
         return NO_CLAIM, f"{sure}; there was no claim to test."

@@ -12,7 +12,7 @@ import numpy as np
 
 from dpjax.core.errors import needs
 from dpjax.core.files import as_path, refuse_endless
-from dpjax.core.wording import BadValue
+from dpjax.core.wording import BadValue, term
 from dpjax.sources.readers._numpy import npy_chunks, npz_chunks
 from dpjax.sources.readers._parquet import parquet_chunks, parquet_columns
 from dpjax.sources.readers._text import text_chunks, text_columns
@@ -112,14 +112,36 @@ class Recording:
     @property
     def notes(self) -> list[str]:
         """Notes for the result: if no column was chosen, the list of the columns of each vector."""
-        first = self.paths[0]
-        refuse_endless("samples file", self._at(first))
-        columns = _COLUMNS.get(_ending(first))
-        with _naming(first):
-            names = columns(self._at(first)) if columns is not None and self.column is None else []
+        names = self._columns_of(self.paths[0])
         if len(names) < 2:
             return []
         return [f"{self.name}: read {len(names)} columns as vectors: {', '.join(names)}."]
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the columns that form vectors, or [] if they are unknown or were chosen.
+
+        Raises:
+            ValueError: If two files have different columns, or the same columns in another order.
+        """
+        found = [(path, self._columns_of(path)) for path in self.paths]
+        # Files without a header have indices instead of names.
+        named = [(p, names) for p, names in found if names != [*map(str, range(len(names)))]]
+        for path, names in named[1:]:
+            first, usual = named[0]
+            if names != usual and min(len(names), len(usual)) > 1:
+                raise BadValue(
+                    f"samples files {first} and {path} must have the same columns in the same "
+                    f"order, but have {', '.join(usual)} and {', '.join(names)}: choose the "
+                    f"columns with {term('column=[...]', '--column')}."
+                )
+        return named[0][1] if named else []
+
+    def _columns_of(self, path: Path) -> list[str]:
+        refuse_endless("samples file", self._at(path))
+        columns = _COLUMNS.get(_ending(path))
+        with _naming(path):
+            return columns(self._at(path)) if columns is not None and self.column is None else []
 
     def chunks(self) -> Iterator[np.ndarray]:
         """Yield all outputs in order, as arrays [n] or [n, d].

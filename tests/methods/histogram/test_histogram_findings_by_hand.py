@@ -111,6 +111,9 @@ def test_verdicts(claim, verdict, end):
         "1.7500] cannot be trusted: assume a larger constant, or use method=Events(), which needs "
         "no assumption."
     )
+    # Without an interval, the counts may still contradict the assumption.
+    verdict, sentence = _judge(counted(None, 1e-9), FINITE, claim)
+    assert verdict == "assumption refuted" and "so the interval cannot be trusted" in sentence
 
 
 def test_assumptions_in_words():
