@@ -116,6 +116,7 @@ def test_nan_hides_no_other_entry(dimension):
     assert result.verdict == "violated" and result.lower_bound < 1.0
 
 
+@pytest.mark.slow
 def test_a_constant_entry_without_a_number_hides_nothing():
     def mean_and_deviation(key, x):
         return {"mean": x + jax.random.laplace(key), "deviation": jnp.nan}
