@@ -19,12 +19,12 @@ from dpjax.cli._table import (
     Table,
     Value,
     argument,
-    listed,
     option,
     option_of,
     options_of,
 )
 from dpjax.core.errors import nearest
+from dpjax.core.wording import listed
 
 DECLARED_SOURCES = {
     source.name: source for source in registered("dpjax.sources") if source.asked[0]

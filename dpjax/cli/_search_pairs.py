@@ -58,9 +58,10 @@ def command(**given: Value) -> None:
     with progress_bar("draws", quiet=given["quiet"]) as show, ExitStack() as stack:
         found = _found(sources[0], written, stack, show)
     from dpjax.databases.trees import rows
+    from dpjax.results import as_lists
 
     stacked = found.pairs.database, found.pairs.neighbor
-    sides = [[_plain(database) for database in rows(side)] for side in stacked]
+    sides = [[as_lists(database) for database in rows(side)] for side in stacked]
     pairs = [list(pair) for pair in zip(*sides, strict=True)]
     if written["as_json"]:
         content = {"estimates": found.estimates, "pairs": pairs, "labels": found.pairs.labels}
@@ -72,13 +73,6 @@ def command(**given: Value) -> None:
 
         write_whole({written["out"]: json.dumps(pairs) + "\n"})
         say_written(written["out"])
-
-
-def _plain(database: Value) -> Value:
-    """Return a database as lists and numbers, or as a dict of these."""
-    if isinstance(database, dict):
-        return {name: _plain(part) for name, part in database.items()}
-    return database.tolist()
 
 
 def _found(

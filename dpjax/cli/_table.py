@@ -127,8 +127,3 @@ def options_of(table: Table) -> dict[str, str]:
             switched = zip((True, False), flags, strict=False)
             options |= {f"{name}={value}": flag for value, flag in switched if flag}
     return options
-
-
-def listed(words: list[str]) -> str:
-    """Join words with commas, and with "and" before the last word."""
-    return " and ".join(filter(None, [", ".join(words[:-1]), words[-1]]))

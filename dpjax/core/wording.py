@@ -7,7 +7,7 @@ that the command line can replace each name with an option.
 
 import re
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Self
 
 _TERM = re.compile("\x00([^\x01]*)\x01([^\x02]*)\x02")
@@ -185,3 +185,8 @@ def in_options(text: object, options: Mapping[str, str]) -> str:
     if isinstance(text, BaseException):
         text = _message(text)
     return text.in_options(options) if isinstance(text, Sentence) else str(text)
+
+
+def listed(words: Sequence[str]) -> str:
+    """Join words with commas, and with "and" before the last word."""
+    return " and ".join(filter(None, [", ".join(words[:-1]), words[-1]]))

@@ -8,6 +8,7 @@ from typing import ParamSpec, TypeVar, get_args
 
 from dpjax.core.errors import nearest
 from dpjax.core.options import Dataclass
+from dpjax.core.wording import listed
 from dpjax.methods import METHODS
 from dpjax.notions import NOTIONS
 from dpjax.sources import SOURCES
@@ -59,7 +60,7 @@ def signposted(function: Callable[P, R]) -> Callable[P, R]:
         further = get_args(each.annotation) if each.kind is each.VAR_KEYWORD else ()
         accepted += [*further[0].__annotations__] if further else [key]
     unnamed = [key for key, each in parameters.items() if each.kind is each.POSITIONAL_OR_KEYWORD]
-    by_position = " and ".join([", ".join(unnamed[:-1]), unnamed[-1]])
+    by_position = listed(unnamed)
 
     @functools.wraps(function)
     def called(*args: P.args, **kwargs: P.kwargs) -> R:

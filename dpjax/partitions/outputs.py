@@ -127,7 +127,8 @@ class Encoder:
                     "represent exactly: scale the integers down, or return strings."
                 )
             return self._encode_objects([int(value) for value in rows[:, 0]])
-        # NumPy's sums of rows depend on the memory layout. Adding 0.0 turns -0.0 into 0.0.
+        # All outputs have one memory layout, because NumPy's sums of rows depend on the layout.
+        # Adding 0.0 turns -0.0 into 0.0.
         values = rows.astype(np.float64, order="C") + 0.0
         labels = np.zeros(len(rows), np.int32)
         finite = np.isfinite(values)

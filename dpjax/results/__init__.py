@@ -21,5 +21,6 @@ from dpjax.results._parts import Witness as Witness
 from dpjax.results._repeats import finding_of_repeats as finding_of_repeats
 from dpjax.results._result import AuditResult as AuditResult
 from dpjax.results._unvaried import refuse_failures as refuse_failures
+from dpjax.results.recipes import as_lists as as_lists
 from dpjax.results.recipes import compared as compared
 from dpjax.results.recipes import plain_database as plain_database

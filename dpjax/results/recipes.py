@@ -45,18 +45,17 @@ def _exact_pairs(pairs: AnyPairs) -> JsonObject:
     """Return pairs as JSON values from which `pairs_from_plain` restores equal databases."""
     databases = [database for side in pairs.sides for database in side]
     arrays = [d for d in databases if isinstance(d, np.ndarray | np.generic)]
-    types = {array.dtype for array in arrays if array.dtype.kind in "biufUS"}
+    types = {array.dtype for array in arrays}
     are_arrays = len(arrays) == len(databases) and len(types) == 1
-    if (
-        not are_arrays
-        and (lost := next((d for d in databases if not _is_exact(d)), None)) is not None
-    ):
+    are_arrays = are_arrays and arrays[0].dtype.kind in "biufUS"
+    lost = [] if are_arrays else [d for d in databases if not _is_exact(d)]
+    if lost:
         raise BadValue(
             "a sweep stores its pairs, so the databases of a Python function must be numbers, "
             "strings, or lists or dicts of these, or arrays of one dtype, but one was "
-            f"{text_of(lost)[:80]} ({type(lost).__name__})."
+            f"{text_of(lost[0])[:80]} ({type(lost[0]).__name__})."
         )
-    sides = [[_listed(database) for database in side] for side in pairs.sides]
+    sides = [[as_lists(database) for database in side] for side in pairs.sides]
     content = {"database": sides[0], "neighbor": sides[1], "labels": list(pairs.labels)}
     return {**content, "dtype": str(types.pop())} if are_arrays else content
 
@@ -176,7 +175,7 @@ def _plain_value(value: object) -> object:
 
 def plain_database(database: object) -> object:
     """Return a database as JSON values, or as text if it is long or JSON cannot represent it."""
-    text = text_of(listed := _listed(database))
+    text = text_of(listed := as_lists(database))
     if len(text) > _SHOWN:
         return f"{text[:_SHOWN]}..."
     try:
@@ -196,10 +195,10 @@ def compared(pairs: AnyPairs, index: int) -> JsonObject:
     }
 
 
-def _listed(database: object) -> object:
+def as_lists(database: object) -> object:
     """Convert arrays to lists, including arrays inside dicts."""
     if isinstance(database, dict):
-        return {name: _listed(part) for name, part in database.items()}
+        return {name: as_lists(part) for name, part in database.items()}
     return database.tolist() if isinstance(database, np.ndarray | np.generic) else database
 
 

@@ -28,7 +28,7 @@ _PLAIN = (bool, int, float, complex, str, bytes, type(None))
 _COVERED = (*_PLAIN, np.generic, tuple, frozenset, FunctionType, MethodType, partial, type)
 """Types of variables and attributes that a digest covers; other values may change in an audit."""
 
-_NOT_COVERED = ("workers", "time_limit", "timeout", "restart", "used")
+_NOT_COVERED = ("workers", "time_limit", "timeout", "restart")
 """Options that may change between two audits, because they affect only the duration of calls."""
 
 _MOST_BYTES = 2**26

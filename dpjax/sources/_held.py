@@ -22,6 +22,7 @@ from dpjax.partitions.missing import (
     missing,
     rows_of_objects,
 )
+from dpjax.sources.readers._columns import without_indices
 
 _ROWS = 2**18
 
@@ -135,8 +136,7 @@ def _columns_of(outputs: Any) -> list[str]:
     names = getattr(outputs, "column_names", None) or getattr(outputs, "columns", None)
     if names is None or isinstance(names, str) or not isinstance(names, Iterable):
         return []
-    found = [*map(str, names)]
-    return [] if found == [*map(str, range(len(found)))] else found
+    return without_indices([*map(str, names)])
 
 
 def held(name: str, outputs: object) -> Chunked:

@@ -154,9 +154,9 @@ class _OpenedOnHost:
         # Keep all outputs if each output is expensive; otherwise, keep only outputs that determine
         # cells.
         every = request.each and not source.batched
-        self._kept = Kept(
-            self._encoder, _EVERY if every else LAYING, partial(definition_of, source, self.pairs)
-        )
+        # Only a sequential audit stores its outputs, so other audits need no digests of the code.
+        define = partial(definition_of, source, self.pairs) if request.in_order else dict
+        self._kept = Kept(self._encoder, _EVERY if every else LAYING, define)
         if request.held is not None:
             self._kept.restore(request.held)
         if not source.replayable:

@@ -6,7 +6,8 @@ import pytest
 
 from dpjax.cli import _app
 from dpjax.cli._declared import registered
-from dpjax.cli._table import chosen, listed, option_of, written_of
+from dpjax.cli._table import chosen, option_of, written_of
+from dpjax.core.wording import listed
 from dpjax.methods import METHODS
 
 PLACEHOLDERS = {

@@ -82,3 +82,9 @@ def test_databases_are_restored_exactly(pairs):
 def test_databases_that_cannot_be_restored_are_refused(database):
     with pytest.raises(ValueError, match="a sweep stores its pairs, so the databases of a Python"):
         pairs_to_plain(AnyPairs.of([(database, 0)]), None)
+
+
+def test_arrays_of_objects_beside_arrays_of_numbers_are_refused():
+    pairs = AnyPairs.of([(np.array([1.0]), np.array([None]))])
+    with pytest.raises(ValueError, match="or arrays of one dtype, but one was"):
+        pairs_to_plain(pairs, None)

@@ -17,6 +17,11 @@ numbers unless a value occurs twice in it.
 """
 
 
+def without_indices(names: Sequence[str]) -> list[str]:
+    """Return the names of a table's columns, or [] if the names are only indices."""
+    return [] if [*names] == [*map(str, range(len(names)))] else [*names]
+
+
 def columns_in_words(number: int) -> str:
     """Return a sentence about the indices of a file's columns."""
     return "its only column is 0" if number == 1 else f"its columns are 0 to {number - 1}"

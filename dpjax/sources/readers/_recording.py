@@ -13,6 +13,7 @@ import numpy as np
 from dpjax.core.errors import needs
 from dpjax.core.files import as_path, refuse_endless
 from dpjax.core.wording import BadValue, term
+from dpjax.sources.readers._columns import without_indices
 from dpjax.sources.readers._numpy import npy_chunks, npz_chunks
 from dpjax.sources.readers._parquet import parquet_chunks, parquet_columns
 from dpjax.sources.readers._text import text_chunks, text_columns
@@ -124,9 +125,9 @@ class Recording:
         Raises:
             ValueError: If two files have different columns, or the same columns in another order.
         """
-        found = [(path, self._columns_of(path)) for path in self.paths]
         # Files without a header have indices instead of names.
-        named = [(p, names) for p, names in found if names != [*map(str, range(len(names)))]]
+        found = [(path, without_indices(self._columns_of(path))) for path in self.paths]
+        named = [(path, names) for path, names in found if names]
         for path, names in named[1:]:
             first, usual = named[0]
             if names != usual and min(len(names), len(usual)) > 1:
