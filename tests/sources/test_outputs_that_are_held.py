@@ -1,9 +1,12 @@
 """Outputs in memory and in order: what becomes of each kind, and what an audit is told of them."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from sides import request
 
+import dpjax
 from dpjax import Recorded
 from dpjax.core import random
 from dpjax.core.wording import Doubt, Unvaried
@@ -303,3 +306,26 @@ def test_a_list_with_outputs_of_other_types_keeps_them():
         found = _held._array(outputs)
         assert found.dtype == object and found.shape == (len(outputs),)
     assert _held._array([[1.0, 2.0], np.array([3.0, 4.0])]).shape == (2, 2)
+
+
+@pytest.mark.parametrize(("blocks", "expected"), [(None, 700), (10, 70)])
+def test_a_partition_is_chosen_for_the_outputs_that_will_be_counted(blocks, expected):
+    """Only one output of each block is counted, so 1,000 outputs in blocks of 10 are 100."""
+    asked = []
+
+    def promise(cells, halves, num_confirm, compared):
+        asked.append(num_confirm)
+        return 0.0
+
+    sides = np.random.default_rng(6).normal(size=(2, 1000, 2))
+    opening = replace(request(), promise=promise)
+    with Recorded(*sides, blocks=blocks).opened(None, opening) as opened:
+        opened.search()
+    assert {*asked} == {expected}
+
+
+def test_nan_beside_numbers_is_noted():
+    sides = np.random.default_rng(7).normal(size=(2, 1000, 2))
+    sides[0, :100, 0] = np.nan
+    notes = dpjax.audit(Recorded(*sides)).notes
+    assert "NaN: 100 of 1,000 outputs of x and 0 of 1,000 outputs of y" in " ".join(notes)
