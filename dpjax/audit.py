@@ -6,7 +6,6 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
 from jax import Array
 
 from dpjax.core.errors import contained
@@ -21,7 +20,7 @@ from dpjax.notions import Epsilon, Notion, Terms, bets_of
 from dpjax.results import AuditResult, build, finding_of_repeats
 from dpjax.results._subjects import subject_from_plain
 from dpjax.results.provenance import DECISIVE, key_of, versions
-from dpjax.results.recipes import notion_from_plain, options_from_plain
+from dpjax.results.recipes import notion_from_plain, options_from_plain, pairs_from_plain
 from dpjax.sources import ONE_RUN, AnyPairs, Repeats, Source, Trust, as_source
 from dpjax.sources._time_limit import TooShort
 from dpjax.sources._workers import kept_workers
@@ -354,13 +353,7 @@ def _pairs_of(recipe: JsonObject, source: Source) -> object:
             "there were too many, or they could not be written as JSON. Call dpjax.audit with the "
             "same pairs."
         )
-    databases, neighbors = pairs["database"], pairs["neighbor"]
-    labels = tuple(pairs["labels"])
-    if source.stacks_pairs:
-        made = Pairs.of(list(zip(databases, neighbors, strict=True)))
-        return Pairs(made.database, made.neighbor, labels)
-    if "dtype" in pairs:
-        databases, neighbors = (
-            [np.asarray(row, pairs["dtype"]) for row in side] for side in (databases, neighbors)
-        )
-    return AnyPairs((databases, neighbors), labels)
+    if not source.stacks_pairs:
+        return pairs_from_plain(pairs, stacked=False)
+    made = Pairs.of(list(zip(pairs["database"], pairs["neighbor"], strict=True)))
+    return Pairs(made.database, made.neighbor, tuple(pairs["labels"]))

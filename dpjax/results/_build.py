@@ -3,12 +3,12 @@
 from dataclasses import dataclass, replace
 from typing import ClassVar, Protocol
 
-import numpy as np
-
+from dpjax.core.errors import text_of
 from dpjax.core.options import Dataclass
 from dpjax.core.types import JsonObject
 from dpjax.core.wording import Doubt, Sentence, confidence_text, term
 from dpjax.notions import Evidence, Statement, Terms
+from dpjax.results._exact import is_exact
 from dpjax.results._parts import (
     DOUBTFUL,
     NO_CLAIM,
@@ -24,14 +24,17 @@ from dpjax.results._subjects import subject_to_plain
 from dpjax.results._unvaried import refuse_failures, verdict_on_unvaried
 from dpjax.results.provenance import device, seed_of, versions
 from dpjax.results.recipes import (
-    holds_arrays,
+    as_lists,
+    exact_pairs,
     notion_to_plain,
     options_to_plain,
-    plain_database,
 )
 from dpjax.sources import AnyPairs, Source
 
 _MOST_PAIRS = 10_000
+
+_LONGEST = 2000
+"""Largest length of a database as text, in characters, for which a result contains the pairs."""
 
 
 class _Named(Dataclass, Protocol):
@@ -184,24 +187,15 @@ def judge(found: Statement, terms: Terms) -> tuple[str, str]:
     return NOT_REFUTED, f"{bound}; no proof of the {what}."
 
 
-def _plain_pairs(pairs: AnyPairs, drawn: bool) -> JsonObject | None:
-    """Return the databases and labels of pairs, or None if JSON cannot represent them."""
+def _plain_pairs(pairs: AnyPairs, stacked: bool) -> JsonObject | None:
+    """Return the databases and labels of pairs, or None if they cannot be restored from JSON."""
     if len(pairs) > _MOST_PAIRS:
         return None
-    sides = [side if isinstance(side, np.ndarray) else list(side) for side in pairs.sides]
-    # A function that accepts arrays may treat lists differently, so the type is stored, too.
-    types = {d.dtype if isinstance(d, np.ndarray) else None for side in sides for d in side}
-    if len(types) > 1 or (not drawn and any(holds_arrays(d) for side in sides for d in side)):
+    if stacked:  # `dpjax.Pairs` makes arrays of lists.
+        databases, neighbors = ([as_lists(d) for d in side] for side in pairs.sides)
+        pairs = AnyPairs((databases, neighbors), pairs.labels)
+    if not all(is_exact(database) for side in pairs.sides for database in side):
         return None
-    found: JsonObject = {"labels": list(pairs.labels)}
-    for name, side in zip(("database", "neighbor"), sides, strict=True):
-        databases = side.tolist() if isinstance(side, np.ndarray) else side
-        plain = [plain_database(database) for database in databases]
-        # A database that was replaced by its text representation cannot be restored.
-        if any(
-            type(p) is str and type(d) is not str for p, d in zip(plain, databases, strict=True)
-        ):
-            return None
-        found[name] = plain
-    (dtype,) = types
-    return found if dtype is None else {**found, "dtype": str(dtype)}
+    found = exact_pairs(pairs)
+    longest = max(len(text_of(d)) for name in ("database", "neighbor") for d in found[name])
+    return found if longest <= _LONGEST else None

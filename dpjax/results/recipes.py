@@ -16,6 +16,7 @@ from dpjax.core.wording import BadValue
 from dpjax.databases import Pairs, difference
 from dpjax.notions import NOTIONS, Epsilon, Notion
 from dpjax.partitions import Box, Outcomes, Region
+from dpjax.results._exact import exact, is_exact, restored
 from dpjax.sources import AnyPairs
 
 _SHOWN = 2000
@@ -43,32 +44,20 @@ def pairs_to_plain(pairs: Pairs | AnyPairs, mechanism: object) -> JsonObject | s
 
 def _exact_pairs(pairs: AnyPairs) -> JsonObject:
     """Return pairs as JSON values from which `pairs_from_plain` restores equal databases."""
-    databases = [database for side in pairs.sides for database in side]
-    arrays = [d for d in databases if isinstance(d, np.ndarray | np.generic)]
-    types = {array.dtype for array in arrays}
-    are_arrays = len(arrays) == len(databases) and len(types) == 1
-    are_arrays = are_arrays and arrays[0].dtype.kind in "biufUS"
-    lost = [] if are_arrays else [d for d in databases if not _is_exact(d)]
-    if lost:
-        raise BadValue(
-            "a sweep stores its pairs, so the databases of a Python function must be numbers, "
-            "strings, or lists or dicts of these, or arrays of one dtype, but one was "
-            f"{text_of(lost[0])[:80]} ({type(lost[0]).__name__})."
-        )
-    sides = [[as_lists(database) for database in side] for side in pairs.sides]
-    content = {"database": sides[0], "neighbor": sides[1], "labels": list(pairs.labels)}
-    return {**content, "dtype": str(types.pop())} if are_arrays else content
+    for database in (*pairs.database, *pairs.neighbor):
+        if not is_exact(database):
+            raise BadValue(
+                "a sweep stores its pairs, so the databases of a Python function must be numbers, "
+                "strings, arrays of these, or lists, tuples or dicts of these, but one was "
+                f"{text_of(database)[:80]} ({type(database).__name__})."
+            )
+    return exact_pairs(pairs)
 
 
-def _is_exact(database: object) -> bool:
-    """Return whether JSON preserves a database's content and types."""
-    if type(database) is list:
-        return all(map(_is_exact, database))
-    if type(database) is dict:
-        return all(type(name) is str and _is_exact(part) for name, part in database.items())
-    if type(database) is float:
-        return bool(np.isfinite(database))
-    return type(database) in (bool, int, str, type(None))
+def exact_pairs(pairs: AnyPairs) -> JsonObject:
+    """Return labels and databases as JSON values; `is_exact` must hold for each database."""
+    sides = [[exact(database) for database in side] for side in pairs.sides]
+    return {"database": sides[0], "neighbor": sides[1], "labels": list(pairs.labels)}
 
 
 def _plain_pairs(pairs: Pairs) -> JsonObject:
@@ -92,17 +81,23 @@ def pairs_from_plain(content: Any, stacked: bool) -> Pairs | AnyPairs:
     """Restore pairs from the output of `pairs_to_plain`, or from a list of (database, neighbor).
 
     Args:
-        content: Nested lists and numbers.
+        content: Nested lists and numbers. For pairs that are not stacked, `dtype` states that each
+            database is an array.
         stacked: Whether the databases are stacked into arrays.
     """
     if not isinstance(content, Mapping):
         return Pairs.of(content) if stacked else AnyPairs.of(content)
     check_names("pairs", content, ("database", "neighbor", "labels", "dtype"))
     sides, labels = (content["database"], content["neighbor"]), tuple(content.get("labels", ()))
+    if stacked:
+        return Pairs(*sides, labels)
+    databases, neighbors = map(restored, sides)
     if "dtype" in content:
-        first, second = ([np.asarray(d, content["dtype"])[()] for d in side] for side in sides)
-        sides = first, second
-    return Pairs(*sides, labels) if stacked else AnyPairs(sides, labels)
+        databases, neighbors = (
+            [np.asarray(database, content["dtype"])[()] for database in side]
+            for side in (databases, neighbors)
+        )
+    return AnyPairs((databases, neighbors), labels)
 
 
 def _region_to_plain(region: Region) -> JsonObject:
@@ -200,13 +195,6 @@ def as_lists(database: object) -> object:
     if isinstance(database, dict):
         return {name: as_lists(part) for name, part in database.items()}
     return database.tolist() if isinstance(database, np.ndarray | np.generic) else database
-
-
-def holds_arrays(database: object) -> bool:
-    """Return whether a database is a dict with arrays, which must not be restored as lists."""
-    if isinstance(database, dict):
-        return any(isinstance(p, np.ndarray) or holds_arrays(p) for p in database.values())
-    return False
 
 
 def _is_plain(value: object) -> bool:

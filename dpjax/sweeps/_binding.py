@@ -1,10 +1,11 @@
-"""The binding of a stored block: metadata that identify its sweep, entry, runs and versions.
+"""The file of a block: its columns and its binding, the metadata that identify its runs.
 
-Each block's file contains a binding. The hash in the file's name shows that the file is complete,
-and the binding shows that the file belongs to the sweep.
+The hash in a file's name shows that the file is complete. The binding in the file states the sweep,
+the entry, the runs and the versions.
 """
 
 import json
+from pathlib import Path
 
 from dpjax.core import random
 from dpjax.core.types import JsonObject
@@ -31,6 +32,9 @@ COLUMNS = {
     "processor": "string",
     "state": "binary",
 }
+
+UNREPEATABLE = ("seconds", "processor")
+"""Names of the columns whose values may change when the same run is computed again."""
 
 
 def binding(entry: Entry, first: int, stop: int, key: int, more: int) -> JsonObject:
@@ -80,3 +84,27 @@ def difference(said: JsonObject, expected: JsonObject) -> str | None:
         if said.get(name) != value:
             return f"its {name} is {said.get(name)!r}, but should be {value!r}"
     return None
+
+
+def states_of(path: Path) -> list[bytes]:
+    """Return the state of each run in a stored block."""
+    import pyarrow.parquet as pq
+
+    return pq.read_table(path, columns=["state"])["state"].to_pylist()
+
+
+def have_equal_rows(first: Path, second: Path) -> bool:
+    """Return whether two stored blocks have bitwise equal rows, apart from `UNREPEATABLE`."""
+    import pyarrow.parquet as pq
+
+    one, other = (pq.read_table(path).drop_columns(list(UNREPEATABLE)) for path in (first, second))
+    return one.equals(other)
+
+
+def repeats_exactly(entry: Entry, first: Path, second: Path) -> bool:
+    """Return whether two files for the same runs of an entry must have equal rows.
+
+    Another processor may round differently, and a Python function may ignore its seed.
+    """
+    one, other = (read_binding(path.read_bytes())["processor"] for path in (first, second))
+    return one == other and entry.source.sampler is not None

@@ -16,9 +16,6 @@ from dpjax.sweeps._binding import PLACE, binding
 from dpjax.sweeps._compute import Columns, compute
 from dpjax.sweeps._entry import Entry
 
-UNREPEATABLE = ("seconds", "processor")
-"""Names of the columns whose values may change when the same run is computed again."""
-
 
 def on_all_devices(execution: Execution | None) -> Execution:
     """Return the execution options; if they name no device, add all devices of this process."""

@@ -1,11 +1,14 @@
 """The folder of a sweep's store: manifest, files, and checks made before the store is used."""
 
+import hashlib
+import json
 from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 from dpjax.core import random
+from dpjax.core.files import write_whole
 from dpjax.core.types import JsonObject
 from dpjax.results import provenance
 from dpjax.sweeps._binding import FORMAT
@@ -13,6 +16,9 @@ from dpjax.sweeps._spec import SweepSpec
 
 MANIFEST, BLOCKS = "manifest.json", "blocks"
 """Names of the manifest file and of the folder of blocks within a store's folder."""
+
+_ADDED = "processor-{}.json"
+"""Name of the file of a processor that was added to a store."""
 
 
 class Contents(NamedTuple):
@@ -58,6 +64,32 @@ def refuse_damaged(manifest: JsonObject) -> None:
     texts += processors if isinstance(processors, list) else [None]
     if not all(isinstance(text, str) for text in texts):
         raise ValueError("it does not state the versions, dtype, generator and processors.")
+
+
+def processors_of(folder: Path, manifest: JsonObject) -> list[str]:
+    """Return the processors from which a store accepts blocks.
+
+    Each processor that was added later is stored in a file of its own, because other processes may
+    add processors at the same time.
+
+    Raises:
+        ValueError: If a file does not contain the name of a processor.
+    """
+    added = []
+    for path in sorted(folder.glob(_ADDED.format("*"))):
+        try:
+            added.append(json.loads(path.read_text(encoding="utf-8")))
+        except ValueError:
+            added.append(None)
+        if not isinstance(added[-1], str):
+            raise ValueError(f"{path} is damaged: it does not contain the name of a processor.")
+    return [*manifest["processors"], *added]
+
+
+def add_processor(folder: Path, processor: str) -> None:
+    """Accept blocks from another processor from now on."""
+    digest = hashlib.sha256(processor.encode()).hexdigest()[:16]
+    write_whole({folder / _ADDED.format(digest): json.dumps(processor) + "\n"})
 
 
 def refuse_strangers(folder: Path) -> None:

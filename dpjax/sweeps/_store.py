@@ -25,13 +25,23 @@ from dpjax.core.notebook import html_titled
 from dpjax.core.types import JsonObject
 from dpjax.core.wording import BadValue, term
 from dpjax.results import provenance
-from dpjax.sweeps._binding import COLUMNS, FORMAT, difference, read_binding
-from dpjax.sweeps._blocks import UNREPEATABLE
+from dpjax.sweeps._binding import (
+    COLUMNS,
+    FORMAT,
+    UNREPEATABLE,
+    difference,
+    have_equal_rows,
+    read_binding,
+    repeats_exactly,
+    states_of,
+)
 from dpjax.sweeps._folder import (
     BLOCKS,
     MANIFEST,
     Contents,
+    add_processor,
     manifest_of,
+    processors_of,
     refuse_damaged,
     refuse_other_numbers,
     refuse_others,
@@ -62,8 +72,9 @@ class Store:
         folder: Folder of the store.
         spec: Specification of the sweep.
         manifest: Contents of the manifest file: specification, versions, dtype, generator,
-            processors, device and revision.
-        any_processor: Whether to accept blocks from processors that the manifest does not list.
+            processor, device and revision.
+        processors: Processors from which the store accepts blocks.
+        any_processor: Whether to accept blocks from all other processors, too.
     """
 
     def __init__(
@@ -76,6 +87,8 @@ class Store:
         self.folder = folder
         self.manifest = manifest
         self.spec = SweepSpec.from_dict(manifest["spec"], allow_import)
+        refuse_damaged(manifest)
+        self.processors = processors_of(folder, manifest)
         self.any_processor = any_processor
 
     @classmethod
@@ -149,7 +162,6 @@ class Store:
             )
         try:
             store = cls(folder, manifest, allow_import)
-            refuse_damaged(manifest)
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(f"{folder / MANIFEST} holds no sweep: {error}") from error
         return store
@@ -162,7 +174,7 @@ class Store:
             ("folder", str(self.folder)),
             ("entries", str(len(self.spec.entries))),
             ("runs stored", f"{stored:,} of {self.spec.num_runs:,}"),
-            ("computed on", " and ".join(self.manifest["processors"])),
+            ("computed on", " and ".join(self.processors)),
         ]
         if contents.broken:
             rows.append(("broken blocks", str(len(contents.broken))))
@@ -211,12 +223,15 @@ class Store:
             other = str(error)
         first = found.finished.get(block.name)
         if other is None and first is not None:
-            if not _rows(first).equals(_rows(path)):
-                raise ValueError(
-                    f"{path.name} and {first.name} in {path.parent} hold different rows for the "
-                    "same runs, so one file is wrong. Remove both files and run the sweep again."
-                )
             other = f"it holds the same rows as {first.name}"
+            if not have_equal_rows(first, path):
+                if repeats_exactly(block.entry, first, path):
+                    raise ValueError(
+                        f"{path.name} and {first.name} in {path.parent} hold different rows for "
+                        "the same runs, so one file is wrong. Remove both files and run the sweep "
+                        "again."
+                    )
+                other = f"another process computed the same runs, which {first.name} holds"
         if other is None:
             found.finished[block.name] = path
         else:
@@ -235,9 +250,10 @@ class Store:
             **{name: self.manifest[name] for name in ("dtype", "generator")},
             **{name: self.manifest["versions"][name] for name in provenance.DECISIVE},
         }
-        other, allowed = difference(said, expected), self.manifest["processors"]
-        if other is None and said["processor"] not in allowed:
-            other = f"its processor is {said['processor']!r}, not one of {', '.join(allowed)}"
+        other = difference(said, expected)
+        if other is None and said["processor"] not in self.processors:
+            allowed = ", ".join(self.processors)
+            other = f"its processor is {said['processor']!r}, not one of {allowed}"
         return other
 
     def earlier_states(self, block: Block) -> list[bytes] | None:
@@ -273,19 +289,18 @@ class Store:
             path.unlink(missing_ok=True)
 
     def _allow(self, processor: str) -> None:
-        """Add a new processor to the manifest, or raise an error if `any_processor` is False."""
-        known = self.manifest["processors"]
-        if processor in known:
+        """Add a new processor to the store, or raise an error if `any_processor` is False."""
+        if processor in self.processors:
             return
         if not self.any_processor:
             raise BadValue(
-                f"{self.folder} was computed on {' and '.join(known)}, but this is {processor}, "
-                "whose results may differ in the last bits: continue on the old processor, use "
-                f"another folder, or allow any processor with {term('any_processor')}. Each row "
-                "names its processor."
+                f"{self.folder} was computed on {' and '.join(self.processors)}, but this is "
+                f"{processor}, whose results may differ in the last bits: continue on the old "
+                "processor, use another folder, or allow any processor with "
+                f"{term('any_processor')}. Each row names its processor."
             )
-        known.append(processor)
-        write_whole({self.folder / MANIFEST: json.dumps(self.manifest, indent=1) + "\n"})
+        add_processor(self.folder, processor)
+        self.processors.append(processor)
 
     def write(self, block: Block, content: bytes) -> None:
         """Store a computed block.
@@ -361,20 +376,6 @@ def rows_equal(first: Store, second: Store) -> bool:
     """Return whether two stores have bitwise equal rows, except for seconds and processor."""
     tables = [store.table().drop_columns(list(UNREPEATABLE)) for store in (first, second)]
     return tables[0].equals(tables[1])
-
-
-def states_of(path: Path) -> list[bytes]:
-    """Return the state of each run in a stored block."""
-    import pyarrow.parquet as pq
-
-    return pq.read_table(path, columns=["state"])["state"].to_pylist()
-
-
-def _rows(path: Path) -> "pa.Table":
-    """Return a stored block without the columns that may change when the block is recomputed."""
-    import pyarrow.parquet as pq
-
-    return pq.read_table(path).drop_columns(list(UNREPEATABLE))
 
 
 def _digest(content: bytes) -> str:

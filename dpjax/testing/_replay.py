@@ -1,13 +1,17 @@
 """Python code that repeats the audit of a failed assertion."""
 
 import dataclasses
+import math
 import os
+
+import numpy as np
 
 from dpjax.core.errors import name_of_function
 from dpjax.mechanisms import Mechanism, is_built_in
 from dpjax.mechanisms.named import parameters_of
 from dpjax.methods import METHODS
 from dpjax.results import AuditResult
+from dpjax.results.recipes import pairs_from_plain
 from dpjax.sources import as_source
 
 _MOST_PAIRS_SHOWN = 12
@@ -34,6 +38,8 @@ def replay_lines(result: AuditResult, subject: object, pairs: object) -> list[st
         f"{name} = ...  # as in the test" for name, text in arguments.items() if text is None
     ]
     setting = setting if isinstance(result.recipe["key"], int) else ["import jax", *setting]
+    with_arrays = "numpy." in (arguments.get("pairs") or "")
+    setting = ["import numpy", *setting] if with_arrays else setting
     lines = ["import dpjax", *setting, f"subject = {made}", *open_ones]
     written = [f"    {name}={text or name}" for name, text in arguments.items()]
     return [*lines, "print(dpjax.audit(subject,", ",\n".join(written) + "))"]
@@ -100,5 +106,23 @@ def _pairs(result: AuditResult, subject: object, pairs: object) -> dict[str, str
     held = result.recipe["pairs"]
     if not held or len(held["labels"]) > _MOST_PAIRS_SHOWN:
         return {"pairs": None}
-    text = repr(list(zip(held["database"], held["neighbor"], strict=True)))
+    made = pairs_from_plain(held, stacked=False)
+    text = _code(list(zip(made.database, made.neighbor, strict=True)))
     return {"pairs": text if len(text) <= _LONGEST else None}
+
+
+def _code(database: object) -> str:
+    """Return an expression for a database."""
+    if isinstance(database, np.ndarray | np.generic):
+        # The index () turns an array without dimensions into a scalar.
+        scalar = "" if np.ndim(database) else "[()]"
+        return f"numpy.array({_code(database.tolist())}, {str(database.dtype)!r}){scalar}"
+    if isinstance(database, dict):
+        return f"{{{', '.join(f'{name!r}: {_code(part)}' for name, part in database.items())}}}"
+    if isinstance(database, list):
+        return f"[{', '.join(map(_code, database))}]"
+    if isinstance(database, tuple):
+        return f"({', '.join(map(_code, database))}{',' if len(database) == 1 else ''})"
+    if isinstance(database, float) and not math.isfinite(database):
+        return f"float('{database}')"
+    return repr(database)

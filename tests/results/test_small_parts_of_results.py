@@ -14,7 +14,6 @@ from dpjax.results._figures import _of_pair
 from dpjax.results._findings import Findings, Row
 from dpjax.results._words import claimed
 from dpjax.results.recipes import (
-    holds_arrays,
     options_from_plain,
     options_to_plain,
     pairs_from_plain,
@@ -169,11 +168,6 @@ def test_databases_that_json_has_not_are_written_as_text():
     # A text of 2000 characters, its quotes among them, is shown in full.
     assert plain_database("x" * 1998) == "x" * 1998
     assert plain_database("x" * 1999) == "'" + "x" * 1999 + "..."
-
-
-def test_arrays_in_dicts_are_found_at_any_depth():
-    assert holds_arrays({"a": np.zeros(2)}) and holds_arrays({"a": 1, "b": {"c": np.zeros(2)}})
-    assert not holds_arrays({"a": {"b": [0.0]}}) and not holds_arrays(np.zeros(2))
 
 
 def test_advice_goes_on_after_a_colon(result):

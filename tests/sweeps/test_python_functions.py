@@ -1,12 +1,12 @@
 """Sweeps of Python functions that fail, that repeat their noise, or that need arrays."""
 
+import shutil
+
 import numpy as np
 import pytest
 
 import dpjax
 from dpjax import HostMechanism
-from dpjax.results.recipes import pairs_from_plain, pairs_to_plain
-from dpjax.sources import AnyPairs
 from dpjax.sweeps import Entry, Store, SweepSpec, run_sweep
 
 METHOD = dpjax.Events(1500, 3000)
@@ -49,42 +49,20 @@ def test_arrays_stay_arrays_in_a_store(tmp_path):
     assert all(0.2 < row["lower_bound"] < 0.5 for row in rows)
 
 
-@pytest.mark.parametrize(
-    "pairs",
-    [
-        [(0, 1.5)], [("a", None)], [([1, [2.5]], {"a": [True]})], [("a" * 5000, "b")],
-        [(np.arange(3), np.arange(4))], [(np.float32(1.5), np.float32(2.5))],
-        [(np.zeros((2, 2), bool), np.ones((2, 2), bool))],
-    ],
-)  # fmt: skip
-def test_databases_are_restored_exactly(pairs):
-    sides = AnyPairs.of(pairs).sides
-    restored = pairs_from_plain(pairs_to_plain(AnyPairs.of(pairs), None), stacked=False).sides
-    for before, after in zip(sides, restored, strict=True):
-        for one, other in zip(before, after, strict=True):
-            assert type(one) is type(other) and np.all(one == other)
-            assert getattr(one, "dtype", None) == getattr(other, "dtype", None)
+def forgetful(database, n):
+    return database + np.random.default_rng().laplace(size=n)
 
 
-@pytest.mark.parametrize(
-    "database",
-    [
-        (1, 2),
-        {1, 2},
-        float("nan"),
-        [np.array([1.0])],
-        {"a": np.zeros(2)},
-        {1: "a"},
-        object(),
-        2 + 1j,
-    ],
-)
-def test_databases_that_cannot_be_restored_are_refused(database):
-    with pytest.raises(ValueError, match="a sweep stores its pairs, so the databases of a Python"):
-        pairs_to_plain(AnyPairs.of([(database, 0)]), None)
-
-
-def test_arrays_of_objects_beside_arrays_of_numbers_are_refused():
-    pairs = AnyPairs.of([(np.array([1.0]), np.array([None]))])
-    with pytest.raises(ValueError, match="or arrays of one dtype, but one was"):
-        pairs_to_plain(pairs, None)
+def test_two_processes_may_store_a_function_without_a_seed(tmp_path):
+    """Both computed the block before either stored it, and their draws differ."""
+    entry = Entry(HostMechanism(forgetful), METHOD, pairs=[(0, 1)], num_runs=2)
+    spec = SweepSpec("a sweep", [entry], key=1)
+    for name in ("one", "other"):
+        run_sweep(Store.create(tmp_path / name, spec))
+    (block,) = (tmp_path / "other" / "blocks").iterdir()
+    shutil.copy(block, tmp_path / "one" / "blocks")
+    store = Store.create(tmp_path / "one", spec)
+    first, second = sorted((tmp_path / "one" / "blocks").iterdir())
+    assert list(store.contents().finished.values()) == [first]
+    assert "another process computed the same runs" in store.contents().strange[second]
+    assert len(store.table()) == 2

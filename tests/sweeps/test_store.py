@@ -218,8 +218,47 @@ def test_another_processor_is_refused_or_noted_in_the_rows(whole, copy, monkeypa
     column = store.table()["processor"].to_pylist()
     assert sorted(set(column)) == sorted({here, "cpu 01234567"})
     assert column.count("cpu 01234567") == 2
-    # What was allowed once is known to the store.
+    # The store accepts this processor from now on.
     assert resumed(folder)[0] == 0
+
+
+def test_processes_on_other_processors_do_not_lose_each_other(copy, monkeypatch):
+    """Each opens the store before the other one is added."""
+    folder, _ = copy
+    names = ["cpu 01234567", "tpu v5/lite"]
+    stores = [Store.create(folder, SPEC, any_processor=True) for _ in names]
+    for store, name in zip(stores, names, strict=True):
+        store._allow(name)
+    assert sorted(Store.open(folder).processors) == sorted([provenance.processor(), *names])
+    for name in names:
+        monkeypatch.setattr(provenance, "processor", lambda name=name: name)
+        assert resumed(folder)[0] == 0
+
+
+@pytest.mark.parametrize("text", ["", "[]", "1"])
+def test_a_damaged_processor_is_refused(copy, text):
+    folder, _ = copy
+    (folder / "processor-0123.json").write_text(text)
+    with pytest.raises(ValueError, match=r"processor-0123\.json is damaged: it does not contain"):
+        resumed(folder)
+
+
+def test_other_rows_of_another_processor_are_left_out(whole, copy):
+    folder, blocks = copy
+    store = Store.create(folder, SPEC, any_processor=True)
+    store._allow("cpu 01234567")
+    table = pq.read_table(blocks[0])
+    said = json.loads(table.schema.metadata[b"dpjax"]) | {"processor": "cpu 01234567"}
+    bounds = pa.array(table["lower_bound"].to_numpy() + 1e-15)
+    table = table.set_column(2, table.field(2), bounds)
+    place = folder / "blocks" / "other"
+    pq.write_table(table.replace_schema_metadata({"dpjax": json.dumps(said)}), place)
+    stem = blocks[0].name.partition(".")[0]
+    digest = hashlib.sha256(place.read_bytes()).hexdigest()[:32]
+    first, second = sorted([blocks[0], place.rename(place.with_name(f"{stem}.{digest}.parquet"))])
+    contents = store.contents()
+    assert contents.finished[stem] == first
+    assert f"computed the same runs, which {first.name} holds" in contents.strange[second]
 
 
 PROCESSOR = "from dpjax.results.provenance import processor; print(processor())"

@@ -34,7 +34,8 @@ from dpjax.sweeps import (
     run_sweep,
 )
 from dpjax.sweeps import _store as store_module
-from dpjax.sweeps._blocks import UNREPEATABLE, on_all_devices
+from dpjax.sweeps._binding import UNREPEATABLE
+from dpjax.sweeps._blocks import on_all_devices
 from dpjax.sweeps._compute import _rows
 from dpjax.sweeps._runner import _AHEAD, _shape
 from dpjax.sweeps._spec import Block
