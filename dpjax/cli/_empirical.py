@@ -45,7 +45,9 @@ TABLE: Table = {
     ),
     "adversary": option(str, "A query whose answer the adversary knows."),
     "num_buckets": option(
-        int, "Number of buckets into which the adversary's knowledge is divided.", default=2
+        int,
+        "With --adversary: number of buckets into which the adversary's knowledge is divided. "
+        "Default: 2.",
     ),
     "uncertainty": option(
         bool,
@@ -91,6 +93,9 @@ def command(**given: Value) -> None:
         raise ValueError(
             "--noise-kind, --noise-rule and --sensitivity have an effect only with --noise."
         )
+    knows, buckets = given["adversary"], given["num_buckets"]
+    if knows is None and buckets is not None:
+        raise ValueError("--num-buckets has an effect only with --adversary.")
     if report is not None:
         from dpjax.report import check_report_path
 
@@ -115,14 +120,16 @@ def command(**given: Value) -> None:
     levels = _levels(given["epsilon"] or ["0:1:51"])
     columns, density = ({name: given[name] for name in names} for names in (_PANEL, _DENSITY))
     density = Density(**density)
-    knows = given["adversary"]
+    adversary = None
+    if knows is not None:
+        adversary = Adversary(knows) if buckets is None else Adversary(knows, buckets)
     panel = panel_from_table(given["data"], value=given["value"] or None, **columns)
     with progress_bar("estimates without an individual", quiet=given["quiet"]) as progress:
         result = empirical_privacy(
             panel,
             query,
             epsilon=levels,
-            adversary=None if knows is None else Adversary(knows, given["num_buckets"]),
+            adversary=adversary,
             uncertainty=given["uncertainty"],
             progress=progress,
             density=density,
@@ -154,11 +161,12 @@ def _levels(texts: list[str]) -> "NDArray":
         try:
             stop, count = rest or (first, 1)
             ends, number = (float(first), float(stop)), int(count)
-            if number < 1:
+            if number < 1 + bool(rest):
                 raise ValueError
         except ValueError:
             raise ValueError(
-                f"--epsilon must be a number or FROM:TO:COUNT, as in 0:1:51, but was {text!r}."
+                "--epsilon must be a number or FROM:TO:COUNT with a COUNT of at least 2, as in "
+                f"0:1:51, but was {text!r}."
             ) from None
         if number > 1 and ends[0] >= ends[1]:
             raise ValueError(f"--epsilon must have FROM below TO, as in 0:1:51, but was {text!r}.")

@@ -1,6 +1,7 @@
 """Background knowledge of an adversary, represented as a division of the databases into buckets."""
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -18,9 +19,11 @@ class Adversary:
         knows: What the adversary knows about each database: a query whose answer is known, or an
             array with one value or label per database.
         num_buckets: Maximum number of buckets for numeric knowledge. If more than `num_buckets`
-            distinct numbers occur, the databases are sorted by their numbers and split into
-            `num_buckets` buckets of nearly equal size. If there are at most `num_buckets` distinct
-            numbers, or if the values are labels, each distinct value gets its own bucket.
+            distinct numbers occur, the databases are sorted by their numbers and split into at most
+            `num_buckets` buckets of nearly equal size; databases with equal numbers share a bucket.
+            If there are at most `num_buckets` distinct numbers, or if the values are labels, each
+            distinct value gets its own bucket. Databases about which the adversary knows nothing
+            (None or NaN) have a further bucket.
 
     References:
         Burchard, Daoud, Dotterrer 2020, Section 4 and Definition 4.
@@ -51,15 +54,12 @@ class Adversary:
                 f"adversary must know one value for each of the {panel.num_databases} databases, "
                 f"but its knowledge had shape {known.shape}."
             )
-        levels = np.unique(known)
-        if len(levels) <= self.num_buckets or known.dtype.kind not in "iuf":
-            parts = [(f"adversary value {v}", np.flatnonzero(known == v)) for v in levels]
-        else:
-            order = np.argsort(known, kind="stable")
-            parts = [
-                (f"adversary value {known[m[0]]:.4g} to {known[m[-1]]:.4g}", np.sort(m))
-                for m in np.array_split(order, self.num_buckets)
-            ]
+        unknown = np.array([_is_missing(value) for value in known])
+        places = np.flatnonzero(~unknown)
+        values = np.array(known[places].tolist()) if known.dtype.kind == "O" else known[places]
+        parts = [(label, places[members]) for label, members in self._split(values)]
+        if unknown.any():
+            parts.append(("adversary value unknown", np.flatnonzero(unknown)))
         for label, members in parts:
             if len(members) < 2:
                 raise BadValue(
@@ -67,6 +67,30 @@ class Adversary:
                     f"{self.num_buckets!r}: the bucket '{label}' holds only {len(members)}."
                 )
         return parts
+
+    def _split(self, known: np.ndarray) -> list[tuple[str, np.ndarray]]:
+        """Return the label and the indices of each bucket of known values."""
+        levels, place, sizes = np.unique(known, return_inverse=True, return_counts=True)
+        if len(levels) <= self.num_buckets or known.dtype.kind not in "iuf":
+            return [(f"adversary value {v}", np.flatnonzero(known == v)) for v in levels]
+        # A level belongs to the bucket that contains the middle of its databases in sorted order.
+        ends = np.cumsum([len(part) for part in np.array_split(known, self.num_buckets)])
+        bucket = np.searchsorted(ends, np.cumsum(sizes) - sizes / 2)
+        parts = []
+        for number in np.unique(bucket):
+            inside = levels[bucket == number]
+            last = f" to {inside[-1]:.4g}" if len(inside) > 1 else ""
+            label = f"adversary value {inside[0]:.4g}{last}"
+            parts.append((label, np.flatnonzero(bucket[place] == number)))
+        return parts
+
+
+def _is_missing(value: Any) -> bool:
+    """Return whether a value is None, NaN or the missing value of another library."""
+    try:
+        return value is None or bool(value != value)
+    except TypeError:  # pandas compares its missing value neither as equal nor as different.
+        return True
 
 
 def _answers(query: object, panel: Panel, key: int) -> np.ndarray:

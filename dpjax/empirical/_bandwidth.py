@@ -10,9 +10,13 @@ import numpy as np
 import scipy
 
 from dpjax.core import validate
+from dpjax.core.wording import BadValue
 
 _MAX_PAIRS_SAMPLES = 2000
 """Maximum number of samples for which all pairwise distances are computed."""
+
+_LEAST_FACTOR = 1e-12
+"""Smallest factor to try: rounding errors are smaller than this multiple of the results' spread."""
 
 _TIED = (
     "Some query results are equal, so the likelihood has no maximum; a rule of thumb chose the "
@@ -28,6 +32,8 @@ class VariableBandwidth:
         factor: Ratio of the bandwidth to the distance to the k-th nearest point, or None to let
             `Density.fit` choose the factor with the largest likelihood.
         neighbor: The number k, or None to use sqrt(n), rounded, for a sample of size n.
+        floor: Smallest distance to use, in the unit of the query, or None to compute the floor from
+            each sample. `Density.fit` sets the floor that all samples share.
 
     References:
         Breiman, Meisel, Purcell 1977; Burchard, Daoud, Dotterrer 2020, Section 5.
@@ -35,25 +41,47 @@ class VariableBandwidth:
 
     factor: float | None = None
     neighbor: int | None = None
+    floor: float | None = None
 
     def __post_init__(self):
         if self.factor is not None:
             validate.positive(factor=self.factor)
         if self.neighbor is not None:
             validate.positive_int(neighbor=self.neighbor)
+        if self.floor is not None:
+            validate.positive(floor=self.floor)
 
     def widths(self, sample: np.ndarray) -> np.ndarray:
         """Return the bandwidth at each point of a sample, [n].
 
-        A `factor` of None is treated as 1. Let m be the median of the positive distances to the
-        k-th nearest point. No bandwidth is below 0.1 * `factor` * m.
+        A `factor` of None is treated as 1. No bandwidth is below `factor` times the floor.
+
+        Raises:
+            ValueError: If there is no floor, and all points of the sample are equal.
         """
+        floor = self.floor_of(sample) if self.floor is None else self.floor
+        return (self.factor or 1.0) * np.maximum(nearest_distances(sample, self.neighbor), floor)
+
+    def floor_of(self, sample: np.ndarray) -> float:
+        """Return the floor of a sample: a tenth of the median positive distance between neighbors.
+
+        The distances are those to the k-th nearest point. If ties make all of them 0, the distances
+        between adjacent distinct points are used.
+
+        Raises:
+            ValueError: If all points of the sample are equal.
+        """
+        # Tied points have distance 0, and a bandwidth of 0 would turn them into an atom. The floor
+        # is small but positive.
         distances = nearest_distances(sample, self.neighbor)
-        # Tied points have distance 0, and a bandwidth of 0 would turn them into an atom. The lower
-        # limit on bandwidths is small but positive.
         positive = distances[distances > 0]
-        floor = 0.1 * np.median(positive) if len(positive) else 1.0
-        return (self.factor or 1.0) * np.maximum(distances, floor)
+        positive = positive if len(positive) else np.diff(np.unique(sample))
+        if not len(positive):
+            raise BadValue(
+                "variable bandwidths need results that vary, but all results were "
+                f"{sample[0]:g}: pass a number as bandwidth."
+            )
+        return float(0.1 * np.median(positive))
 
     def __str__(self) -> str:
         factor = "likeliest factor" if self.factor is None else f"{self.factor:.4g}"
@@ -144,11 +172,23 @@ def likeliest_factor(
 
     grid = np.linspace(np.log(1e-3), np.log(1e2), 47)
     best = int(np.argmin([loss(g) for g in grid]))
+    # The results may form clusters that are far apart compared to the distances within a cluster.
+    while best == 0 and grid[0] > np.log(_LEAST_FACTOR) and not _are_tied(samples, groups):
+        grid = grid - (grid[-2] - grid[0])
+        best = int(np.argmin([loss(g) for g in grid]))
     if best == 0:
         return 1.0, -loss(0.0), (_TIED,)
     ends = grid[best - 1], grid[min(best + 1, len(grid) - 1)]
     found = minimize_scalar(loss, bounds=ends, method="bounded", options={"xatol": 1e-4})
     return float(np.exp(found.x)), -float(found.fun), ()
+
+
+def _are_tied(samples: np.ndarray, groups: np.ndarray) -> bool:
+    """Return whether every sample equals a sample of another group, so that no factor is best."""
+    _, places, sizes = np.unique(samples, axis=0, return_inverse=True, return_counts=True)
+    own = np.stack([places.ravel(), groups])
+    _, of_own, repeats = np.unique(own, axis=1, return_inverse=True, return_counts=True)
+    return bool((sizes[places.ravel()] > repeats[of_own.ravel()]).all())
 
 
 def _subsample(groups: np.ndarray) -> np.ndarray:

@@ -10,6 +10,7 @@ from dpjax.core import validate
 from dpjax.core.errors import neutral
 from dpjax.core.settings import own_settings
 from dpjax.core.wording import BadValue, term
+from dpjax.empirical._checks import check_independence
 from dpjax.empirical._density import Density, check_density
 from dpjax.empirical._distances import hausdorff_distance, wasserstein_infinity
 from dpjax.empirical._figures import plot_empirical_noise
@@ -70,6 +71,8 @@ class NoiseCalibration(Calibrated, Shown):
         sensitivity_observed: True if `sensitivity` is the largest observed change of a result;
             False if it was passed as an argument. An observed sensitivity may be smaller than the
             true sensitivity.
+        independence: Test of independence of the databases.
+        notes: Important remarks about the data and the method, one sentence each.
 
     References:
         Burchard, Daoud, Dotterrer 2020, Section 6, with Proposition 1 corrected.
@@ -103,6 +106,8 @@ class NoiseCalibration(Calibrated, Shown):
             f"{self.hausdorff_log_ratio:.6g}",
             f"expected absolute error {self.expected_error:.6g}; classical Laplace mechanism "
             f"{self.classical_error:.6g} ({which} {self.sensitivity:.6g})",
+            *(f"independence: {check}" for check in self.independence),
+            *(f"note: {note}" for note in self.notes),
         ]
         return "\n".join(map(neutral, lines))
 
@@ -145,7 +150,7 @@ def calibrate_noise(
 
     Raises:
         ValueError: If an argument is out of range, if the removal of some individual leaves the
-            query undefined in every database, or if the achieved log ratio exceeds
+            query undefined in some database, or if the achieved log ratio exceeds
             epsilon + tolerance.
 
     References:
@@ -167,24 +172,26 @@ def calibrate_noise(
             f"query must return one number, but returned {len(samples.names)}: calibrate noise for "
             "each number separately, and divide epsilon among the numbers."
         )
-    fitted = density.fit(samples.full, samples.database, samples.names).density
+    fit = density.fit(samples.full, samples.database, samples.names)
+    fitted = fit.density
     if noise == "deconvolution" and not fitted.scales:
         raise BadValue(
             f"{term('noise', '--noise-kind')} 'deconvolution' needs a kernel with a fixed "
             f"bandwidth, but the density is {fitted}; {LAPLACE} works for any density."
         )
     first, without = samples.full[:, 0], samples.without[:, :, 0]
-    lost = np.flatnonzero(np.isnan(without).all(axis=1))
-    if len(lost):
+    undefined = np.isnan(without).any(axis=1)
+    if undefined.any():
+        worst = int(np.argmax(np.isnan(without).sum(axis=1)))
+        count = len(np.unique(samples.database[np.isnan(without[worst])]))
         raise BadValue(
             "query must stay defined no matter which individual is removed, but without "
-            f"{panel.individuals[lost[0]]!r} it is undefined in every database. No noise can hide "
-            "whether this individual is present: choose another query."
+            f"{panel.individuals[worst]!r} it is undefined in {count} of {panel.num_databases} "
+            "databases. No noise can hide whether this individual is present: choose another query."
         )
     without = without[(without != first).any(axis=1)]
-    defined = [results[~np.isnan(results)] for results in without]
-    gaps = np.array([wasserstein_infinity(first, results) for results in defined])
-    hausdorff = max((hausdorff_distance(first, results) for results in defined), default=0.0)
+    gaps = np.array([wasserstein_infinity(first, results) for results in without])
+    hausdorff = max((hausdorff_distance(first, results) for results in without), default=0.0)
     largest = float(gaps.max(initial=0.0))
     if rule == "smallest":
         scale = _smallest_scale(first, without[np.argsort(-gaps)], epsilon, largest / epsilon)
@@ -201,7 +208,7 @@ def calibrate_noise(
             f"tolerance, {tolerance:g}: use {LAPLACE} with {_BY_DISTANCE}, whose log ratio "
             "never exceeds epsilon."
         )
-    seen = float(np.nanmax(np.abs(without - first), initial=0.0))
+    seen = float(np.max(np.abs(without - first), initial=0.0))
     used = seen if sensitivity is None else float(sensitivity)
     return NoiseCalibration(
         query=samples.names[0],
@@ -218,6 +225,8 @@ def calibrate_noise(
         classical_error=used / epsilon,
         sensitivity=used,
         sensitivity_observed=sensitivity is None,
+        independence=check_independence(samples.per_database(), samples.names),
+        notes=(*panel.notes, *samples.notes, *fit.notes),
     )
 
 
@@ -285,6 +294,5 @@ def _tapered_worst(
             if noise.log_ratio_bound(float(gaps[i])) <= largest:
                 break
             check_at *= 2
-        second = without[i][~np.isnan(without[i])]
-        largest = max(largest, released_log_ratio(noise, first, second))
+        largest = max(largest, released_log_ratio(noise, first, without[i]))
     return largest

@@ -33,7 +33,7 @@ class Density:
         bandwidth: A number in the unit of the query (for a joint query, one number for all queries
             or one for each); 'likelihood', 'silverman', 'scott' or 'variable'; or a
             `VariableBandwidth`. If both `kernel` and `bandwidth` are 'likelihood', variable
-            bandwidths are tried too.
+            bandwidths are tried too. The kernel 'ecdf' has no bandwidth.
         cells: Even number of grid cells per axis for a joint query. None means 256 cells for two
             queries, and 64 cells for three queries.
 
@@ -59,6 +59,11 @@ class Density:
             validate.positive(bandwidth=np.asarray(bandwidth) if np.ndim(bandwidth) else bandwidth)
             bandwidth = np.asarray(bandwidth, float).tolist()
             bandwidth = tuple(bandwidth) if isinstance(bandwidth, list) else bandwidth
+        if self.kernel == "ecdf" and bandwidth != "likelihood":
+            raise BadValue(
+                f"bandwidth has no effect with kernel 'ecdf', but was {self.bandwidth!r}: leave "
+                "out the bandwidth, or choose another kernel."
+            )
         object.__setattr__(self, "bandwidth", bandwidth)
         if self.cells is not None:
             validate.positive_int(cells=self.cells, at_least=4)
@@ -79,7 +84,11 @@ class Density:
         return np.full(len(sample), self.scales[0])
 
     def fit(
-        self, samples: np.ndarray, groups: np.ndarray, names: Sequence[str] = ("query",)
+        self,
+        samples: np.ndarray,
+        groups: np.ndarray,
+        names: Sequence[str] = ("query",),
+        where: str | None = None,
     ) -> "FittedDensity":
         """Choose the kernel and the bandwidth from data, as the options specify.
 
@@ -87,6 +96,7 @@ class Density:
             samples: Results of d queries with all individuals present, [n, d].
             groups: Database of each result, [n].
             names: Names of the queries, used in error messages.
+            where: Description of the databases, used in error messages; None for all databases.
 
         Returns:
             The chosen kernel and bandwidth.
@@ -110,7 +120,7 @@ class Density:
         if self.kernel == "ecdf":
             return FittedDensity(self)
         if by_rule:
-            _refuse_without_scale(samples, groups, bandwidth, names)
+            _refuse_without_scale(samples, groups, bandwidth, names, where)
         rules: list[object] = [bandwidth]
         if self.kernel == bandwidth == "likelihood" and num_queries == 1:
             rules.append(VariableBandwidth())
@@ -158,12 +168,17 @@ def check_density(density: object) -> None:
 
 
 def _refuse_without_scale(
-    samples: np.ndarray, groups: np.ndarray, bandwidth: object, names: Sequence[str]
+    samples: np.ndarray,
+    groups: np.ndarray,
+    bandwidth: object,
+    names: Sequence[str],
+    where: str | None,
 ) -> None:
     spread = np.ptp(samples, axis=0)
     if not spread.all():
         flat = int(np.argmin(spread))
-        where = "in the only database" if len(samples) == 1 else "in every database"
+        every = "in the only database" if len(samples) == 1 else "in every database"
+        where = every if where is None else f"in every database {where.strip()}"
         raise ValueError(
             f"query {names[flat]!r} was {samples[0, flat]:g} {where}: bandwidth {bandwidth!r} "
             "cannot be chosen because the results do not vary; pass a number as bandwidth."
@@ -178,6 +193,8 @@ def _fitted(samples: np.ndarray, groups: np.ndarray, asked: Density) -> FittedDe
     """Fit a density with a given kernel and a given rule for its bandwidth."""
     rule, kernel = asked.bandwidth, asked.kernel
     if isinstance(rule, VariableBandwidth):
+        # The densities with and without an individual must have the same floor.
+        rule = replace(rule, floor=rule.floor or rule.floor_of(samples[:, 0]))
         scale, free = rule.widths(samples[:, 0])[:, None], rule.factor is None
     elif isinstance(rule, str):
         scale, free = rule_of_thumb(samples, kernel, rule), rule == "likelihood"

@@ -18,7 +18,7 @@ _MOST_GROUPS = 50
 
 def jackknife_error(
     estimate: Callable[[np.ndarray], np.ndarray],
-    num_databases: int,
+    parts: list[np.ndarray],
     key: int,
     progress: Progress | None = None,
 ) -> np.ndarray:
@@ -27,7 +27,8 @@ def jackknife_error(
     Args:
         estimate: Function from the indices of the left-out databases to the estimates from all
             other databases, float [E].
-        num_databases: Number of databases.
+        parts: Indices of the databases in each bucket. The databases of a bucket are spread over
+            the groups, so that no group contains a whole bucket.
         key: Seed for the random division into groups, used only if there are more than 50
             databases.
         progress: Callback `(groups done, total number of groups)`.
@@ -35,10 +36,12 @@ def jackknife_error(
     Returns:
         Standard errors, [E].
     """
-    order = np.arange(num_databases)
-    if num_databases > _MOST_GROUPS:
-        order = np.random.default_rng(key).permutation(num_databases)
-    groups = np.array_split(order, min(num_databases, _MOST_GROUPS))
+    order = np.concatenate(parts)
+    num_groups = min(len(order), _MOST_GROUPS)
+    if len(order) > num_groups:
+        rng = np.random.default_rng(key)
+        order = np.concatenate([rng.permutation(members) for members in parts])
+    groups = [order[first::num_groups] for first in range(num_groups)]
     values = []
     for number, group in enumerate(groups):
         values.append(estimate(group))

@@ -66,10 +66,19 @@ class JointGrid:
         halves = [_halved(m) for m in masses]
         self._coarse = [_ByRatio(*pair) for pair in (halves, halves[::-1])]
 
-    def delta(self, epsilon: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return float [E], delta at each epsilon, and float [E], the estimated errors of delta."""
+    def delta(self, epsilon: np.ndarray, undefined: float = 0.0) -> tuple[np.ndarray, np.ndarray]:
+        """Return float [E], delta at each epsilon, and float [E], the estimated errors of delta.
+
+        The number `undefined` is the probability that a result without the individual is undefined;
+        see `hockey_stick`.
+        """
+        shift = np.log1p(-undefined)
         fine, coarse = (
-            [side.excess(epsilon) for side in sides] for sides in (self._fine, self._coarse)
+            [
+                sides[0].excess(epsilon + shift),
+                [[undefined], [0.0]] + (1 - undefined) * sides[1].excess(epsilon - shift),
+            ]
+            for sides in (self._fine, self._coarse)
         )
         (value, share), (rough, _) = (
             np.where(one[0] > other[0], one, other) for one, other in (fine, coarse)

@@ -100,7 +100,8 @@ def panel_from_array(
 
     Args:
         array: Values, [databases, individuals] or [databases, individuals, values]. If all values
-            of a record are NaN, the individual is missing from the database.
+            of a record are NaN, the individual is missing from the database. Masked entries of a
+            masked array are treated like NaN.
         mask: Whether each individual is in each database, bool [databases, individuals], or None if
             NaN values mark missing individuals.
         databases: Labels of the databases, or None for 0, 1, ...
@@ -115,6 +116,8 @@ def panel_from_array(
         TypeError: If the array is not numeric, or if the mask is not boolean.
         ValueError: If a shape is wrong, if a value is infinite, or if a record is partly NaN.
     """
+    if isinstance(array, np.ma.MaskedArray) and array.dtype.kind in "iufb":
+        array = np.where(np.ma.getmaskarray(array), np.nan, array.data)
     try:
         dense = np.asarray(array)
     except ValueError:

@@ -61,7 +61,9 @@ def panel_from_table(
         database: Name of the column that holds each record's database. Databases labeled by numbers
             or dates are sorted; other databases keep the order in which they first appear.
         individual: Name of the column that holds each record's individual.
-        value: Name or names of the value columns, or None to use all other numeric columns.
+        value: Name or names of the value columns, or None to use all other numeric columns. If more
+            than half of the values in a column are numbers, but not all, the column must be named
+            or corrected.
         missing: Treatment of records with a missing value: 'error' raises an error, and 'drop'
             drops the record.
         records: Allowed number of records per individual and database: 'many' or 'one'.
@@ -108,9 +110,11 @@ def panel_from_table(
             raise ValueError(
                 f"{argument} column {name!r} is not in the table; {nearest(name, names)}"
             )
+    if database == individual:
+        raise BadValue(f"database and individual must be different columns, but were {database!r}.")
     columns = _value_columns(frame, database, individual, value)
     frame = frame[[database, individual, *columns]]
-    notes = []
+    notes, rows = [], np.arange(len(frame))
     holes = frame.isna().any(axis=1).to_numpy()
     if holes.any():
         if missing == "error":
@@ -123,12 +127,12 @@ def panel_from_table(
         notes.append(
             f"{int(holes.sum())} of {len(frame)} records had a missing value and were left out."
         )
-        frame = frame[~holes]
+        frame, rows = frame[~holes], rows[~holes]
     values = frame[columns].to_numpy(dtype=float).reshape(len(frame), len(columns))
     if not np.isfinite(values).all():
         row = int(np.argmin(np.isfinite(values).all(axis=1)))
         raise ValueError(
-            f"databases must be finite, but row {row} was {frame.iloc[row].to_dict()}."
+            f"databases must be finite, but row {rows[row]} was {frame.iloc[row].to_dict()}."
         )
     repeated = int(frame.duplicated([database, individual]).sum())
     if repeated and records == "one":
@@ -230,21 +234,41 @@ def _value_columns(
     keys = (database, individual)
     if value is None:
         others = [c for c in frame.columns if c not in keys]
-        numeric = [c for c in others if types.is_numeric_dtype(frame[c])]
+        numeric = [c for c in others if _is_real(frame[c])]
         if others and not numeric:
             raise TypeError(
                 f"databases must have a value column, but {_first_text(frame, others[0])}."
             )
+        for name in others:
+            if name in numeric or not types.is_string_dtype(frame[name].dtype):
+                continue
+            numbers = _pandas().to_numeric(frame[name], errors="coerce").notna()
+            if 2 * numbers.sum() > frame[name].notna().sum():
+                raise BadType(
+                    f"value columns must hold numbers, but {_first_text(frame, name)}. Correct the "
+                    f"column, or name the value columns with {term('value', '--value')}."
+                )
         return numeric
     columns = [value] if isinstance(value, str) else list(value)
+    repeated = [name for name in columns if columns.count(name) > 1 or name in keys]
+    if repeated:
+        raise BadValue(
+            "value must name different columns other than the columns of databases and "
+            f"individuals, but named {repeated[0]!r}."
+        )
     for name in columns:
         if name not in frame.columns:
             raise ValueError(
                 f"value column {name!r} is not in the table; {nearest(name, list(frame.columns))}"
             )
-        if not types.is_numeric_dtype(frame[name]):
+        if not _is_real(frame[name]):
             raise TypeError(f"value columns must hold numbers, but {_first_text(frame, name)}.")
     return columns
+
+
+def _is_real(column: Any) -> bool:
+    types = _pandas().api.types
+    return types.is_numeric_dtype(column) and not types.is_complex_dtype(column)
 
 
 def _first_text(frame: Any, name: str) -> str:

@@ -141,6 +141,8 @@ class Calibrated:
     classical_error: float
     sensitivity: float
     sensitivity_observed: bool
+    independence: tuple[IndependenceCheck, ...]
+    notes: tuple[str, ...]
 
     @property
     def hausdorff_suffices(self) -> bool:

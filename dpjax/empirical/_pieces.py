@@ -53,21 +53,29 @@ class Pieces:
         raise NotImplementedError("A constant log ratio has no crossing.")
 
 
-def hockey_stick(pieces: Pieces, epsilon: np.ndarray) -> np.ndarray:
+def hockey_stick(
+    pieces: Pieces, epsilon: np.ndarray, undefined: np.ndarray | float = 0.0
+) -> np.ndarray:
     """Compute delta for every row of pieces at every epsilon.
 
     Args:
         pieces: Pieces of p and q, one row per individual.
         epsilon: Privacy levels [rows, E] or [E], from 0 to `MAX_EPSILON`.
+        undefined: Probability u that a result without the individual is undefined, below 1,
+            [rows]. The density q describes only the defined results.
 
     Returns:
-        Float [rows, E], the larger of the integrals of (p - e^eps q)_+ and (q - e^eps p)_+.
+        Float [rows, E], the larger of the integral of (p - e^eps (1 - u) q)_+ and the sum of u and
+        the integral of ((1 - u) q - e^eps p)_+.
 
     References:
         Burchard, Daoud, Dotterrer 2020, Theorem 1 and Algorithm 2.
     """
     epsilon = np.broadcast_to(epsilon, (len(pieces.mass_p), np.shape(epsilon)[-1]))
-    return np.maximum(_one_sided(pieces, epsilon, 1), _one_sided(pieces, epsilon, -1))
+    share = np.broadcast_to(undefined, len(epsilon))[:, None]
+    shift = np.log1p(-share)
+    backward = _one_sided(pieces, epsilon - shift, -1)
+    return np.maximum(_one_sided(pieces, epsilon + shift, 1), share + (1 - share) * backward)
 
 
 def _one_sided(pieces: Pieces, epsilon: np.ndarray, sign: int) -> np.ndarray:

@@ -19,13 +19,12 @@ from dpjax.empirical._adversary import Adversary
 from dpjax.empirical._checks import check_coverage, check_independence
 from dpjax.empirical._density import Density, FittedDensity, check_density
 from dpjax.empirical._jackknife import jackknife_error
-from dpjax.empirical._panel import Panel
 from dpjax.empirical._panel_tables import as_panel
 from dpjax.empirical._parts import Bucket, worst_row
 from dpjax.empirical._pieces import MAX_EPSILON
 from dpjax.empirical._result import EmpiricalPrivacy
 from dpjax.empirical._risk import Risk, individual_risk
-from dpjax.empirical._samples import Progress, QuerySamples, sample_query
+from dpjax.empirical._samples import Progress, sample_query
 from dpjax.results.provenance import versions
 
 _LEAST_FOR_ERROR = 4
@@ -119,16 +118,23 @@ def empirical_privacy(
     if uncertainty:
         _refuse_few(parts)
 
-    def risk_of(members: np.ndarray, **options: Any) -> tuple[Risk, FittedDensity]:
+    def risk_of(where: str, members: np.ndarray, **options: Any) -> tuple[Risk, FittedDensity]:
         part = samples.select(members)
-        fitted = density.fit(part.full, part.database, samples.names)
+        fitted = density.fit(part.full, part.database, samples.names, where or None)
         return individual_risk(part, fitted.density, epsilons, **options), fitted
 
     def delta_without(left_out: np.ndarray) -> np.ndarray:
-        kept = [np.setdiff1d(members, left_out) for _, members in parts]
-        return np.max([risk_of(members)[0].deltas.max(axis=0) for members in kept], axis=0)
+        kept = [
+            (f"{where} except those that the jackknife leaves out", np.setdiff1d(m, left_out))
+            for where, (_, m) in zip(places, parts, strict=True)
+        ]
+        return np.max([risk_of(*part)[0].deltas.max(axis=0) for part in kept], axis=0)
 
-    found = [risk_of(members, tolerance=tolerance, progress=progress) for _, members in parts]
+    places = ["" if adversary is None else f"of the bucket '{label}'" for label, _ in parts]
+    found = [
+        risk_of(where, members, tolerance=tolerance, progress=progress)
+        for where, (_, members) in zip(places, parts, strict=True)
+    ]
     risks = [risk for risk, _ in found]
     deltas = np.max([risk.deltas for risk in risks], axis=0)
     fitted = found[0][1] if adversary is None else None
@@ -143,7 +149,7 @@ def empirical_privacy(
         deltas=deltas,
         delta=deltas.max(axis=0),
         delta_error=(
-            jackknife_error(delta_without, panel.num_databases, key, progress)
+            jackknife_error(delta_without, [members for _, members in parts], key, progress)
             if uncertainty
             else None
         ),
@@ -154,10 +160,10 @@ def empirical_privacy(
         log_likelihood=fitted.log_likelihood if fitted else float("nan"),
         integration_error=max(risk.integration_error for risk in risks),
         num_databases=panel.num_databases,
-        independence=check_independence(_per_database(samples), samples.names),
+        independence=check_independence(samples.per_database(), samples.names),
         coverage=check_coverage(panel.coverage(), panel.num_databases),
         buckets=buckets,
-        notes=(*panel.notes, *samples.notes, *(fitted.notes if fitted else ()), *_small(panel)),
+        notes=(*panel.notes, *samples.notes, *_notes_on_densities(parts, found)),
         results=samples.full,
         results_without_worst=samples.without[worst_row(epsilons, deltas)],
         settings={
@@ -209,18 +215,18 @@ def _refuse_few(parts: list[tuple[str, np.ndarray]]) -> None:
             )
 
 
-def _per_database(samples: QuerySamples) -> np.ndarray:
-    """Return the mean result of each query over the draws of each database, [databases, d]."""
-    count = np.bincount(samples.database)
-    columns = [np.bincount(samples.database, column) / count for column in samples.full.T]
-    return np.stack(columns, axis=1)
-
-
-def _small(panel: Panel) -> tuple[str, ...]:
-    if panel.num_databases >= 10:
-        return ()
-    return (
-        f"A density estimated from {panel.num_databases} "
-        f"database{'s' * (panel.num_databases > 1)} mostly has the shape of the kernel, and every "
-        "delta depends strongly on the bandwidth.",
-    )
+def _notes_on_densities(
+    parts: list[tuple[str, np.ndarray]], found: list[tuple[Risk, FittedDensity]]
+) -> list[str]:
+    """Return the notes on the density of each bucket; equal notes are not repeated."""
+    notes = []
+    for (label, members), (_, fitted) in zip(parts, found, strict=True):
+        notes += fitted.notes
+        if len(members) < 10:
+            where = f" in the bucket '{label}'" if len(parts) > 1 else ""
+            notes.append(
+                f"A density estimated from {len(members)} database{'s' * (len(members) > 1)}"
+                f"{where} mostly has the shape of the kernel, and every delta depends strongly on "
+                "the bandwidth."
+            )
+    return [*dict.fromkeys(notes)]

@@ -226,6 +226,8 @@ class RegressionCoefficient(ExactQuery):
 
     def __post_init__(self):
         object.__setattr__(self, "on", (self.on,) if isinstance(self.on, str) else tuple(self.on))
+        if not self.on:
+            raise ValueError("on must name at least one explanatory column, but was empty.")
         if self.coefficient is not None:
             validate.one_of(self.on, coefficient=self.coefficient)
 

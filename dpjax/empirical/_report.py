@@ -245,6 +245,7 @@ def noise_document(noise: Calibrated, path: Path) -> tuple[Page, dict[Path, str 
         Verdict("estimate", "Noise for these databases, not a proof", enough),
         (
             noise_section(noise, tuple((figures or {}).values())),
+            Section("Checks of the premises", items=_checks_of_noise(noise)),
             Section("What was not tested", items=_NOT_TESTED),
         ),
         written(),
@@ -285,6 +286,10 @@ def beside(
 def _checks(result: Estimated) -> tuple[str, ...]:
     independence = [f"Independence, {check}" for check in result.independence]
     return (*independence, f"Coverage: {result.coverage}", *result.notes)
+
+
+def _checks_of_noise(noise: Calibrated) -> tuple[str, ...]:
+    return (*(f"Independence, {check}" for check in noise.independence), *noise.notes)
 
 
 def _pictures(result: Estimated, noise: Calibrated | None) -> JsonObject:

@@ -58,19 +58,20 @@ def individual_risk(
         progress: Callback `(individuals done, total number of individuals)`.
 
     Returns:
-        The risk. If the removal of an individual changes no result, that individual has delta 0. If
-        the removal of an individual leaves the query undefined in every database, that individual
-        has delta 1.
+        The risk. If the removal of an individual changes no result, that individual has delta 0. An
+        undefined result is a result of its own, which never occurs with the individual. If the
+        removal leaves the query undefined in every database, the individual therefore has delta 1.
 
     References:
         Burchard, Daoud, Dotterrer 2020, Algorithms 1 and 2.
     """
     deltas = np.zeros((len(samples.without), len(epsilons)))
-    lost = np.all(np.any(np.isnan(samples.without), axis=2), axis=1)
+    undefined = np.any(np.isnan(samples.without), axis=2).mean(axis=1)
+    lost = undefined == 1
     deltas[lost] = 1.0
     affected = np.flatnonzero((samples.without != samples.full).any(axis=(1, 2)) & ~lost)
     at_zero, error, done = (float("inf") if lost.any() else 0.0), 0.0, 0
-    for rows, delta in _blocks(samples, affected, density, len(epsilons)):
+    for rows, delta in _blocks(samples, affected, density, len(epsilons), undefined):
         deltas[rows], block_error = delta(epsilons)
         error = max(error, block_error)
         if tolerance is not None:
@@ -86,7 +87,11 @@ def _exceeds(delta: _Delta, tolerance: float) -> Callable[[float], bool]:
 
 
 def _blocks(
-    samples: QuerySamples, rows: np.ndarray, density: Density, num_epsilons: int
+    samples: QuerySamples,
+    rows: np.ndarray,
+    density: Density,
+    num_epsilons: int,
+    undefined: np.ndarray,
 ) -> Iterator[tuple[np.ndarray, _Delta]]:
     """Yield each block of individuals, with the function that computes the deltas of the block.
 
@@ -100,12 +105,12 @@ def _blocks(
         for start in range(0, len(rows), size):
             block = rows[start : start + size]
             pieces = laplace_pieces(full[:, 0], without[block, :, 0], density.scales[0])
-            yield block, _integral(pieces)
+            yield block, _integral(pieces, undefined[block])
         return
     for row in rows:
         second = without[row][~np.isnan(without[row]).any(axis=1)]
         if full.shape[1] > 1:
-            yield np.array([row]), _joint(full, second, density)
+            yield np.array([row]), _joint(full, second, density, float(undefined[row]))
             continue
         pair = (full[:, 0], second[:, 0])
         if density.kernel == "ecdf":
@@ -113,18 +118,18 @@ def _blocks(
         else:
             p, q = (Mixture(density.kernel, s, density.widths(s)) for s in pair)
             pieces = mixture_pieces(p, q)
-        yield np.array([row]), _integral(pieces)
+        yield np.array([row]), _integral(pieces, undefined[row])
 
 
-def _integral(pieces: Pieces) -> _Delta:
-    return lambda epsilon: (hockey_stick(pieces, epsilon), pieces.error)
+def _integral(pieces: Pieces, undefined: np.ndarray | float) -> _Delta:
+    return lambda epsilon: (hockey_stick(pieces, epsilon, undefined), pieces.error)
 
 
-def _joint(first: np.ndarray, second: np.ndarray, density: Density) -> _Delta:
+def _joint(first: np.ndarray, second: np.ndarray, density: Density, undefined: float) -> _Delta:
     grid = JointGrid(first, second, density.kernel, density.scales, density.cells)
 
     def delta(epsilon: np.ndarray) -> tuple[np.ndarray, float]:
-        value, error = grid.delta(epsilon)
+        value, error = grid.delta(epsilon, undefined)
         return value[None], float(error.max())
 
     return delta

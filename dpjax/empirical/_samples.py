@@ -6,6 +6,8 @@ A query may be a built-in query, a function in JAX or plain Python, or a tuple o
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
+from decimal import Decimal
+from numbers import Real
 from typing import Any, ClassVar, Protocol
 
 import jax
@@ -13,11 +15,14 @@ import jax.numpy as jnp
 import numpy as np
 
 from dpjax.core import validate
-from dpjax.core.errors import name_of_function
+from dpjax.core.errors import name_of_function, text_of
 from dpjax.core.settings import callers_floats
 from dpjax.core.wording import BadType, BadValue
 from dpjax.empirical._panel import Panel
 from dpjax.empirical._queries import parse_query
+
+_ROUNDING = 2.0**-46
+"""Two results are treated as equal if their relative difference is at most this number."""
 
 _LARGEST = 1e140
 """Largest absolute value of a result. Results that vary must have a range of at least 1 / _LARGEST.
@@ -71,6 +76,12 @@ class QuerySamples:
         return QuerySamples(
             self.names, self.full[keep], self.without[:, keep], self.database[keep], self.notes
         )
+
+    def per_database(self) -> np.ndarray:
+        """Return the mean result of each query over the draws of each database, [databases, d]."""
+        count = np.bincount(self.database)
+        columns = [np.bincount(self.database, column) / count for column in self.full.T]
+        return np.stack(columns, axis=1)
 
 
 class UserQuery:
@@ -194,11 +205,12 @@ class HostQuery(UserQuery):
                 generator = np.random.default_rng((key, d, draw))
                 first = () if self.num_draws is None else (generator,)
                 with callers_floats():
-                    return np.atleast_1d(np.asarray(self.function(*first, data), float))
+                    return np.atleast_1d(_numbers(self.name, self.function(*first, data)))
 
             rows = panel.rows(d)
             own, here = panel.individual[rows], values[rows]
-            whole = ask(here)
+            # The function may change its argument, for instance by sorting it.
+            whole = ask(here.copy())
             if whole.ndim != 1:
                 raise BadValue(
                     f"the query {self.name!r} must return a number or have shape [d], but returned "
@@ -218,6 +230,28 @@ class HostQuery(UserQuery):
             return table
 
         return answer
+
+
+def _numbers(name: str, result: Any) -> np.ndarray:
+    """Convert the result of a query to a float array, with None as NaN.
+
+    Raises:
+        ValueError: If the result is not a number or a nonempty array of numbers.
+    """
+    try:
+        array = np.asarray(result)
+        if array.dtype.kind == "O" and all(
+            value is None or isinstance(value, Real | Decimal) for value in array.flat
+        ):
+            array = array.astype(float)
+    except (ValueError, OverflowError):
+        array = np.array("not numbers")
+    if array.dtype.kind not in "biuf" or not array.size:
+        raise BadValue(
+            f"the query {name!r} must return a number or have shape [d], but returned "
+            f"{text_of(result)[:80]} ({type(result).__name__})."
+        )
+    return array.astype(float)
 
 
 def sample_query(
@@ -269,6 +303,8 @@ def sample_query(
             f"in database {panel.databases[database[where]]!r} ({int(bad.sum())} such results)."
         )
     _refuse_extremes(table[:, 0], names)
+    for column in np.moveaxis(table, 2, 0):
+        _merge_rounding(column)
     without = np.where(np.isfinite(table[:, 1:]), table[:, 1:], np.nan)
     notes = ()
     undefined = np.flatnonzero(np.isnan(without).any(axis=(0, 2)))
@@ -276,11 +312,33 @@ def sample_query(
         notes = (
             f"For each of {len(undefined)} individuals (first: "
             f"{panel.individuals[undefined[0]]!r}), the query is undefined in some databases if "
-            "the individual is removed. These databases are left out of the individual's sample.",
+            "the individual is removed. An undefined result reveals the removal.",
         )
     full = np.ascontiguousarray(table[:, 0])
     without = np.ascontiguousarray(np.moveaxis(without, 1, 0))
     return QuerySamples(tuple(names), full, without, database, notes)
+
+
+def _merge_rounding(results: np.ndarray) -> None:
+    """Replace results that differ only by rounding errors with one number, in place.
+
+    The sum without an individual is computed from other partial sums than the sum with the
+    individual, so equal results may differ in the last bits. Such a difference reveals nothing.
+
+    Args:
+        results: Results of one query, [S, 1 + individuals]; those in column 0 are finite.
+    """
+    values = np.unique(results[:, 0])
+    kept = values[np.diff(values, prepend=-np.inf) > _ROUNDING * np.abs(values)]
+    results[:, 0] = kept[np.searchsorted(kept, results[:, 0], side="right") - 1]
+    for row in results:
+        changed = row[1:] != row[0]
+        found = row[1:][changed]
+        place = np.searchsorted(kept, found)
+        for nearest in (kept[np.maximum(place - 1, 0)], kept[np.minimum(place, len(kept) - 1)]):
+            equal = np.abs(found - nearest) <= _ROUNDING * np.abs(nearest)
+            found = np.where(equal, nearest, found)
+        row[1:][changed] = found
 
 
 def _refuse_extremes(results: np.ndarray, names: list[str]) -> None:

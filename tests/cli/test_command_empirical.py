@@ -81,6 +81,9 @@ def test_bad_files(refused, table, tmp_path):
     [
         (("--noise-rule", "smallest"), "have an effect only with --noise"),
         (("--epsilon", "0:1"), "--epsilon must be a number or FROM:TO:COUNT"),
+        (("--epsilon", "0:1:1"), "with a COUNT of at least 2, as in 0:1:51, but was '0:1:1'"),
+        (("--num-buckets", "3"), "--num-buckets has an effect only with --adversary"),
+        (("--kernel", "ecdf", "--bandwidth", "3"), "no effect with kernel 'ecdf', but was 3"),
         (("--kernel", "box"), "--kernel 'box' is not known"),
         (("--missing", "no"), "--missing 'no' is not known"),
         (("--report", "x.pdf"), "report file must end in"),

@@ -148,7 +148,7 @@ def test_forms_of_options(owner, name):
 DEFAULTS = {
     "search-pairs": {"budget": 1_000_000}, "plan": {"bound": "all-intervals"},
     "empirical": {"database": "database", "individual": "individual", "kernel": "laplace",
-                  "bandwidth": "likelihood", "num_buckets": 2, "missing": "error"},
+                  "bandwidth": "likelihood", "missing": "error"},
     "audit": {}, "rerun": {}, "watch": {}, "hunt": {}, "sweep": {},
 }  # fmt: skip
 

@@ -5,6 +5,7 @@ from itertools import combinations, pairwise, permutations
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy
 from scipy.integrate import quad
@@ -289,7 +290,11 @@ def test_settings_are_kept():
     settings = empirical_privacy(
         years(), "mean", epsilon=0.5, density=Density(bandwidth=VariableBandwidth(0.7)), key=3
     ).settings
-    assert settings["density"]["bandwidth"] == {"factor": 0.7, "neighbor": None}
+    assert settings["density"]["bandwidth"] == {
+        "factor": 0.7,
+        "neighbor": None,
+        "floor": None,
+    }
     assert settings["key"] == 3 and settings["versions"]["numpy"] == np.__version__
 
 
@@ -531,11 +536,34 @@ def test_a_printed_result_has_a_row_for_each_of_nine_epsilons(uncertainty):
 
 
 @pytest.mark.parametrize("buckets", [2, 3, 7])
-def test_databases_with_equal_knowledge_are_divided_in_their_order(buckets):
+def test_databases_with_equal_knowledge_share_a_bucket(buckets):
     """An adversary who knows one of eight numbers of each of 200 databases."""
-    known = np.random.default_rng(5).integers(0, 8, 200) / 4
-    panel = panel_from_array(np.ones((200, 3)))
-    order = sorted(range(200), key=lambda place: (known[place], place))
-    expected = [sorted(part.tolist()) for part in np.array_split(order, buckets)]
-    found = Adversary(known, buckets).buckets(panel, 0)
-    assert [members.tolist() for _, members in found] == expected
+    rng = np.random.default_rng(5)
+    known = rng.integers(0, 8, 200) / 4
+    found = Adversary(known, buckets).buckets(panel_from_array(np.ones((200, 3))), 0)
+    assert sorted(np.concatenate([members for _, members in found])) == list(range(200))
+    levels = [set(known[members]) for _, members in found]
+    assert all(max(one) < min(other) for one, other in pairwise(levels))
+    # About 25 databases know each number, so no bucket differs by more from its share.
+    assert all(abs(len(members) - 200 / buckets) < 25 for _, members in found)
+    order = rng.permutation(200)
+    again = Adversary(known[order], buckets).buckets(panel_from_array(np.ones((200, 3))), 0)
+    assert [label for label, _ in again] == [label for label, _ in found]
+    for (_, one), (_, other) in zip(found, again, strict=True):
+        np.testing.assert_array_equal(np.sort(order[other]), one)
+
+
+@pytest.mark.parametrize(
+    "known",
+    [
+        np.repeat([0.0, 1.0, np.nan], 10),
+        np.array([0.0] * 10 + [1] * 10 + [None] * 10, object),
+        np.array(["a"] * 10 + ["b"] * 10 + [None] * 10, object),
+        np.array([0.0] * 10 + [1] * 10 + [pd.NA] * 10, object),
+    ],
+    ids=["nan", "none", "labels", "pandas"],
+)
+def test_databases_about_which_nothing_is_known(known):
+    found = Adversary(known).buckets(panel_from_array(np.ones((30, 3))), 0)
+    assert [label for label, _ in found][2] == "adversary value unknown"
+    assert [members.tolist() for _, members in found] == np.arange(30).reshape(3, 10).tolist()

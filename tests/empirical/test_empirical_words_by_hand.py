@@ -76,6 +76,8 @@ NOISE = NoiseCalibration(
     classical_error=4.5,
     sensitivity=2.25,
     sensitivity_observed=True,
+    independence=(FREE,),
+    notes=("The results are ties.",),
 )
 
 
@@ -359,13 +361,15 @@ def test_words_of_noise():
         "largest log ratio of releases: 0.375\n"
         "the scale Hausdorff / epsilon, which the paper uses, does NOT suffice: largest log ratio "
         "0.75\n"
-        "expected absolute error 3.25; classical Laplace mechanism 4.5 (largest change seen 2.25)"
+        "expected absolute error 3.25; classical Laplace mechanism 4.5 (largest change seen 2.25)\n"
+        f"independence: {FREE}\n"
+        "note: The results are ties."
     )
     enough = replace(NOISE, hausdorff_log_ratio=0.5 + 5e-10, sensitivity_observed=False)
     assert enough.hausdorff_suffices and not NOISE.hausdorff_suffices
     assert not replace(NOISE, hausdorff_log_ratio=0.5 + 2e-9).hausdorff_suffices
     assert "which the paper uses, suffices: largest" in str(enough)
-    assert str(enough).endswith("4.5 (sensitivity 2.25)")
+    assert "4.5 (sensitivity 2.25)\nindependence" in str(enough)
     assert NOISE.rows() == [
         ("Scale, by the rule wasserstein", "3"),
         ("Largest log ratio of releases", "0.375"),
@@ -399,7 +403,8 @@ def test_a_page_of_noise(tmp_path, monkeypatch):
         "estimate", "Noise for these databases, not a proof",
         "With this noise, the largest log ratio of releases is 0.375 for the given databases.",
     )  # fmt: skip
-    noise, untested = found.sections
+    noise, checks, untested = found.sections
+    assert checks.items == (f"Independence, {FREE}", "The results are ties.")
     assert noise.figures == (Figure(_report.CAPTIONS["noise"], path="n-noise.png"),)
     assert [path.name for path in files] == [
         "n-noise.png"

@@ -306,7 +306,8 @@ def test_nothing_to_hide_needs_no_noise():
             {"noise": "deconvolution", "density": Density(bandwidth="variable")},
             "needs a kernel with a fixed",
         ),
-        ({"databases": np.array([[1.0], [2.0]])}, "undefined in every database"),
+        ({"databases": np.array([[1.0], [2.0]])}, "0 it is undefined in 2 of 2 databases"),
+        ({"databases": np.array([[1.0, 2], [2.0, np.nan]])}, "0 it is undefined in 1 of 2 da"),
     ],
 )
 def test_bad_arguments_are_named(change, words):

@@ -18,7 +18,9 @@ def panel(seed, num_databases=30):
 
 def error_of_mean(values):
     return jackknife_error(
-        lambda left_out: np.atleast_1d(np.delete(values, left_out).mean()), len(values), 0
+        lambda left_out: np.atleast_1d(np.delete(values, left_out).mean()),
+        [np.arange(len(values))],
+        0,
     )
 
 
@@ -29,7 +31,9 @@ def test_of_a_mean_it_is_the_usual_standard_error():
 
 def test_estimates_at_several_points_have_their_own_errors():
     values = np.random.default_rng(2).normal([0.0, 100.0], [1.0, 3.0], (40, 2))
-    both = jackknife_error(lambda left_out: np.delete(values, left_out, 0).mean(0), 40, 0)
+    both = jackknife_error(
+        lambda left_out: np.delete(values, left_out, 0).mean(0), [np.arange(40)], 0
+    )
     np.testing.assert_allclose(both, values.std(axis=0, ddof=1) / np.sqrt(40), rtol=1e-12)
 
 
@@ -39,7 +43,7 @@ def test_groups_of_many_databases_give_the_same_but_for_chance():
     ratio = error_of_mean(values)[0] / (values.std(ddof=1) / np.sqrt(1000))
     # 50 groups determine a standard deviation to 1 / sqrt(2 49) = 0.10: 4.5 standard errors, 7e-6.
     assert abs(ratio - 1) < 0.46
-    jackknife_error(lambda g: calls.append(len(g)) or np.zeros(1), 1010, 0)
+    jackknife_error(lambda g: calls.append(len(g)) or np.zeros(1), [np.arange(1010)], 0)
     assert sum(calls) == 1010 and len(calls) == 50 and max(calls) - min(calls) == 1
 
 
