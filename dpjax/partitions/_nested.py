@@ -17,9 +17,12 @@ Key = TypeVar("Key")
 _REAL = (Real, np.bool_)
 """Types that are treated as numbers."""
 
+_WRITTEN = (str, bytes, int, bool, type(None))
+"""Types whose values are equal if and only if their texts are equal."""
+
 _LONGEST, _TEXT = 64, "\ue000"
 """_LONGEST is the maximum length of keys in the cache of structures, so that the cache stays small.
-_TEXT is a placeholder for strings.
+_TEXT is a placeholder for strings, and marks the places of labels that are compared by value.
 """
 
 
@@ -33,12 +36,16 @@ class Nested(NamedTuple):
             a list or tuple.
         entries: Path of each number, such as "['count']" or "[0][1]".
         numeric: Whether every part is a number.
+        key: Identity of the structure: two outputs have equal keys if and only if their labels have
+            equal types and values. It differs from `structure` if there are labels whose texts may
+            differ although their values are equal, such as sets.
     """
 
     structure: str
     numbers: tuple[float, ...]
     entries: tuple[str, ...]
     numeric: bool
+    key: Hashable
 
     @classmethod
     def of(cls, item: object) -> "Nested":
@@ -57,13 +64,26 @@ class Nested(NamedTuple):
         numbers: list[float] = []
         paths: list[str] = []
         labels: list[str] = []
+        values: list[tuple[type, Hashable]] = []
+
+        def named(label: Hashable) -> str:
+            if type(label) in _WRITTEN:
+                return repr(label)
+            hash(label)
+            values.append((type(label), label))
+            return _placeholder(len(values) - 1)
 
         def text(part: object, path: str) -> str:
             if is_array(type(part)):
                 part = entries(part)
             if isinstance(part, dict):
-                names = sorted(part, key=lambda name: (type(name).__name__, repr(name)))
-                inside = (f"{n!r}: {text(part[n], f'{path}[{n!r}]')}" for n in names)
+                inside = (
+                    f"{named(name)}: {text(inner, f'{path}[{name!r}]')}"
+                    for name, inner in sorted(
+                        ((_plain(name), inner) for name, inner in part.items()),
+                        key=lambda found: (type(found[0]).__name__, repr(found[0])),
+                    )
+                )
                 return f"{{{', '.join(inside)}}}"
             if isinstance(part, list | tuple):
                 return f"({', '.join(text(p, f'{path}[{i}]') for i, p in enumerate(part))})"
@@ -75,11 +95,23 @@ class Nested(NamedTuple):
             labels.append(path)
             if isinstance(part, Raised):
                 return str(part)
-            hash(part)
-            return repr(part.item() if isinstance(part, np.str_ | np.bytes_) else part)
+            return named(_plain(part))
 
-        whole = text(item, "")
-        return cls(whole, tuple(numbers), tuple(paths), not labels)
+        whole = structure = text(item, "")
+        for number, (_, value) in enumerate(values):
+            structure = structure.replace(_placeholder(number), repr(value))
+        key = (whole, *values) if values else whole
+        return cls(structure, tuple(numbers), tuple(paths), not labels, key)
+
+
+def _plain(label: Any) -> Any:
+    """Convert a label of NumPy to the equal object of Python."""
+    is_numpy = isinstance(label, np.str_ | np.bytes_ | np.number | np.bool_)
+    return label.item() if is_numpy else label
+
+
+def _placeholder(number: int) -> str:
+    return f"{_TEXT}{number}{_TEXT}"
 
 
 class Label(NamedTuple):
@@ -120,7 +152,7 @@ def form_of(item: object) -> "Raised | Label | tuple[float, ...] | Nested":
             return _vector(item)
     if isinstance(item, dict | tuple):
         found = Nested.of(item)
-        if found.numbers or isinstance(item, dict):
+        if found.numbers or isinstance(item, dict) or {*map(type, item)} & {dict, list, tuple}:
             return found
     hash(item)
     return Label(cast(Hashable, item))
@@ -167,7 +199,7 @@ def _flat(item: Any) -> Nested | None:
     structure = form.segments[0]
     for place, segment in zip(form.texts, form.segments[1:], strict=True):
         structure += repr(parts[place]) + segment
-    return Nested(structure, numbers, form.entries, not form.texts)
+    return Nested(structure, numbers, form.entries, not form.texts, structure)
 
 
 class _Form(NamedTuple):
@@ -226,8 +258,8 @@ def _exact(number: Any) -> float:
 
 def usual(found: Sequence[Nested]) -> Nested:
     """Return the first output whose structure is the most common structure."""
-    structure = Counter(one.structure for one in found).most_common(1)[0][0]
-    return next(one for one in found if one.structure == structure)
+    key = Counter(one.key for one in found).most_common(1)[0][0]
+    return next(one for one in found if one.key == key)
 
 
 def rows_of(batch: Mapping[Key, Iterable[object]]) -> list[dict[Key, object]]:

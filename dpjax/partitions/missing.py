@@ -18,6 +18,9 @@ from typing import Any
 
 import numpy as np
 
+from dpjax.core.numerics import MOST_EXACT
+from dpjax.core.wording import BadValue
+
 FAILED = "error: "
 """Beginning of the reason why a call returned no output, such as "error: ValueError"."""
 
@@ -83,12 +86,16 @@ def as_array(outputs: object) -> np.ndarray:
         return unmasked(outputs)
     for name in ("itercolumns", "iter_columns"):  # tables of Arrow and of Polars
         if (columns := getattr(outputs, name, None)) is not None:
-            return np.stack([as_array(column) for column in columns()], axis=1)
+            return _side_by_side([as_array(column) for column in columns()])
     nulls = getattr(outputs, "null_count", 0)
     for name in ("to_pylist", "to_list"):  # columns of Arrow and of Polars
         rows = getattr(outputs, name, None)
         if rows is not None and (nulls() if callable(nulls) else nulls):
             return as_objects(rows())
+    if (places := getattr(outputs, "iloc", None)) is not None:
+        names = getattr(outputs, "columns", ())
+        for place in range(len(names)):
+            _refuse_rounded(np.asarray(places[:, place]), len(names))
     found, as_type = np.asarray(outputs), getattr(outputs, "astype", None)
     if found.dtype.kind == "f" and np.isnan(found).any() and callable(as_type):
         # pandas extension types distinguish NA from NaN; a float array cannot.
@@ -96,6 +103,59 @@ def as_array(outputs: object) -> np.ndarray:
         if not all(isinstance(kind, np.dtype) for kind in np.ravel(np.asarray(types, object))):
             return np.asarray(as_type(object))
     return found
+
+
+def _side_by_side(columns: Sequence[np.ndarray]) -> np.ndarray:
+    for column in columns:
+        _refuse_rounded(column, len(columns))
+    return np.stack(columns, axis=1)
+
+
+def _refuse_rounded(column: np.ndarray, num_columns: int) -> None:
+    """Raise an error if a column's integers would be rounded beside columns of floats."""
+    if num_columns == 1 or column.dtype.kind not in "iu" or not column.size:
+        return
+    if column.max() > MOST_EXACT or column.min() < -MOST_EXACT:
+        raise BadValue(
+            "tables with integers above 2^53, which float64 cannot represent exactly: convert the "
+            "column to strings."
+        )
+
+
+def as_columns(table: Any) -> dict[Any, list[object]] | None:
+    """Convert a table of another library to a dict of columns, or return None.
+
+    Args:
+        table: A table of pandas, Arrow or Polars. For any other object, and for a table whose
+            columns are named 0, 1, and so on, the result is None.
+
+    Raises:
+        BadValue: If two columns have equal names.
+    """
+    if isinstance(table, np.ndarray):
+        return None
+    names = getattr(table, "column_names", getattr(table, "columns", None))
+    if names is None or not hasattr(table, "__array__") or callable(names):
+        return None
+    names = list(names)
+    if names == list(range(len(names))):
+        return None
+    if len({*names}) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise BadValue(f"tables must have different column names, but {twice!r} is repeated.")
+    for method in ("itercolumns", "iter_columns"):
+        if (each := getattr(table, method, None)) is not None:
+            columns = list(each())
+            break
+    else:
+        columns = [table.iloc[:, place] for place in range(len(names))]
+    return dict(zip(names, map(_values, columns), strict=True))
+
+
+def _values(column: Any) -> list[object]:
+    """Return the entries of a column as objects of Python."""
+    found = as_array(column)
+    return found.tolist() if found.dtype.kind in "biufUSO" else list(column)
 
 
 def as_objects(rows: Iterable[object]) -> np.ndarray:

@@ -18,8 +18,9 @@ from dpjax.core.errors import text_of
 from dpjax.core.numerics import MOST_EXACT
 from dpjax.core.types import Database, JsonObject
 from dpjax.core.wording import ERRORS, OUTCOMES, BadValue
+from dpjax.partitions._columns import Columns
 from dpjax.partitions._distinct import distinct
-from dpjax.partitions._nested import Label, Nested, form_of, usual
+from dpjax.partitions._nested import Label, Nested, form_of
 from dpjax.partitions.low_bits import check_bits, lowest_set_bit
 from dpjax.partitions.missing import Raised, missing, patterns_of, rows_of_objects, unmasked
 
@@ -71,12 +72,12 @@ class Encoder:
         self._numbers: dict[tuple[str, Hashable], int] = {}
         self.names: list[str] = ["a number"]
         self.dimension: int | None = None
-        self.usual: Nested | None = None
+        self.columns = Columns()
 
     @property
     def parts(self) -> tuple[str, ...]:
         """Paths of the numbers in nested outputs. The tuple is empty for numbers and vectors."""
-        return () if self.usual is None else self.usual.entries
+        return self.columns.paths
 
     def encode(self, raw: np.ndarray | Iterable[object]) -> Outputs:
         """Encode one batch of raw outputs.
@@ -84,8 +85,8 @@ class Encoder:
         Args:
             raw: An array of shape [n] or [n, d], or a sequence of outputs. An output is a number, a
                 tuple or list of numbers, a label, None, a `Raised`, or a nested dict, list or tuple
-                of these. The numbers of a nested output form a vector. A nested output whose
-                structure is not the most common one is labeled by its structure.
+                of these. The numbers of a nested output form a vector; see `Columns`. A nested
+                output whose structure is not the most common one is labeled by its structure.
 
         Raises:
             ValueError: If outputs do not all have the same length as earlier outputs, or if
@@ -118,7 +119,7 @@ class Encoder:
                 f"{self.source} gave {raw.dtype} values, which float64 cannot represent exactly: "
                 "convert them to float64 first."
             )
-        rows = raw.reshape(len(raw), -1)
+        rows = self.columns.wide(raw.reshape(len(raw), -1))
         self._check_dimension(rows.shape[1])
         if raw.dtype.kind in "iu" and np.any((rows > MOST_EXACT) | (rows < -MOST_EXACT)):
             if rows.shape[1] > 1:
@@ -192,6 +193,7 @@ class Encoder:
                 rows[place] = kind
         self._place_nested(nested, rows, labels)
         numeric = np.array([row is not None for row in rows], bool)
+        rows = [None if row is None else self.columns.padded(row) for row in rows]
         lengths = sorted({len(row) for row in rows if row is not None})
         if len(lengths) > 1:
             raise ValueError(
@@ -219,18 +221,14 @@ class Encoder:
         labels: np.ndarray,
     ) -> None:
         """Store the numbers and labels of nested outputs in `rows` and `labels`."""
+        base = self.dimension or next((len(row) for row in rows if row is not None), None)
         with_numbers = [one for one in nested.values() if one.numbers]
-        if self.usual is None and with_numbers:
-            self.usual = usual(with_numbers)
-        width = self.dimension or next((len(row) for row in rows if row is not None), None)
-        if width is None and self.usual is not None:
-            width = len(self.usual.numbers)
+        self.columns.fix(with_numbers, base, self.dimension is None)
         for place, one in nested.items():
-            if one.numbers and len(one.numbers) == width:
-                rows[place] = one.numbers
-                if self.usual is not None and one.structure == self.usual.structure and one.numeric:
-                    continue
-            labels[place] = self._label_of(_Special(one.structure), shortened(one.structure))
+            rows[place] = self.columns.row(one)
+            if rows[place] is None or not self.columns.is_usual(one):
+                key = _Special(one.key) if isinstance(one.key, str) else one.key
+                labels[place] = self._label_of(key, shortened(one.structure))
 
     def _classify(self, item: object) -> "int | tuple[float, ...] | Nested":
         """Return the index of a label, the entries of a number or vector, or a `Nested` object."""
@@ -253,15 +251,14 @@ class Encoder:
     def to_plain(self) -> JsonObject | None:
         """Return the state as JSON values, or None if JSON cannot represent the labels."""
         kinds = {"str": str, "int": int, "bool": bool, "float": float, "_Special": str}
+        usual = self.columns.usual
+        if not (usual is None or isinstance(usual.key, str)):
+            return None
         if any(kind not in kinds for kind, _ in self._numbers):
             return None
         named = zip(self._numbers, self.names[1:], strict=True)
         labels = [[kind, kinds[kind](label), name] for (kind, label), name in named]
-        form = None
-        if self.usual is not None:
-            structure, numbers, entries, numeric = self.usual
-            form = [structure, list(numbers), list(entries), numeric]
-        return {"labels": labels, "dimension": self.dimension, "usual": form}
+        return {"labels": labels, "dimension": self.dimension, "columns": self.columns.to_plain()}
 
     def restore(self, plain: JsonObject) -> None:
         """Restore the state that `to_plain` returned; call this before any batch is encoded.
@@ -275,11 +272,10 @@ class Encoder:
             if type(value).__name__ != kind:
                 raise ValueError(f"the label {label!r} does not have the type {kind}")
             self._label_of(value, str(name))
-        dimension, form = plain["dimension"], plain["usual"]
+        dimension, columns = plain["dimension"], plain["columns"]
         self.dimension = None if dimension is None else int(dimension)
-        if form is not None:
-            structure, numbers, entries, numeric = form
-            self.usual = Nested(str(structure), tuple(numbers), tuple(entries), bool(numeric))
+        if columns is not None:
+            self.columns.restore(columns)
 
     def _alone(self, labels: np.ndarray) -> Outputs:
         values = np.zeros((len(labels), self.dimension or 1))
@@ -327,6 +323,11 @@ class Encoder:
         return self.named(text)
 
     def _check_dimension(self, dimension: int) -> None:
+        if not dimension:
+            raise BadValue(
+                f"{self.source} must give at least one number per output, but gave outputs of the "
+                "shape [0]."
+            )
         if self.dimension is None:
             self.dimension = dimension
         if dimension != self.dimension:

@@ -12,7 +12,7 @@ from dpjax.core.settings import callers_floats
 from dpjax.core.types import JsonObject
 from dpjax.core.wording import ONE_BY_ONE, OUTCOMES, BadValue
 from dpjax.partitions._nested import rows_of
-from dpjax.partitions.missing import Raised, as_array
+from dpjax.partitions.missing import Raised, as_array, as_columns
 from dpjax.partitions.outputs import preview, preview_database
 from dpjax.sources._copies import copier
 from dpjax.sources._deadline import Deadline, TookTooLong
@@ -73,9 +73,10 @@ def draw_batch(
             f"A batch does not show which of its outputs failed; with {ONE_BY_ONE}, each exception "
             "counts as an outcome of its own."
         ) from error
-    if isinstance(batch, dict):
+    columns = batch if isinstance(batch, dict) else as_columns(batch)
+    if columns is not None:
         try:
-            batch = rows_of(batch)
+            batch = rows_of(columns)
         except (TypeError, ValueError) as error:
             raise ValueError(
                 f"the function {name} was asked for {asked} but returned a dict in which not "

@@ -30,6 +30,7 @@ from dpjax.partitions import (
     pilot_size,
     region_text,
 )
+from dpjax.partitions._columns import parts_note
 from dpjax.sources._counting import Tally, count_halves, marks_counter
 from dpjax.sources._layouts import (
     block_size,
@@ -42,7 +43,7 @@ from dpjax.sources._layouts import (
 )
 from dpjax.sources._pairs import AnyPairs
 from dpjax.sources._pilots import MANY_PAIRS, Laid, Pilots, kept_draws, options_of
-from dpjax.sources._searched import notes_of_search, parts_note
+from dpjax.sources._searched import notes_of_search
 from dpjax.sources._source import Marked, Request
 from dpjax.sources.streams import CONFIRM, SEARCH, SEARCH_AGAIN, DrawnStreams
 

@@ -31,18 +31,19 @@ class HostMechanism(OnHost):
     """A Python function that serves as a mechanism; it may use a library or a remote service.
 
     Outputs may be numbers, vectors of numbers, labels, or nested dicts, lists and tuples of numbers
-    and labels. The numbers in a nested output form a vector, sorted by key and position. Everything
-    else in a nested output forms a label, which is observed in addition to the vector. NaN, each
-    infinity and each kind of missing value (None, "", a masked entry) are separate outcomes. If
-    each call returns one output, each type of exception is an outcome, too.
+    and labels. The numbers in a nested output form a vector, sorted by key and position; a number
+    that only some outputs have is 0 in the others. Everything else in a nested output forms a
+    label, which is observed in addition to the vector. NaN, each infinity and each kind of missing
+    value (None, "", a masked entry) are separate outcomes. If each call returns one output, each
+    type of exception is an outcome, too.
 
     Attributes:
         function: Function (database, num_samples) -> outputs, where the outputs are an array, a
-            list, or a dict of columns. With `batched=False`, the form is instead (database) -> one
-            output. If the function has a parameter `seed` (an integer) or `rng` (a
-            `numpy.random.Generator`), dpjax provides the argument, and the audit can be replayed.
-            Without such a parameter, the function must draw fresh randomness on every call. Every
-            call gets its own copy of the database, so the function may modify the copy.
+            list, a dict of columns, or a data frame. With `batched=False`, the form is instead
+            (database) -> one output. If the function has a parameter `seed` (an integer) or `rng`
+            (a `numpy.random.Generator`), dpjax provides the argument, and the audit can be
+            replayed. Without such a parameter, the function must draw fresh randomness on every
+            call. Every call gets its own copy of the database, so the function may modify the copy.
         batched: Whether one call returns many outputs.
         workers: Number of worker processes that call the function, or 0 to call the function in
             this process. Workers need a picklable function, such as a function at the top level of

@@ -33,7 +33,6 @@ from dpjax.sources._labels_alone import refuse_labels_alone
 from dpjax.sources._learned import lay_best
 from dpjax.sources._pairs import AnyPairs
 from dpjax.sources._schedule import Draw, Restarted
-from dpjax.sources._searched import parts_note
 from dpjax.sources._source import Marked, Request, Source
 from dpjax.sources._time_limit import Pace, Quota, fewest_draws, timed_draws
 from dpjax.sources._watched import Watched
@@ -292,9 +291,7 @@ class _OpenedOnHost:
                     part[side] = counted(batch)
             counts[0] += part
             self.tally.confirm(part)
-        if self._encoder.usual is not None:
-            note = parts_note(self._encoder.usual.entries)
-            self._said += [note] if note not in self._said else []
+        self._said += [note for note in self._encoder.columns.notes() if note not in self._said]
         return counts
 
     def _refuse_same_runs(self, pair: int) -> None:

@@ -8,7 +8,6 @@ from dpjax.core.types import FiniteSpace, OutputSpace
 from dpjax.core.wording import Unvaried
 from dpjax.partitions import Partition, Search
 
-_MOST_PARTS = 20
 """Maximum number of parts of an output that one note lists."""
 
 
@@ -65,10 +64,3 @@ def _is_value(cells: Partition, cell: int) -> bool:
         if low != high and not (cells.whole and high == low + 1):
             return False
     return True
-
-
-def parts_note(entries: Sequence[str]) -> str:
-    """Return a note that lists, in order, which part of an output each number represents."""
-    shown, left_out = ", ".join(entries[:_MOST_PARTS]), len(entries) - _MOST_PARTS
-    more = f" and {left_out} more" if left_out > 0 else ""
-    return f"Outputs have multiple parts; the numbers in each output are, in order: {shown}{more}."

@@ -189,7 +189,7 @@ def test_forms_of_nested_outputs():
     assert found.numbers == (1.0, 2.0, 3.0) and not found.numeric
     assert found.entries == ("['b'][0]", "['b'][1][0]", "['b'][1][1]")
     assert form_of({"a": 1}).numeric and form_of({"a": (2**53,)}).numbers == (2.0**53,)
-    assert form_of((1.0, "a")) == Nested("(number, 'a')", (1.0,), ("[0]",), False)
+    assert form_of((1.0, "a")) == Nested("(number, 'a')", (1.0,), ("[0]",), False, "(number, 'a')")
     # A dict of labels alone is nested; a tuple of these is a label.
     assert form_of({"a": "x"}).numbers == ()
     assert form_of({1: 1.0, "1": 2.0}).entries == ("[1]", "['1']")

@@ -86,13 +86,14 @@ def test_parts_are_a_vector_and_a_label():
         {"mean": (1.5, [2.5, 3.5]), "n": True},
     ]
     outputs = encoder.encode(rows)
-    assert encoder.usual.entries == ("['mean'][0]", "['mean'][1][0]", "['mean'][1][1]", "['n']")
+    paths = ("['mean'][0]", "['mean'][1][0]", "['mean'][1][1]", "['n']", "['mean'][1]")
+    assert encoder.parts == paths
     other = "{'mean': (number, number), 'n': number}"
     assert [encoder.names[label] for label in outputs.labels] == ["a number", other, "a number"]
-    assert outputs.values.tolist() == [[0.5, 1, 2, 3], [0] * 4, [1.5, 2.5, 3.5, 1]]
-    assert outputs.alone.tolist() == [False, True, False]
-    # Later batches are told by the first, whatever they hold most of.
-    assert encoder.encode(rows[1:2] * 2).alone.all()
+    expected = [[0.5, 1, 2, 3, 0], [0.25, 0, 0, 4, 7], [1.5, 2.5, 3.5, 1, 0]]
+    assert outputs.values.tolist() == expected and not outputs.alone.any()
+    # The first batch determines the columns, whatever structure is common in later batches.
+    assert encoder.encode(rows[1:2] * 2).values.tolist() == [expected[1]] * 2
 
 
 def test_labels_beside_numbers():

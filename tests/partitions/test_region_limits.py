@@ -144,4 +144,4 @@ def test_states_of_encoders_are_kept():
     tuples.encode([("a", "b")])
     assert tuples.to_plain() is None
     with pytest.raises(ValueError, match="does not have the type int"):
-        Encoder("x").restore({"labels": [["int", "a", "a"]], "dimension": None, "usual": None})
+        Encoder("x").restore({"labels": [["int", "a", "a"]], "dimension": None, "columns": None})

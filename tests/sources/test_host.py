@@ -2,6 +2,7 @@
 
 import re
 import time
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -246,7 +247,7 @@ def test_a_rerun_gives_arrays_where_the_audit_did():
     result = audit(doubled, [(np.array([1, 2]), np.array([1, 1]))])
     read = dpjax.AuditResult.from_json(result.to_json())
     assert dpjax.rerun(read, HostMechanism(doubled)).witness == result.witness
-    mixed = audit(unseeded, [(np.float64(0.0), 1.0), (np.array(0.0), 1.0)])
+    mixed = audit(unseeded, [(np.float64(0.0), 1.0), (Fraction(1, 2), 1.0)])
     with pytest.raises(ValueError, match="could not be written as JSON"):
         dpjax.rerun(mixed, HostMechanism(unseeded))
 

@@ -299,7 +299,7 @@ def test_empty_texts_and_masked_entries_are_missing():
         first, second = encoder.encode(raw).labels
         assert encoder.names[first] == "masked" and encoder.names[second] in ("a number", "'v'")
     masked = Encoder("it").encode(np.ma.array([[1.0, 2.0], [3.0, 4.0]], mask=[[1, 0], [0, 0]]))
-    assert masked.alone.tolist() != [False, False] and masked.labels[1] == 0
+    assert masked.values.tolist() == [[0, 2], [3, 4]] and masked.labels.tolist() == [1, 0]
 
 
 def test_a_family_is_asked_by_its_first_member():

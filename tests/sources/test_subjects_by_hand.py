@@ -11,11 +11,11 @@ from dpjax.core import random
 from dpjax.core.types import FiniteSpace, IntegerSpace, RealSpace, VectorSpace
 from dpjax.mechanisms import Laplace, ReportNoisyMax
 from dpjax.partitions import Box, Encoder, Outcomes
+from dpjax.partitions._columns import parts_note
 from dpjax.sources import Rounds, _drawn_counts, _pilots
 from dpjax.sources._drawn_arrays import DrawnArrays, _refuse_lost_outcomes
 from dpjax.sources._layouts import block_size
 from dpjax.sources._pilots import Laid, kept_draws, options_of
-from dpjax.sources._searched import parts_note
 from dpjax.sources._subject import (
     _PILOT_SAMPLES,
     check_shape,

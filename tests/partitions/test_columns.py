@@ -1,0 +1,231 @@
+"""Columns of nested outputs: rare numbers, labels that are compared by value, and tables."""
+
+from dataclasses import dataclass, field
+from decimal import Decimal
+from enum import Enum
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+import dpjax
+from dpjax.partitions import _columns
+from dpjax.partitions._nested import Nested, form_of
+from dpjax.partitions.missing import as_array, as_columns
+from dpjax.partitions.outputs import Encoder
+
+METHOD = dpjax.Events(1000, 2000)
+
+
+def encoded(*batches):
+    encoder = Encoder("it")
+    return encoder, [encoder.encode(list(batch)) for batch in batches]
+
+
+def test_rare_numbers_have_columns_of_their_own():
+    rows = [{"n": 1.5}] * 3 + [{"n": 2.5, "debug": 7}, {"other": [8, 9], "n": 3}, {"n": None}]
+    encoder, (found,) = encoded(rows)
+    assert encoder.parts == ("['n']", "['debug']", "['other'][0]", "['other'][1]")
+    assert found.values.tolist() == [[1.5, 0, 0, 0]] * 3 + [
+        [2.5, 7, 0, 0], [3, 0, 8, 9], [0] * 4,
+    ]  # fmt: skip
+    assert found.alone.tolist() == [False] * 5 + [True]
+    assert [encoder.names[label] for label in found.labels] == ["a number"] * 3 + [
+        "{'debug': number, 'n': number}", "{'n': number, 'other': (number, number)}", "{'n': None}",
+    ]  # fmt: skip
+    (note,) = encoder.columns.notes()
+    assert note.endswith("['n'], ['debug'], ['other'][0], ['other'][1]. A number that an output "
+                         "lacks is 0.")  # fmt: skip
+
+
+def test_a_missing_number_keeps_the_others():
+    encoder, (found,) = encoded([{"a": 1.0, "b": 2.0}] * 2 + [{"a": None, "b": 3.0}])
+    assert found.values.tolist() == [[1, 2]] * 2 + [[0, 3]] and not found.alone.any()
+    assert encoder.parts == ("['a']", "['b']")
+
+
+def test_later_batches_add_no_columns():
+    encoder, (_, later) = encoded(
+        [{"n": 1.5}, {"n": 1.0, "m": 4.0}],
+        [{"n": 2.0, "k": 5.0}, {"k": 5.0, "m": 3.0}, {"k": 1, "l": 2}, np.float64(7)],
+    )
+    assert later.values.tolist() == [[2, 0], [0, 3], [0, 0], [7, 0]]
+    assert later.alone.tolist() == [False, False, True, False]
+    note = encoder.columns.notes()[1]
+    assert note.startswith("The numbers at ['k'], ['l'] were not compared, because the first")
+    assert len({*later.labels.tolist()}) == 4
+
+
+def test_vectors_beside_nested_outputs():
+    encoder, (first, later) = encoded(
+        [(1.0, 2.0), (3.0, "a"), {"x": 1, "y": 2}, (4.0, 5.0, 6.0, "b")], [(7.0, 8.0)]
+    )
+    # The numbers of a structure that is as wide as the vectors share the columns of the vectors.
+    expected = [[1, 2, 0], [3, 0, 0], [1, 2, 0], [4, 5, 6]]
+    assert first.values.tolist() == expected and later.values.tolist() == [[7, 8, 0]]
+    assert encoder.encode(np.array([[1.0, 2.0]])).values.tolist() == expected[:1]
+    assert encoder.parts == ("[0]", "[1]", "[2]")
+
+
+def test_so_many_columns_are_added(monkeypatch):
+    monkeypatch.setattr(_columns, "_MOST_EXTRA", 2)
+    rows = [{"v": [1.0]}] * 3 + [{"v": [1.0, 2.0]}] * 2 + [{"v": [1.0, 2.0, 3.0, 4.0]}]
+    encoder, (found,) = encoded(rows)
+    assert found.values.tolist() == [[1, 0, 0]] * 3 + [[1, 2, 0]] * 2 + [[1, 2, 3]]
+    assert "The numbers at ['v'][3] were not compared" in encoder.columns.notes()[1]
+
+
+def test_columns_are_stored_and_restored():
+    encoder, _ = encoded([{"n": 1.5}, {"n": 1.5}, {"n": 2.5, "m": "a", "k": 3}])
+    other = Encoder("it")
+    other.restore(encoder.to_plain())
+    rows = [{"n": 1.5}, {"n": 2.5, "m": "a", "k": 3}, {"k": 4, "l": 5, "o": 6}, 3.0]
+    for one, two in zip(encoder.encode(rows), other.encode(rows), strict=True):
+        np.testing.assert_array_equal(one, two)
+    assert other.names == encoder.names and other.parts == encoder.parts
+    named, _ = encoded([{Decimal(1): 2.0}])
+    assert named.to_plain() is None
+
+
+class Color(Enum):
+    RED = 1
+    BLUE = 2
+
+
+@dataclass(frozen=True)
+class Hidden:
+    value: int = field(repr=False)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (frozenset([0, 8]), frozenset([8, 0])),
+        (Decimal("2.5"), Decimal("2.50")),
+        (np.str_("a"), "a"),
+        (np.bytes_(b"a"), b"a"),
+        (Color.RED, Color(1)),
+        (Hidden(1), Hidden(1)),
+    ],
+)
+def test_equal_labels_are_one_label(one, other):
+    """Their texts may differ, as the order of a set's elements depends on its history."""
+    encoder, (found,) = encoded(
+        [{"a": one, "n": 1.0}, {"a": other, "n": 2.0}, [[one]], [[other]], {one: 1.0}, {other: 3}]
+    )
+    labels = found.labels.tolist()
+    assert labels[0] == labels[1] and labels[2] == labels[3] and labels[4] == labels[5]
+    assert len({*labels}) == 3 and len(encoder.names) == 1 + 2 + (labels[4] > 0)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (Hidden(0), Hidden(1)), (Color.RED, Color.BLUE), (True, "True"), ("1", b"1"),
+        (Decimal("2.5"), "Decimal('2.5')"), (frozenset([1]), frozenset([2])), (None, "None"),
+        (2**60, 2**60 + 1), ("\ue0000\ue000", frozenset()),
+    ],
+)  # fmt: skip
+def test_different_labels_are_different(one, other):
+    for form in (lambda v: {"a": v}, lambda v: [[v], "x"], lambda v: {"n": 1.0, "s": "ok", "a": v}):
+        _, (found,) = encoded([form(one), form(other)])
+        assert found.labels[0] != found.labels[1] or found.values[0] != found.values[1]
+
+
+def test_labels_beside_labels_that_are_compared_by_value():
+    _, (found,) = encoded([{"a": frozenset(), "b": text} for text in "xyx"])
+    first, second, third = found.labels.tolist()
+    assert first == third != second
+
+
+def test_keys_of_numpy_are_keys_of_python():
+    encoder, (found,) = encoded([{1: 2.0}, {np.int64(1): 3.0}, {True: 4.0}, {"1": 5.0}])
+    assert encoder.parts == ("[1]",) and len({*found.labels.tolist()}) == 3
+    assert found.labels[0] == found.labels[1] == 0
+
+
+@pytest.mark.parametrize(
+    "output", [[{"status": "yes"}], [["yes"], ["b"]], ({}, "a"), [[None]], ("a", ["b"])]
+)
+def test_nested_outputs_without_numbers_are_labels(output):
+    assert isinstance(form_of(output), Nested)
+    _, (found,) = encoded([output, output, [[1.5]], output])
+    assert found.alone.tolist() == [True, True, False, True]
+
+
+# Tables that a function returns.
+
+
+def rng_of(seed):
+    return np.random.default_rng(seed)
+
+
+def names(kind):
+    def draw(database, n, seed):
+        return kind({"yes" if database else "no": rng_of(seed).laplace(0, 5, n)})
+
+    return draw
+
+
+def large(database, n, seed):
+    ids = 2 * rng_of(seed).integers(0, 2, n) + 2**60 + database
+    return pd.DataFrame({"id": ids, "score": rng_of(seed).laplace(0, 5, n)})
+
+
+@pytest.mark.parametrize("draw", [names(pd.DataFrame), names(pa.table), large])
+def test_names_and_large_integers_of_tables_are_compared(draw):
+    result = dpjax.audit(dpjax.HostMechanism(draw), [(0, 1)], claim=1.0, method=METHOD, key=1)
+    assert result.lower_bound > 5
+
+
+def test_the_order_of_columns_is_not_compared():
+    def draw(database, n, seed):
+        table = pd.DataFrame(
+            {"a": rng_of(seed).laplace(100, 5, n), "b": rng_of(seed).laplace(size=n)}
+        )
+        return table[["b", "a"]] if database else table
+
+    result = dpjax.audit(dpjax.HostMechanism(draw), [(0, 1)], claim=1.0, method=METHOD, key=1)
+    assert result.lower_bound == 0
+
+
+def test_columns_of_tables():
+    frame = pd.DataFrame({"a": [1, 2**60 + 1], "b": [0.5, None], "c": ["x", None]})
+    assert as_columns(frame)["a"] == [1, 2**60 + 1]
+    assert np.isnan(as_columns(frame)["b"][1]) and as_columns(frame)["c"][0] == "x"
+    assert as_columns(pa.table({"a": [1, None]})) == {"a": [1, None]}
+    assert as_columns(frame.convert_dtypes())["b"] == [0.5, pd.NA]
+    for other in (
+        pd.DataFrame(np.eye(2)),
+        frame["a"],
+        np.eye(2),
+        [1, 2],
+        {"a": [1]},
+        pa.array([1]),
+    ):
+        assert as_columns(other) is None
+    with pytest.raises(ValueError, match="different column names, but 'a' is repeated"):
+        as_columns(pd.DataFrame(np.eye(2), columns=["a", "a"]))
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        pd.DataFrame({0: [2**60 + 1], 1: [0.5]}),
+        pd.DataFrame({0: [0.5], 1: np.array([2**63], np.uint64)}),
+        pa.table({"0": [-(2**60)], "1": [0.5]}),
+    ],
+)
+def test_large_integers_beside_floats_are_not_rounded(table):
+    with pytest.raises(ValueError, match=r"integers above 2\^53, which float64 cannot represent"):
+        as_array(table)
+
+
+@pytest.mark.parametrize("empty", [np.zeros((5, 0)), pd.DataFrame(index=range(5))])
+def test_outputs_without_entries_are_refused(empty):
+    mechanism = dpjax.HostMechanism(lambda database, n: empty[:1].repeat(n, 0)
+                                    if isinstance(empty, np.ndarray)
+                                    else pd.DataFrame(index=range(n)))  # fmt: skip
+    with pytest.raises(ValueError, match="must give at least one number per output"):
+        dpjax.audit(mechanism, [(0, 1)], method=METHOD)
