@@ -248,11 +248,13 @@ def two_sided_geometric(
     """Return integers k with probability (1 - a) / (1 + a) a^|k|, where a = e^-epsilon.
 
     The magnitude |k| is drawn by inverting P(|k| >= m) = 2 a^m / (1 + a). The arguments are those
-    of `uniform`. The result is int32 [num_samples].
+    of `uniform`. The result is int32 [num_samples]. Magnitudes above 2^30 become 2^30, so that the
+    sum of the result and a count does not overflow.
     """
     negative, u = signed_uniform(key, num_samples, row, None)
     shift = math.log(2.0) - jnp.log1p(jnp.exp(-jnp.asarray(epsilon, u.dtype)))
-    magnitude = jnp.floor((shift - jnp.log(u)) / epsilon).astype(jnp.int32)
+    magnitude = jnp.floor((shift - jnp.log(u)) / epsilon)
+    magnitude = jnp.minimum(magnitude, 2.0**30).astype(jnp.int32)
     return jnp.where(negative, -magnitude, magnitude)
 
 

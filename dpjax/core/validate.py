@@ -114,6 +114,13 @@ def positive(**arguments: object) -> None:
             raise BadValue(f"{name} must be a number > 0, but was {value!r}.")
 
 
+def not_below(least: float, **arguments: object) -> None:
+    """Validate that each argument is a finite number >= `least`; raise the errors of `positive`."""
+    for name, value in arguments.items():
+        if not is_traced(value) and _scalar(name, value, f"a number >= {least:g}") < least:
+            raise BadValue(f"{name} must be a number >= {least:g}, but was {value!r}.")
+
+
 def non_negative(**arguments: object) -> None:
     """Validate that each argument is a finite number >= 0; raise the same errors as `positive`."""
     for name, value in arguments.items():

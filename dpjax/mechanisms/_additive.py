@@ -1,14 +1,15 @@
 """Mechanisms that add noise to a number: Laplace, noisy counts, Gaussian, geometric."""
 
 import math
+from functools import partial
 
 import jax.numpy as jnp
 from jax import Array
 
-from dpjax.core import random
+from dpjax.core import random, validate
 from dpjax.core.types import IntegerSpace, RealSpace
 from dpjax.databases import Pairs
-from dpjax.mechanisms._base import OfInteger, OfNumber, draw_dtype, pytree
+from dpjax.mechanisms._base import OfInteger, OfNumber, draw_dtype, leaf, pytree
 
 
 @pytree
@@ -117,7 +118,8 @@ class TwoSidedGeometric(OfInteger):
     The noise takes the value k with probability proportional to e^(-epsilon |k|).
 
     Attributes:
-        epsilon: True level if the integer has sensitivity 1.
+        epsilon: True level if the integer has sensitivity 1. It must be at least 1e-6, because
+            float32 cannot represent the integers above 2^24 of smaller levels.
 
     References:
         Ghosh, Roughgarden, Sundararajan (2009).
@@ -127,7 +129,7 @@ class TwoSidedGeometric(OfInteger):
     source = "Ghosh et al. 2009"
     output_space = IntegerSpace()
     standard_region = (-5, 6)
-    epsilon: float = 1.0
+    epsilon: float = leaf(1.0, partial(validate.not_below, 1e-6))
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
         """Return samples, int32 [num_samples], for a scalar integer database."""

@@ -74,8 +74,8 @@ class TwoPoint(OfInteger):
     @property
     def level(self) -> float:
         """True level: the larger of the privacy losses of the two answers."""
-        rare, rarer = math.exp(-self.log_rarity), math.exp(-(self.log_rarity + self.ratio))
-        return max(float(self.ratio), math.log1p(-rarer) - math.log1p(-rare))
+        rare, rarer = -math.expm1(-self.log_rarity), -math.expm1(-(self.log_rarity + self.ratio))
+        return max(float(self.ratio), math.log(rarer) - math.log(rare))
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
         """Return samples, int32 [num_samples], for a scalar database 0 or 1."""

@@ -35,10 +35,13 @@ class Exponential(BuiltIn):
     def rate(self) -> Array:
         """Return lambda, the solution of epsilon = ln((2x^2 - 1) / (2x - 1)) with x = e^lambda.
 
-        Computing lambda from m = e^epsilon - 1 avoids cancellation for small epsilon.
+        Computing lambda from m = e^epsilon - 1 avoids cancellation for small epsilon. Above 40,
+        lambda is epsilon to float32 and float64 precision, and m^2 would overflow.
         """
-        m = jnp.expm1(jnp.asarray(self.epsilon, draw_dtype(self.epsilon)))
-        return jnp.log1p((m + m**2 / (1 + jnp.sqrt(1 + m**2))) / 2)
+        epsilon = jnp.asarray(self.epsilon, draw_dtype(self.epsilon))
+        m = jnp.expm1(jnp.minimum(epsilon, 40))
+        exact = jnp.log1p((m + m**2 / (1 + jnp.sqrt(1 + m**2))) / 2)
+        return jnp.where(epsilon > 40, epsilon, exact)
 
     def standard_pairs(self) -> Pairs:
         """Return the pairs (1, 1 + b / 10) for b = 1..10."""

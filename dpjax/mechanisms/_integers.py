@@ -1,6 +1,7 @@
 """Mechanisms with integer outputs: discrete Gaussian, truncated geometric, snapped Laplace."""
 
 import math
+from functools import partial
 
 import jax.numpy as jnp
 from jax import Array
@@ -8,7 +9,7 @@ from jax import Array
 from dpjax.core import random, validate
 from dpjax.core.types import FiniteSpace, IntegerSpace
 from dpjax.databases import Pairs
-from dpjax.mechanisms._base import BuiltIn, OfInteger, OfNumber, draw_dtype, pytree, static
+from dpjax.mechanisms._base import BuiltIn, OfInteger, OfNumber, draw_dtype, leaf, pytree, static
 
 _TAIL_SIGMAS = 10
 """Minimum ratio of `largest_noise` to sigma; noise above 10 sigma has probability below 1e-22."""
@@ -75,7 +76,8 @@ class TruncatedGeometric(BuiltIn):
     arithmetic requires a rational base.
 
     Attributes:
-        epsilon: Requested level epsilon; 2^-k lies between epsilon / 4 and epsilon / 2.
+        epsilon: Requested level epsilon, at least 1e-30; 2^-k lies between epsilon / 4 and epsilon
+            / 2.
         largest_count: Largest count n.
 
     References:
@@ -84,7 +86,7 @@ class TruncatedGeometric(BuiltIn):
 
     name = "truncated-geometric"
     source = "Balcer, Vadhan 2018, Alg. 4.8"
-    epsilon: float = 1.0
+    epsilon: float = leaf(1.0, partial(validate.not_below, 1e-30))
     largest_count: int = static(10)
 
     @property
@@ -95,7 +97,8 @@ class TruncatedGeometric(BuiltIn):
     @property
     def level(self) -> float:
         """True level, ln(1 + 2^-k) with k = ceil(log2(2 / epsilon))."""
-        return math.log1p(2.0 ** -math.ceil(math.log2(2 / float(self.epsilon))))
+        # epsilon is mantissa * 2^exponent with a mantissa in [1/2, 1), so k is 2 - exponent.
+        return math.log1p(math.ldexp(1.0, math.frexp(float(self.epsilon))[1] - 2))
 
     def standard_pairs(self) -> Pairs:
         """Return all pairs that consist of a count and the next larger count."""
@@ -105,10 +108,7 @@ class TruncatedGeometric(BuiltIn):
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
         """Return samples in 0..n, int32 [num_samples], for a scalar count in 0..n."""
         dtype = draw_dtype(self.epsilon)
-        # 2 / epsilon is mantissa * 2^exponent with a mantissa in [1/2, 1), so its logarithm,
-        # rounded up, is exact even for powers of 2.
-        mantissa, exponent = jnp.frexp(2 / jnp.asarray(self.epsilon, dtype))
-        bits = exponent.astype(dtype) - (mantissa == 0.5).astype(dtype)
+        bits = 2 - jnp.frexp(jnp.asarray(self.epsilon, dtype))[1].astype(dtype)
         noise = random.two_sided_geometric(key, num_samples, jnp.log1p(jnp.exp2(-bits)))
         return jnp.clip(jnp.asarray(database).astype(jnp.int32) + noise, 0, self.largest_count)
 
@@ -123,8 +123,8 @@ class SnappedLaplace(OfNumber):
     the released value is clamp(Lambda m).
 
     Attributes:
-        epsilon: True level.
-        bound: Bound B.
+        epsilon: Claimed level. The true level is `level`.
+        bound: Bound B, at least 1.
 
     References:
         Mironov (2012), section 5.
@@ -135,7 +135,12 @@ class SnappedLaplace(OfNumber):
     output_space = IntegerSpace()
     standard_region = (-5, 5)
     epsilon: float = 1.0
-    bound: float = 1024.0
+    bound: float = leaf(1024.0, partial(validate.not_below, 1.0))
+
+    @property
+    def level(self) -> float:
+        """True level, epsilon / (1 + B 2^-49)."""
+        return float(self.epsilon) / (1 + float(self.bound) * 2.0**-49)
 
     def step(self) -> Array:
         """Return Lambda; the mechanism rounds to multiples of Lambda."""

@@ -8,6 +8,7 @@ Outputs that are bit vectors or pairs (hash function, answer) are encoded as int
 import math
 from collections.abc import Iterable
 
+import jax
 import jax.numpy as jnp
 from jax import Array
 
@@ -85,8 +86,8 @@ class SymmetricUnaryEncoding(_UnaryEncoding):
     source = "Wang et al. 2017 (SUE)"
 
     def _chances(self) -> tuple[Array, Array]:
-        odds = jnp.exp(jnp.asarray(self.epsilon, draw_dtype(self.epsilon)) / 2)
-        return odds / (1 + odds), 1 / (1 + odds)
+        half = jnp.asarray(self.epsilon, draw_dtype(self.epsilon)) / 2
+        return jax.nn.sigmoid(half), jax.nn.sigmoid(-half)
 
 
 @pytree
@@ -250,8 +251,9 @@ class SubsetSelection(_Protocol):
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
         """Return samples, int32 [num_samples], for a scalar category."""
         dtype, d, k = draw_dtype(self.epsilon), self.subset_size, self.num_categories
-        weight = d * jnp.exp(jnp.asarray(self.epsilon, dtype))
-        with_truth = random.uniform(key, num_samples, k, dtype) <= weight / (weight + k - d)
+        # The odds are d e^epsilon to k - d. Their logarithm does not overflow.
+        log_odds = jnp.asarray(self.epsilon, dtype) + math.log(d / (k - d))
+        with_truth = random.uniform(key, num_samples, k, dtype) <= jax.nn.sigmoid(log_odds)
         # Each category gets a random number, and the subset consists of the d categories with the
         # smallest numbers. The true category's number is replaced by a number below all others if
         # the subset includes the true category, and above all others if not.

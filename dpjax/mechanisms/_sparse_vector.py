@@ -11,6 +11,7 @@ References:
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
@@ -21,6 +22,7 @@ from dpjax.core import random, validate
 from dpjax.core.streaming import computed_once
 from dpjax.core.types import FiniteSpace, MixedSpace
 from dpjax.mechanisms._base import OfQueries, draw_dtype, leaf, pytree, static
+from dpjax.mechanisms._local_protocols import MOST_BITS
 
 
 class Noise(NamedTuple):
@@ -29,8 +31,7 @@ class Noise(NamedTuple):
     Attributes:
         threshold: Scale of the threshold's noise rho.
         query: Scale of the queries' noise nu, or 0 for no noise.
-        level: True level if there are at least 5 c queries, and an upper bound otherwise. In some
-            variants, no pair of databases attains the true level.
+        level: True level, a supremum over all pairs of databases, which no pair may attain.
         redraw: Scale of the new rho that is drawn after each positive query, or 0 to keep rho.
         told: Code that defines the number reported with a positive query i. If `told` is None, no
             number is reported. If it is 0, the number is the noisy answer q_i + nu_i. Otherwise,
@@ -46,17 +47,40 @@ class Noise(NamedTuple):
     stops: bool = True
 
 
+def _shared(k: int, c: int, rho: float, nu: float) -> float:
+    """Return the true level at epsilon = 1 of a variant that keeps its threshold's noise.
+
+    Consider an output with p positive queries and n negative ones. If every answer changes by 1,
+    its probability changes by at most e^(k / nu). Shifting rho by 1 in the direction of the
+    negative queries' change leaves their probabilities unchanged or larger, changes the
+    probabilities of the positive queries by at most e^(2 / nu) each, and the density of rho by
+    e^(1 / rho). The opposite shift exchanges p and n. The smallest of the three bounds is approached
+    by answers far from the threshold.
+
+    Args:
+        k: Number of queries.
+        c: Maximum number of positive queries.
+        rho: Scale of the threshold's noise.
+        nu: Scale of the queries' noise.
+    """
+    outputs = [(p, k - p) for p in range(min(k, c) + 1)]
+    return max(min(k / nu, 1 / rho + 2 * p / nu, 1 / rho + 2 * n / nu) for p, n in outputs)
+
+
 # The values are those of Figure 2 for sensitivity 1, with eps1 = epsilon / 4 in variant 4 and
 # eps1 = epsilon / 2 in all other variants.
 _VARIANTS: dict[str, Callable[[int, int], Noise]] = {
-    "svt1": lambda k, c: Noise(2, 4 * c, level=1),
-    "svt2": lambda k, c: Noise(2 * c, 4 * c, level=1, redraw=2 * c),
+    "svt1": lambda k, c: Noise(2, 4 * c, level=_shared(k, c, 2, 4 * c)),
+    # Each positive query ends a segment of queries that share a threshold. A segment of m queries
+    # has the level min(m / 4c, 1 / c), and there are at most c segments.
+    "svt2": lambda k, c: Noise(2 * c, 4 * c, level=min(1, k / (4 * c)), redraw=2 * c),
     "svt3": lambda k, c: Noise(2, 2, level=k / 2, told=0),
-    "svt4": lambda k, c: Noise(4, 4 / 3, level=(1 + 6 * c) / 4),
-    "svt5": lambda k, c: Noise(2, 0, level=math.inf, stops=False),
+    "svt4": lambda k, c: Noise(4, 4 / 3, level=_shared(k, c, 4, 4 / 3)),
+    # A single query is compared with a threshold that has noise of scale 2.
+    "svt5": lambda k, c: Noise(2, 0, level=0.5 if k == 1 else math.inf, stops=False),
     "svt6": lambda k, c: Noise(2, 2, level=k / 2, stops=False),
     # In Wang et al. (2019), rho, nu and the reported number each spend a third of epsilon.
-    "numerical-svt": lambda k, c: Noise(3, 6, level=1, told=3),
+    "numerical-svt": lambda k, c: Noise(3, 6, level=min(1, (k + 2) / 6), told=3),
 }
 
 
@@ -79,9 +103,10 @@ class SparseVector(OfQueries):
 
     def __post_init__(self):
         super().__post_init__()
-        if self.noise.told is None and self.num_queries > 20:
+        if self.noise.told is None and not self.tells_index and self.num_queries > MOST_BITS:
             raise ValueError(
-                f"num_queries must be at most 20 (2^20 outcomes), but was {self.num_queries}."
+                f"num_queries must be at most {MOST_BITS} (2^{MOST_BITS} outcomes), but was "
+                f"{self.num_queries}."
             )
 
     @property
@@ -91,10 +116,7 @@ class SparseVector(OfQueries):
 
     @property
     def level(self) -> float:
-        """True level: epsilon times the variant's level at epsilon = 1.
-
-        If there are fewer than 5 `max_positives` queries, this is an upper bound on the true level.
-        """
+        """True level: epsilon times the variant's level at epsilon = 1."""
         return self.noise.level * float(self.epsilon)
 
     @property
@@ -173,9 +195,10 @@ def _paired(label: Array, number: Array) -> Array:
 
 @pytree
 class SVT1(SparseVector):
-    """Variant 1, which is correct; its true level is epsilon.
+    """Variant 1, which is correct.
 
-    The noise is Lap(2 / epsilon) for the threshold and Lap(4 c / epsilon) for the answers.
+    The noise is Lap(2 / epsilon) for the threshold and Lap(4 c / epsilon) for the answers. The true
+    level is epsilon, or num_queries * epsilon / (4 c) if there are fewer than 4 c queries.
 
     References:
         Lyu, Su, Li (2017), Algorithm 1, with c = `max_positives`.
@@ -190,8 +213,9 @@ class SVT1(SparseVector):
 class SVT2(SparseVector):
     """Variant 2, which redraws the threshold's noise after each positive query.
 
-    The true level is epsilon. The noise is Lap(2 c / epsilon) for the threshold and Lap(4 c /
-    epsilon) for the answers, where c is `max_positives`.
+    The noise is Lap(2 c / epsilon) for the threshold and Lap(4 c / epsilon) for the answers, where
+    c is `max_positives`. The true level is epsilon, or num_queries * epsilon / (4 c) if there are
+    fewer than 4 c queries.
 
     References:
         Lyu, Su, Li (2017), Algorithm 2; Askin, Kutta, Dette (2022), experiment (e).
@@ -224,7 +248,7 @@ class SVT4(SparseVector):
     """Variant 4, in which the scale of the answers' noise lacks the factor c = `max_positives`.
 
     The noise is Lap(4 / epsilon) for the threshold and Lap(4 / (3 epsilon)) for the answers. The
-    true level is (1 + 6 c) epsilon / 4.
+    true level is (1 + 6 c) epsilon / 4; it is lower with 2 c or fewer queries.
 
     References:
         Lyu, Su, Li (2017), Algorithm 4; Askin, Kutta, Dette (2022), experiment (f).
@@ -236,20 +260,17 @@ class SVT4(SparseVector):
 
     @classmethod
     def at_level(cls, level: float, max_positives: int = 1, **parameters) -> "SVT4":
-        """Return the mechanism whose true level is `level`; its epsilon is chosen accordingly.
-
-        With fewer than 5 `max_positives` queries, the true level may be lower.
-        """
+        """Return the mechanism whose true level is `level`; its epsilon is chosen accordingly."""
         validate.positive(level=level)
-        epsilon = level * 4 / (1 + 6 * max_positives)
-        return cls(epsilon=epsilon, max_positives=max_positives, **parameters)
+        one = cls(epsilon=1.0, max_positives=max_positives, **parameters)
+        return replace(one, epsilon=level / one.level)
 
 
 @pytree
 class SVT5(SparseVector):
-    """Variant 5, which adds noise only to the threshold and never stops; it has no finite level.
+    """Variant 5, which adds noise only to the threshold and never stops.
 
-    The threshold's noise is Lap(2 / epsilon).
+    The threshold's noise is Lap(2 / epsilon). With two or more queries, there is no finite level.
 
     References:
         Lyu, Su, Li (2017), Algorithm 5; Askin, Kutta, Dette (2022), experiment (g).
@@ -277,9 +298,9 @@ class SVT6(SparseVector):
 class NumericalSVT(SparseVector):
     """Numerical sparse vector: report the first positive query's answer with fresh noise, and stop.
 
-    The true level is epsilon. The noise is Lap(3 / epsilon) for the threshold, Lap(6 / epsilon) for
-    the answers, and Lap(3 / epsilon) for the reported answer. Outputs have the same form as outputs
-    of `SVT3`.
+    The noise is Lap(3 / epsilon) for the threshold, Lap(6 / epsilon) for the answers, and
+    Lap(3 / epsilon) for the reported answer. The true level is epsilon, or (num_queries + 2)
+    epsilon / 6 if there are fewer than 4 queries. Outputs have the same form as outputs of `SVT3`.
 
     References:
         Wang, Ding, Wang, Kifer, Zhang (2019); Dwork, Roth (2014), Algorithm 3.
@@ -321,7 +342,10 @@ class SVT3And4(OfQueries):
 
     @property
     def level(self) -> float:
-        """True level, (num_queries / 2 + 7 / 4) * epsilon, a supremum that no pair attains."""
+        """True level, the sum of the two variants' levels, a supremum that no pair attains.
+
+        From three queries on, it is (num_queries / 2 + 7 / 4) * epsilon.
+        """
         return sum(part.level for part in self.parts)
 
     @property

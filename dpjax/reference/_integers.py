@@ -19,15 +19,14 @@ def _(mechanism: mechanisms.DiscreteGaussian, database, outputs):
 
 @law_of.register
 def _(mechanism: mechanisms.TruncatedGeometric, database, outputs):
-    # For a count c, the output of the paper's algorithm has the distribution function
-    # F(z) = a^(c - z) / (1 + a) for z < c, and F(z) = 1 - a^(z - c + 1) / (1 + a) for c <= z < n,
-    # where a = 2^k / (2^k + 1).
+    # Let a be 1 / (1 + 2^-k). The noise takes the value j with probability (1 - a) / (1 + a) a^|j|,
+    # and is at least m > 0 with probability a^m / (1 + a). The outputs 0 and n include the tails.
     n = mechanism.largest_count
-    k = np.ceil(np.log2(2 / float(mechanism.epsilon)))
-    a = 2.0**k / (2.0**k + 1)
-    distance = np.arange(n) - category_of(database, n + 1)
-    cdf = np.where(distance < 0, a**-distance, 1 + a - a ** (distance + 1.0)) / (1 + a)
-    return look_up(np.log(np.diff(cdf, prepend=0.0, append=1.0)), outputs)
+    log_a = -np.log1p(np.ldexp(1.0, np.frexp(float(mechanism.epsilon))[1] - 2))
+    distance = np.abs(np.arange(n + 1) - category_of(database, n + 1))
+    log_mass = distance * log_a - np.log1p(np.exp(log_a))
+    log_mass[1:-1] += np.log(-np.expm1(log_a))
+    return look_up(log_mass, outputs)
 
 
 @law_of.register

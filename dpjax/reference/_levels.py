@@ -191,8 +191,10 @@ def _integers_that_matter(
     if isinstance(mechanism, mechanisms.SnappedLaplace):
         # An output represents an interval of values. The loss is constant for all intervals below
         # both databases, and for all intervals above both databases.
-        in_steps = np.sort([database, neighbor]) / float(mechanism.step())
+        bound = float(mechanism.bound)
+        in_steps = np.sort(np.clip([database, neighbor], -bound, bound)) / float(mechanism.step())
         last = np.ceil(float(mechanism.bound) / float(mechanism.step()))
         return max(in_steps[0] - 2, -last), min(in_steps[1] + 2, last)
-    low, high = np.sort([database, neighbor])
+    # Mechanisms with integer outputs round their databases towards 0.
+    low, high = np.sort(np.trunc([database, neighbor]))
     return low, high

@@ -12,7 +12,7 @@ import scipy
 
 from dpjax import mechanisms
 from dpjax.reference._laws import category_of, law_of, look_up
-from dpjax.reference._noise import laplace_cdf
+from dpjax.reference._noise import laplace_log_cdf
 
 Unary = (
     mechanisms.SymmetricUnaryEncoding
@@ -23,10 +23,9 @@ Unary = (
 
 @law_of.register(Unary)
 def _(mechanism, database, outputs):
-    true_chance, false_chance = _unary_chances(mechanism)
     k = mechanism.num_categories
-    is_true = np.arange(k) == category_of(database, k)
-    return look_up(_independent_bits(np.where(is_true, true_chance, false_chance)), outputs)
+    is_other = np.arange(k) != category_of(database, k)
+    return look_up(_independent_bits(_log_chances(mechanism)[is_other.astype(int)]), outputs)
 
 
 @law_of.register(mechanisms.OneTimeRappor | mechanisms.Rappor)
@@ -34,11 +33,14 @@ def _(mechanism, database, outputs):
     f = float(mechanism.coin_chance)
     if isinstance(mechanism, mechanisms.Rappor):
         q, p = float(mechanism.set_chance), float(mechanism.clear_chance)
-        told_set, told_clear = f * (p + q) / 2 + (1 - f) * q, f * (p + q) / 2 + (1 - f) * p
+        ones = [f * (p + q) / 2 + (1 - f) * chance for chance in (p, q)]
+        zeros = [f * (2 - p - q) / 2 + (1 - f) * (1 - chance) for chance in (p, q)]
     else:
-        told_set, told_clear = 1 - f / 2, f / 2
+        ones = [f / 2, 1 - f / 2]
+        zeros = ones[::-1]
     bits = mechanisms.bloom_filter(int(database), mechanism.num_bits, mechanism.num_hashes)
-    return look_up(_independent_bits(np.where(np.asarray(bits), told_set, told_clear)), outputs)
+    log_chances = np.log(np.stack([zeros, ones], axis=1))
+    return look_up(_independent_bits(log_chances[np.asarray(bits).astype(int)]), outputs)
 
 
 @law_of.register
@@ -61,27 +63,32 @@ def _(mechanism: mechanisms.SubsetSelection, database, outputs):
     return look_up(log_weight - scipy.special.logsumexp(log_weight), outputs)
 
 
-def _unary_chances(mechanism: Unary) -> tuple[float, float]:
-    """Return two probabilities: that the true category's bit is 1, and that any other bit is 1."""
+def _log_chances(mechanism: Unary) -> np.ndarray:
+    """Return the logs of four probabilities, [2, 2].
+
+    Row 0 is for the true category's bit, and row 1 for any other bit. Column 0 is the probability
+    that the bit is 0, and column 1 that it is 1.
+    """
     epsilon = float(mechanism.epsilon)
     match mechanism:
         case mechanisms.SymmetricUnaryEncoding():
-            lie = 1 / (1 + math.exp(epsilon / 2))
-            return 1 - lie, lie
+            lie, truth = -np.logaddexp(0, [epsilon / 2, -epsilon / 2])
+            return np.array([[lie, truth], [truth, lie]])
         case mechanisms.OptimizedUnaryEncoding():
-            return 0.5, 1 / (1 + math.exp(epsilon))
+            one, zero = -np.logaddexp(0, [epsilon, -epsilon])
+            return np.array([[-np.log(2), -np.log(2)], [zero, one]])
         case mechanisms.ThresholdedHistogramEncoding():
             margin = (np.array([1.0, 0.0]) - float(mechanism.threshold)) * epsilon / 2
-            true_chance, false_chance = laplace_cdf(margin)
-            return float(true_chance), float(false_chance)
+            return np.stack([laplace_log_cdf(-margin), laplace_log_cdf(margin)], axis=1)
 
 
-def _independent_bits(chances: np.ndarray) -> np.ndarray:
+def _independent_bits(log_chances: np.ndarray) -> np.ndarray:
     """Return the log probabilities of all bit vectors, in the order of their codes, [2^bits].
 
-    The bits are independent, and bit i is 1 with probability chances[i].
+    The bits are independent, and e^log_chances[i, j] is the probability that bit i is j. Both
+    probabilities of a bit are passed because 1 - p is inexact if p is close to 1.
     """
     table = np.zeros(1)
-    for chance in chances:
-        table = np.concatenate([table + np.log1p(-chance), table + np.log(chance)])
+    for zero, one in log_chances:
+        table = np.concatenate([table + zero, table + one])
     return table

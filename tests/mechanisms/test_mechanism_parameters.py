@@ -56,7 +56,11 @@ def test_exponential_rate_solves_its_equation(epsilon):
         (lambda: mechanisms.ReportNoisyMax(1.0, 2.0), TypeError, "num_queries .*2.0 .float"),
         (lambda: mechanisms.RandomizedResponse(1.0, 1), ValueError, "num_categories .* >= 2"),
         (lambda: mechanisms.SVT1(max_positives=0), ValueError, "max_positives .* >= 1, but was 0"),
-        (lambda: mechanisms.SVT2(num_queries=21), ValueError, "num_queries must be at most 20"),
+        (
+            lambda: mechanisms.SVT2(num_queries=21, max_positives=2),
+            ValueError,
+            "num_queries must be at most 20",
+        ),
         (lambda: mechanisms.SVT4(threshold=np.inf), ValueError, "threshold must be a number"),
         (lambda: mechanisms.SVT4.at_level(0.0), ValueError, "level must be a number > 0"),
         (
@@ -67,7 +71,7 @@ def test_exponential_rate_solves_its_equation(epsilon):
         (lambda: find_mechanism("svt7"), ValueError, "'svt7' is not known; did you mean 'svt"),
         (lambda: mechanisms.DiscreteGaussian(20.0), ValueError, "largest_noise .* 10 sigma"),
         (lambda: mechanisms.TruncatedGeometric(largest_count=0), ValueError, "largest_count"),
-        (lambda: mechanisms.SnappedLaplace(bound=0.0), ValueError, "bound must be a number > 0"),
+        (lambda: mechanisms.SnappedLaplace(bound=0.0), ValueError, "bound must be a number >= 1"),
         (lambda: mechanisms.OneTimeRappor(1.0), ValueError, "coin_chance must lie strictly"),
         (lambda: mechanisms.OneTimeRappor(num_bits=3), ValueError, "num_bits .* 2 num_hashes = 4"),
         (
