@@ -68,7 +68,7 @@ def pairs_of(text: str, *, any_kind: bool = False) -> Value:
     """
     from dpjax.core.files import read_document, refuse_endless
     from dpjax.databases import Pairs
-    from dpjax.partitions.outputs import shortened
+    from dpjax.partitions.previews import shortened
     from dpjax.sources.readers import npz_array
 
     path, inline = Path(text), text.lstrip().startswith("[")

@@ -47,7 +47,7 @@ def claim_of(written: Given) -> Value:
     if not isinstance(claim, str):
         return claim
     from dpjax.core.files import read_document
-    from dpjax.partitions.outputs import shortened
+    from dpjax.partitions.previews import shortened
 
     form = "a number, JSON [[epsilon, delta], ...] or a file with such JSON"
     inline = claim.lstrip().startswith("[")

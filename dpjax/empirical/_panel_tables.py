@@ -18,7 +18,7 @@ from dpjax.core.files import opened
 from dpjax.core.parquet import text_columns_of
 from dpjax.core.wording import BadType, BadValue, prefixed, term
 from dpjax.empirical._panel import Panel, checked, panel_from_array
-from dpjax.partitions.outputs import preview_database
+from dpjax.partitions.previews import preview_database
 
 _BYTES = 2**20
 """Number of bytes of a csv file that are searched for NUL at a time."""

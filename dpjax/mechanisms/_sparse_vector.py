@@ -54,8 +54,8 @@ def _shared(k: int, c: int, rho: float, nu: float) -> float:
     its probability changes by at most e^(k / nu). Shifting rho by 1 in the direction of the
     negative queries' change leaves their probabilities unchanged or larger, changes the
     probabilities of the positive queries by at most e^(2 / nu) each, and the density of rho by
-    e^(1 / rho). The opposite shift exchanges p and n. The smallest of the three bounds is approached
-    by answers far from the threshold.
+    e^(1 / rho). The opposite shift exchanges p and n. Answers far from the threshold approach the
+    smallest of the three bounds.
 
     Args:
         k: Number of queries.

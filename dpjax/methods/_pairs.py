@@ -28,7 +28,7 @@ from dpjax.methods._rungs import RUNG_DRAWS, Ladder
 from dpjax.methods.local import Local, dpl_runs
 from dpjax.notions import Epsilon, Terms
 from dpjax.partitions import RegionLike, as_region
-from dpjax.partitions.outputs import preview_database
+from dpjax.partitions.previews import preview_database
 from dpjax.sources import ONE_RUN, AnyPairs, Source, as_source
 from dpjax.sources._subject import check_shape, mechanism_at, pairs_of
 from dpjax.sources._workers import kept_workers

@@ -17,6 +17,8 @@ Key = TypeVar("Key")
 _REAL = (Real, np.bool_)
 """Types that are treated as numbers."""
 
+_COMPLEX = (complex, np.complexfloating)
+
 _WRITTEN = (str, bytes, int, bool, type(None))
 """Types whose values are equal if and only if their texts are equal."""
 
@@ -87,8 +89,13 @@ class Nested(NamedTuple):
                 return f"{{{', '.join(inside)}}}"
             if isinstance(part, list | tuple):
                 return f"({', '.join(text(p, f'{path}[{i}]') for i, p in enumerate(part))})"
-            huge = isinstance(part, Integral) and abs(int(part)) > MOST_EXACT
-            if isinstance(part, _REAL) and not huge:
+            if isinstance(part, _COMPLEX):
+                numbers.extend((_exact(part.real), _exact(part.imag)))
+                paths.extend((f"{path}.real", f"{path}.imag"))
+                return "complex number"
+            duration = isinstance(part, np.timedelta64)  # NumPy treats durations as integers.
+            huge = isinstance(part, Integral) and not duration and abs(int(part)) > MOST_EXACT
+            if isinstance(part, _REAL) and not (huge or duration):
                 numbers.append(_exact(part))
                 paths.append(path)
                 return "number"
@@ -107,6 +114,7 @@ class Nested(NamedTuple):
 def _plain(label: Any) -> Any:
     """Convert a label of NumPy to the equal object of Python."""
     is_numpy = isinstance(label, np.str_ | np.bytes_ | np.number | np.bool_)
+    is_numpy = is_numpy and not isinstance(label, np.timedelta64)
     return label.item() if is_numpy else label
 
 
@@ -137,6 +145,10 @@ def form_of(item: object) -> "Raised | Label | tuple[float, ...] | Nested":
             item = entries(item)
         if (text := missing(item)) is not None:
             return Raised(text)
+        if isinstance(item, _COMPLEX):
+            return _exact(item.real), _exact(item.imag)
+        if isinstance(item, np.timedelta64):  # NumPy treats durations as integers.
+            return Label(item)
         if isinstance(item, Integral) and abs(int(item)) > MOST_EXACT:
             return Label(int(item))
         if isinstance(item, _REAL):
@@ -148,7 +160,7 @@ def form_of(item: object) -> "Raised | Label | tuple[float, ...] | Nested":
         if kinds == {float}:
             return item
         # Look for strings first, because `isinstance` is slow for abstract base classes.
-        if str not in kinds and all(isinstance(entry, _REAL) for entry in item):
+        if not kinds & {str, np.timedelta64} and all(isinstance(entry, _REAL) for entry in item):
             return _vector(item)
     if isinstance(item, dict | tuple):
         found = Nested.of(item)

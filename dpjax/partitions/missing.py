@@ -105,6 +105,26 @@ def as_array(outputs: object) -> np.ndarray:
     return found
 
 
+def as_known_kind(array: np.ndarray) -> np.ndarray:
+    """Convert complex numbers, dates, durations and the floats of JAX; keep other arrays.
+
+    Args:
+        array: Outputs of any dtype, [n] or [n, d].
+
+    Returns:
+        The real and imaginary parts, [n, 2 d]; dates and durations as objects, [n]; floats of other
+        libraries, such as bfloat16, as float32; or the array itself.
+    """
+    if array.dtype.kind == "c" and array.ndim in (1, 2):
+        parts = np.stack([np.real(array), np.imag(array)], axis=-1)
+        return parts.reshape(len(array), -1)
+    if array.dtype.kind in "Mm" and array.ndim == 1:
+        return as_objects(array)
+    if array.dtype.kind == "V" and array.dtype.fields is None and "float" in array.dtype.name:
+        return array.astype(np.float32)
+    return array
+
+
 def _side_by_side(columns: Sequence[np.ndarray]) -> np.ndarray:
     for column in columns:
         _refuse_rounded(column, len(columns))

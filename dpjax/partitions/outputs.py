@@ -16,16 +16,21 @@ import numpy as np
 from dpjax.core import validate
 from dpjax.core.errors import text_of
 from dpjax.core.numerics import MOST_EXACT
-from dpjax.core.types import Database, JsonObject
+from dpjax.core.types import JsonObject
 from dpjax.core.wording import ERRORS, OUTCOMES, BadValue
 from dpjax.partitions._columns import Columns
 from dpjax.partitions._distinct import distinct
 from dpjax.partitions._nested import Label, Nested, form_of
 from dpjax.partitions.low_bits import check_bits, lowest_set_bit
-from dpjax.partitions.missing import Raised, missing, patterns_of, rows_of_objects, unmasked
-
-_SHOWN = 80
-"""Maximum length, in characters, of a string that a message quotes."""
+from dpjax.partitions.missing import (
+    Raised,
+    as_known_kind,
+    missing,
+    patterns_of,
+    rows_of_objects,
+    unmasked,
+)
+from dpjax.partitions.previews import described, shortened
 
 
 class Outputs(NamedTuple):
@@ -85,7 +90,8 @@ class Encoder:
         Args:
             raw: An array of shape [n] or [n, d], or a sequence of outputs. An output is a number, a
                 tuple or list of numbers, a label, None, a `Raised`, or a nested dict, list or tuple
-                of these. The numbers of a nested output form a vector; see `Columns`. A nested
+                of these. A complex number counts as two numbers, and a date or duration as a label.
+                The numbers of a nested output form a vector; see `Columns`. A nested
                 output whose structure is not the most common one is labeled by its structure.
 
         Raises:
@@ -96,6 +102,7 @@ class Encoder:
         """
         if isinstance(raw, np.ma.MaskedArray) and raw.dtype.kind in "biufUSO":
             raw = rows_of_objects(unmasked(raw))
+        raw = as_known_kind(raw) if isinstance(raw, np.ndarray) else raw
         if isinstance(raw, np.ndarray) and raw.dtype.kind in "biuf":
             return self._encode_numbers(raw)
         if isinstance(raw, np.ndarray) and raw.dtype.kind in "US" and raw.ndim == 1:
@@ -371,27 +378,3 @@ class _Special(str):
     """A label that dpjax creates. The label is distinct from an output with the same text."""
 
     __slots__ = ()
-
-
-def shortened(text: str) -> str:
-    """Return a string, or only its beginning if it is long."""
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
-
-
-def preview(raw: object) -> str:
-    """Describe a batch, for a message, by its type and by its shape, length or text."""
-    if isinstance(raw, np.ndarray):
-        return f"an array of {raw.dtype} of the shape {list(raw.shape)}"
-    if isinstance(raw, list | tuple):
-        return f"a {type(raw).__name__} of length {len(raw)}"
-    return described(raw)
-
-
-def described(item: object) -> str:
-    """Describe an output, for a message, by its text and its type."""
-    return f"{shortened(text_of(item))} ({type(item).__name__})"
-
-
-def preview_database(database: Database) -> str:
-    """Describe a database for a message."""
-    return shortened(text_of(database))

@@ -13,7 +13,7 @@ from dpjax.core.types import JsonObject
 from dpjax.core.wording import ONE_BY_ONE, OUTCOMES, BadValue
 from dpjax.partitions._nested import rows_of
 from dpjax.partitions.missing import Raised, as_array, as_columns
-from dpjax.partitions.outputs import preview, preview_database
+from dpjax.partitions.previews import preview, preview_database
 from dpjax.sources._copies import copier
 from dpjax.sources._deadline import Deadline, TookTooLong
 from dpjax.sources._schedule import Raw, Seeds

@@ -21,7 +21,8 @@ from dpjax.core.types import JsonObject
 from dpjax.core.wording import BadType, BadValue
 from dpjax.partitions.low_bits import check_bits
 from dpjax.partitions.missing import Raised
-from dpjax.partitions.outputs import Encoder, preview_database
+from dpjax.partitions.outputs import Encoder
+from dpjax.partitions.previews import preview_database
 from dpjax.sources._deadline import Deadline, TookTooLong
 from dpjax.sources._on_host import OnHost
 from dpjax.sources._plain import known_options, stated_options

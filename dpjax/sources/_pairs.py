@@ -9,7 +9,7 @@ from dpjax.core.wording import BadValue
 from dpjax.databases import Pairs
 from dpjax.databases._pairs import rows_of
 from dpjax.databases.trees import rows
-from dpjax.partitions.outputs import preview_database
+from dpjax.partitions.previews import preview_database
 
 _ROWS = (list, tuple, np.ndarray)
 

@@ -14,7 +14,7 @@ from dpjax.core.types import JsonObject
 from dpjax.core.wording import EVENTS, BadValue
 from dpjax.partitions import RegionLike
 from dpjax.partitions.low_bits import check_bits
-from dpjax.partitions.outputs import preview
+from dpjax.partitions.previews import preview
 from dpjax.sources._held import refuse_other_columns
 from dpjax.sources._plain import files_of, known_options, place_of, stated_options
 from dpjax.sources._recorded_arrays import RecordedArrays, recorded_arrays

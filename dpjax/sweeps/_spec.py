@@ -14,7 +14,7 @@ from dpjax.core.files import as_path, read_document
 from dpjax.core.types import JsonObject
 from dpjax.core.validate import check_names
 from dpjax.core.wording import BadValue
-from dpjax.partitions.outputs import preview_database
+from dpjax.partitions.previews import preview_database
 from dpjax.sweeps._entry import Entry
 
 

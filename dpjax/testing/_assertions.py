@@ -14,7 +14,7 @@ from dpjax.methods import settled
 from dpjax.methods._signposts import refuse_misplaced, signposted
 from dpjax.notions import Epsilon, Gdp, Notion, Terms, TotalVariation, Zcdp
 from dpjax.partitions import RegionLike
-from dpjax.partitions.outputs import preview
+from dpjax.partitions.previews import preview
 from dpjax.results import DOUBTFUL, NOT_RANDOM, REFUTING, AuditResult
 from dpjax.sources import Family, Recorded, as_source, family_of
 from dpjax.testing import _session

@@ -1,12 +1,13 @@
 """Outputs of any kind: each has a label, numbers or both, and none is lost."""
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
 from dpjax.partitions import Encoder
 from dpjax.partitions.low_bits import lowest_set_bit
 from dpjax.partitions.missing import Raised
-from dpjax.partitions.outputs import preview
+from dpjax.partitions.previews import preview
 
 
 def names_of(encoder, raw):
@@ -123,10 +124,34 @@ def test_dicts_and_tuples_of_texts_are_outcomes():
     assert len({first, second, third}) == 3
 
 
+def test_dates_durations_and_complex_numbers():
+    dates = np.array(["2020-01-01", "2021-01-01", "NaT", "2020-01-01"], "datetime64[D]")
+    spans = np.array([1, 2, "NaT", 1], "timedelta64[s]")
+    for array in (dates, spans):
+        for raw in (array, list(array), [{"n": 1.0, "at": item} for item in array]):
+            first, second, third, fourth = Encoder("it").encode(raw).labels
+            assert first == fourth and len({first, second, third}) == 3
+    numbers = np.array([1 + 2j, 3 - 0.5j, complex("nan"), 4], np.complex64)
+    for raw in (numbers, numbers.astype(complex).tolist(), list(numbers)):
+        found = Encoder("it").encode(raw)
+        assert found.values.tolist() == [[1, 2], [3, -0.5], [0, 0], [4, 0]]
+        assert found.labels.tolist() == [0, 0, 1, 0]
+    assert Encoder("it").encode(numbers.reshape(2, 2)).values[0].tolist() == [1, 2, 3, -0.5]
+    nested = Encoder("it")
+    assert nested.encode([{"z": 1 + 2j, "a": 3}]).values.tolist() == [[3, 1, 2]]
+    assert nested.parts == ("['a']", "['z'].real", "['z'].imag")
+    assert Encoder("it").encode(np.asarray(jnp.ones(2, jnp.bfloat16))).values.tolist() == [[1]] * 2
+
+
 @pytest.mark.parametrize(
     ("raw", "kind", "message"),
     [
-        (np.zeros(3, "datetime64[s]"), TypeError, "numbers or labels, but gave an array of the"),
+        (np.zeros(3, "V4"), TypeError, "numbers or labels, but gave an array of the dtype |V4"),
+        (
+            np.zeros((3, 2), "datetime64[s]"),
+            TypeError,
+            "numbers or labels, but gave an array of the",
+        ),
         (
             np.zeros((2, 2, 2)),
             ValueError,

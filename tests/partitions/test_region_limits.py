@@ -8,7 +8,8 @@ from dpjax.partitions import Box, Outcomes, as_region
 from dpjax.partitions._region import as_box, product_grid, region_text
 from dpjax.partitions.low_bits import lowest_set_bit
 from dpjax.partitions.missing import special_text
-from dpjax.partitions.outputs import Encoder, preview, shortened
+from dpjax.partitions.outputs import Encoder
+from dpjax.partitions.previews import preview, shortened
 
 
 @pytest.mark.parametrize(("dimension", "points"), [(1, 201), (2, 41), (3, 13), (4, 2)])

@@ -304,7 +304,7 @@ def returns(value):
         (returns(3.0), {}, ValueError, r"must return an array or a list"),
         (returns([{}, [1, {2}]] * 2000), {}, TypeError, r"gave \[1, \{2\}\]"),
         (returns([[1, 2], [1, 2, 3]] * 2000), {}, ValueError, r"their lengths were \[2, 3\]"),
-        (returns(np.zeros(4000, complex)), {}, TypeError, "complex128"),
+        (returns(np.zeros(4000, "V4")), {}, TypeError, "V4"),
         (lambda d, n: 1 / 0, {}, ValueError, "raised ZeroDivisionError .*use|batched=False"),
         (lambda d: 1 / 0, {"batched": False, "special": "error"}, ValueError, "ZeroDivision"),
         (lambda d: 1, {}, TypeError, r"must have the arguments \(database, num_samples\)"),

@@ -1,0 +1,33 @@
+"""Short descriptions of outputs and databases, for messages."""
+
+import numpy as np
+
+from dpjax.core.errors import text_of
+from dpjax.core.types import Database
+
+_SHOWN = 80
+"""Maximum length, in characters, of a string that a message quotes."""
+
+
+def shortened(text: str) -> str:
+    """Return a string, or only its beginning if it is long."""
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+
+
+def preview(raw: object) -> str:
+    """Describe a batch, for a message, by its type and by its shape, length or text."""
+    if isinstance(raw, np.ndarray):
+        return f"an array of {raw.dtype} of the shape {list(raw.shape)}"
+    if isinstance(raw, list | tuple):
+        return f"a {type(raw).__name__} of length {len(raw)}"
+    return described(raw)
+
+
+def described(item: object) -> str:
+    """Describe an output, for a message, by its text and its type."""
+    return f"{shortened(text_of(item))} ({type(item).__name__})"
+
+
+def preview_database(database: Database) -> str:
+    """Describe a database for a message."""
+    return shortened(text_of(database))
