@@ -1,12 +1,10 @@
 """Cases of a hunt, each with a library function, the library's claim, and neighboring databases."""
 
-import ast
 import runpy
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from hashlib import blake2b
 from pathlib import Path
 
 from dpjax.core import validate
@@ -14,6 +12,7 @@ from dpjax.core.types import Database, JsonObject
 from dpjax.core.wording import BadType, BadValue
 from dpjax.databases import AddRemove, ChangeOne, Domain, Neighbors, Within, neighbors
 from dpjax.databases.spaces import Relation
+from dpjax.hunting._digest import digest_of
 from dpjax.notions import Epsilon
 from dpjax.partitions.low_bits import check_bits
 
@@ -23,9 +22,6 @@ _KNOWN = ("package", "releases", "claim", "draw", "like", "pairs", "relation", "
 
 _KINDS = {"package": str, "reported": str, "dependencies": bool, "documented": bool}
 """Types of the values that a case sets and that are not validated otherwise."""
-
-_JUDGED = {"claim", "delta", "bits", "releases", "reported", "documented"}
-"""Names whose values do not change the outputs that a case draws."""
 
 
 @dataclass(frozen=True)
@@ -64,10 +60,8 @@ class Case:
 
     @property
     def mark(self) -> str:
-        """Digest of the code that draws the outputs; a new claim does not change the digest."""
-        body = ast.parse(self.path.read_text("utf-8")).body
-        code = "\n".join(ast.unparse(node) for node in body if not _is_judged(node))
-        return blake2b(code.encode("utf-8"), digest_size=16).hexdigest()
+        """Digest of the code that draws the outputs, see `dpjax.hunting._digest`."""
+        return digest_of(self.path)
 
 
 def read_case(path: str | Path) -> Case:
@@ -154,13 +148,6 @@ def _pairs_of(path: Path, made: JsonObject) -> Neighbors | list[tuple[Database, 
         return neighbors(made["like"], relation, domain)
     except (TypeError, ValueError) as error:
         raise BadValue(f"cases: {path} does not define pairs of databases: {error}") from None
-
-
-def _is_judged(node: ast.stmt) -> bool:
-    """Return whether a statement is a string, or sets only names in `_JUDGED`."""
-    if isinstance(node, ast.Assign):
-        return all(isinstance(each, ast.Name) and each.id in _JUDGED for each in node.targets)
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
 def _relation_of(written: str | tuple[str, float]) -> Relation | str:
