@@ -1,9 +1,6 @@
 """Cases of a hunt, each with a library function, the library's claim, and neighboring databases."""
 
 import runpy
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,6 +9,7 @@ from dpjax.core.types import Database, JsonObject
 from dpjax.core.wording import BadType, BadValue
 from dpjax.databases import AddRemove, ChangeOne, Domain, Neighbors, Within, neighbors
 from dpjax.databases.spaces import Relation
+from dpjax.hunting._beside import Beside
 from dpjax.hunting._digest import digest_of
 from dpjax.notions import Epsilon
 from dpjax.partitions.low_bits import check_bits
@@ -82,8 +80,9 @@ def read_case(path: str | Path) -> Case:
     path = Path(path)
     if not path.is_file():
         raise BadValue(f"cases must be Python files, but there is no file {str(path)!r}.")
+    beside = Beside(path.resolve().parent)
     try:
-        with _beside(path):
+        with beside.imports():
             content = runpy.run_path(str(path), run_name="dpjax_case")
     except KeyboardInterrupt:
         raise
@@ -101,6 +100,8 @@ def read_case(path: str | Path) -> Case:
     known = {name: own[name] for name in _KNOWN if name in own}
     known.pop("draw")
     made = {name: known.pop(name, None) for name in ("pairs", "like", "relation", "domain")}
+    if isinstance(made["domain"], dict) and callable(made["domain"].get("member")):
+        made["domain"] = made["domain"] | {"member": beside.calling(made["domain"]["member"])}
     for name in ("releases", "requires"):
         texts = known.get(name, ())
         if not isinstance(texts, list | tuple) or not all(isinstance(t, str) for t in texts):
@@ -116,17 +117,6 @@ def read_case(path: str | Path) -> Case:
     Epsilon(known.setdefault("delta", 0.0))  # This validates delta.
     title = (content.get("__doc__") or path.stem).strip().partition("\n")[0]
     return Case(path.resolve(), title, pairs=_pairs_of(path, made), **known)
-
-
-@contextmanager
-def _beside(path: Path) -> Iterator[None]:
-    """Within the context, permit the file of a case to import modules from its own folder."""
-    folder = str(path.resolve().parent)
-    sys.path.append(folder)
-    try:
-        yield
-    finally:
-        sys.path.remove(folder)
 
 
 def _pairs_of(path: Path, made: JsonObject) -> Neighbors | list[tuple[Database, Database]]:
