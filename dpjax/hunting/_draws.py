@@ -5,10 +5,10 @@ import json
 import subprocess
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 from dpjax.core.types import JsonObject
 from dpjax.core.wording import BadValue
@@ -100,30 +100,45 @@ class Server:
         process = self._process = self._process or self._start()
         assert process.stdin is not None and process.stdout is not None
         lines: list[str] = []
+        late: list[bool] = []
+
+        def end() -> None:
+            late.append(True)
+            process.kill()
+
         # If a call hangs, kill its process.
-        timer = threading.Timer(self._longest, process.kill)
+        timer = threading.Timer(self._longest, end)
         timer.start()
         try:
-            process.stdin.write(f"{request}\n" * count)
-            process.stdin.flush()
-            while len(lines) < count and (line := process.stdout.readline()):
-                lines.append(line)
-        except BrokenPipeError:
-            pass
+            with suppress(BrokenPipeError):
+                process.stdin.write(f"{request}\n" * count)
+                process.stdin.flush()
+                while len(lines) < count and (line := process.stdout.readline()):
+                    lines.append(line)
+            if len(lines) < count:
+                # If the process has not ended yet, the timer ends it.
+                code = process.wait()
+                how = f"with exit code {code}" if code >= 0 else f"because of signal {-code}"
+                why = f"ended {how} instead of returning an output"
+                if late:
+                    why = f"returned no output within {self._longest:g} s"
+                self._fail(f"the release's process {why} for the database {request[:80]}")
         except BaseException:
             self.close()
             raise
         finally:
             timer.cancel()
-        if len(lines) < count:
-            self.failure = self.failure or (
-                "the release's process terminated, or returned no output within "
-                f"{self._longest:g} s, for the database {request[:80]}"
-            )
-            # Any exception other than KeyboardInterrupt would be treated as an output.
-            raise KeyboardInterrupt(self.failure)
         self._longest = _ONE_CALL
         return lines
+
+    def _fail(self, reason: str) -> NoReturn:
+        """End the audit; the first reason counts.
+
+        Raises:
+            KeyboardInterrupt: Always, because any other exception would be treated as an output.
+        """
+        self.failure = self.failure or reason
+        raise KeyboardInterrupt(self.failure)
 
 
 @contextmanager

@@ -22,8 +22,12 @@ class Timers:
         return SimpleNamespace(start=lambda: None, cancel=lambda: self.ended.append(seconds))
 
 
-def process(answers):
-    return SimpleNamespace(stdin=io.StringIO(), stdout=io.StringIO(answers), kill=lambda: None)
+def process(answers, code=0):
+    """A process that returns some answers, and then ends with an exit code."""
+    return SimpleNamespace(
+        stdin=io.StringIO(), stdout=io.StringIO(answers), kill=lambda: None,
+        wait=lambda: code, communicate=lambda: None,
+    )  # fmt: skip
 
 
 def test_the_first_answer_may_take_two_minutes_and_others_half_of_one(monkeypatch):
@@ -32,22 +36,24 @@ def test_the_first_answer_may_take_two_minutes_and_others_half_of_one(monkeypatc
     answers = [line for database in ([0, 1], "x", 3) for line in server.answers(database, 1)]
     assert answers == ["1.5\n", "2.5\n", "3.5\n"]
     assert own.stdin.getvalue() == '[0, 1]\n"x"\n3\n' and server.failure == ""
-    assert timers.asked == [(120.0, own.kill), (30.0, own.kill), (30.0, own.kill)]
+    assert [seconds for seconds, _ in timers.asked] == [120.0, 30.0, 30.0]
     assert timers.ended == [120.0, 30.0, 30.0]
 
 
-def test_no_answer_ends_the_audit_and_says_for_which_database(monkeypatch):
+@pytest.mark.parametrize(
+    ("code", "how"), [(0, "with exit code 0"), (3, "with exit code 3"), (-9, "because of signal 9")]
+)
+def test_a_process_that_ends_is_no_process_that_hangs(monkeypatch, code, how):
     timers = Timers(monkeypatch)
-    server = Server(lambda: process(""))
-    with pytest.raises(
-        KeyboardInterrupt, match=r"no output within 120 s, for the database \[0, 1\]$"
-    ):
+    server = Server(lambda: process("", code))
+    said = f"the release's process ended {how} instead of returning an output for the database"
+    with pytest.raises(KeyboardInterrupt, match=rf"{said} \[0, 1\]$"):
         server.answers([0, 1], 1)
-    assert timers.ended == [120.0] and server.failure.startswith("the release's process terminated")
+    assert timers.ended == [120.0] and server.failure == f"{said} [0, 1]"
     # The first failure is the one that counts, and a long database is cut.
     with pytest.raises(KeyboardInterrupt, match=r"\[0, 1\]$"):
         server.answers([2], 1)
-    other = Server(lambda: process(""))
+    other = Server(lambda: process("", code))
     with pytest.raises(KeyboardInterrupt, match=f'the database "{"x" * 79}$'):
         other.answers("x" * 100, 1)
 
@@ -57,9 +63,9 @@ def test_a_process_that_has_ended_gives_no_answer(monkeypatch):
         def flush(self):
             raise BrokenPipeError
 
-    timers, own = Timers(monkeypatch), process("")
+    timers, own = Timers(monkeypatch), process("", 1)
     own.stdin = Broken()
-    with pytest.raises(KeyboardInterrupt, match="the release's process terminated"):
+    with pytest.raises(KeyboardInterrupt, match="the release's process ended with exit code 1"):
         Server(lambda: own).answers(0, 1)
     assert timers.ended == [120.0]
 
@@ -67,9 +73,10 @@ def test_a_process_that_has_ended_gives_no_answer(monkeypatch):
 def test_a_hung_process_is_killed(monkeypatch):
     monkeypatch.setattr(_draws, "_FIRST_CALL", 0.01)
     killed = threading.Event()
-    own = SimpleNamespace(stdin=io.StringIO(), kill=killed.set)
+    own = process("", -9)
+    own.kill = killed.set
     own.stdout = SimpleNamespace(readline=lambda: "" if killed.wait(30) else "late\n")
-    with pytest.raises(KeyboardInterrupt, match=r"no output within 0\.01 s"):
+    with pytest.raises(KeyboardInterrupt, match=r"no output within 0\.01 s for the database 0$"):
         Server(lambda: own).answers(0, 1)
 
 
@@ -90,7 +97,6 @@ def test_an_interrupted_call_leaves_no_answer_for_the_next(monkeypatch):
         own = process("1\n2\n") if number else process("")
         own.stdout = own.stdout if number else Late()
         own.kill = lambda: killed.append(number)
-        own.communicate = lambda: None
         started.append(own)
         return own
 
@@ -115,5 +121,5 @@ def test_several_outputs_are_asked_for_at_once(monkeypatch):
     assert Server(lambda: large).several("x" * 9_000, 2) == [1, 2]
     assert [seconds for seconds, _ in timers.asked] == [120.0, 120.0, 30.0]
     short = Server(lambda: process("1\n"))
-    with pytest.raises(KeyboardInterrupt, match="terminated"):
+    with pytest.raises(KeyboardInterrupt, match="ended with exit code 0"):
         short.several([0], 2)
