@@ -87,7 +87,8 @@ class Server:
         """Return the lines that answer several requests for one database.
 
         Raises:
-            KeyboardInterrupt: If the process ends or takes too long; `failure` says so.
+            KeyboardInterrupt: If the process ends, takes too long, or returns an output that cannot
+                be audited; `failure` says so.
         """
         request, lines = json.dumps(_plain(database)), []
         # The process must not wait for its answers to be read while requests are still written.
@@ -114,6 +115,8 @@ class Server:
                 process.stdin.write(f"{request}\n" * count)
                 process.stdin.flush()
                 while len(lines) < count and (line := process.stdout.readline()):
+                    if line.startswith("!"):
+                        self._fail(line[1:].strip())
                     lines.append(line)
             if len(lines) < count:
                 # If the process has not ended yet, the timer ends it.
@@ -146,7 +149,8 @@ def serving(case: Case, environment: Environment) -> Iterator[Server]:
     """Within the context, run a server that draws outputs of a case.
 
     Raises:
-        ValueError: If the process ends before the context does, or if an output takes too long.
+        ValueError: If the process ends before the context does, or if an output takes too long or
+            cannot be audited.
     """
     command = [str(environment.python), "-I", str(_SERVE), str(case.path)]
     server = Server(
