@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import NoReturn
 
 from dpjax.audit import audit
 from dpjax.core.errors import text_of
@@ -46,7 +47,7 @@ class Caught:
 
     Attributes:
         case: The case.
-        spec: Specification of the release.
+        spec: Specification of the release, or the package's name if no release has a record.
         result: Result of the audit, or None if the audit failed.
         failure: Reason for the failure, or "" if the audit did not fail.
         seconds: Time that drawing and auditing took, in seconds.
@@ -95,7 +96,7 @@ def hunt(
             `again` is True.
         folder: Folder for the records of draws, one per case and release.
         again: If True, draw nothing, and audit the recorded draws of every release that has a
-            record.
+            record. A case without a record is an outcome that failed.
         confidence: Confidence of each bound.
         key: Seed for all random choices of the audit. Released libraries use their own randomness.
         seconds: Time for drawing, in seconds per case and release.
@@ -143,9 +144,8 @@ def _runs(
         if path.name.removesuffix(_RECORD).rpartition("@")[0] == case.path.stem
     )
     if not paths:
-        raise BadValue(
-            f"folder must hold a record of {case.path.stem}, but had none: draw outputs first."
-        )
+        # The outcomes of other cases must not be lost.
+        yield case.package, partial(_unrecorded, case, folder)
     for path in paths:
         spec = path.name.removesuffix(_RECORD).rpartition("@")[2]
         yield spec, partial(_replayed, case, path)
@@ -198,6 +198,12 @@ def _replayed(case: Case, path: Path, confidence: float, key: int) -> AuditResul
             )
         pairs = AnyPairs((head["database"], head["neighbor"]), tuple(head["labels"]))
         return _audit(case, drawing, pairs, head, confidence, key)
+
+
+def _unrecorded(case: Case, folder: Path, confidence: float, key: int) -> NoReturn:
+    raise BadValue(
+        f"the folder {folder} has no recorded draws of {case.path.stem}: draw outputs first."
+    )
 
 
 @dataclass(frozen=True)

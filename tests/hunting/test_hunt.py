@@ -256,14 +256,28 @@ def test_records_are_of_the_case_whose_outputs_they_hold(tmp_path):
     with pytest.raises(ValueError, match=r"two files are named leak\.py"):
         next(hunt([read_case(path) for path in paths[:2]], here, tmp_path, again=True))
     for path in paths[2:]:
-        with pytest.raises(ValueError, match="must hold a record of"):
-            next(hunt([read_case(path)], here, tmp_path, again=True))
+        (missing,) = hunt([read_case(path)], here, tmp_path, again=True)
+        assert missing.failure.endswith(f"has no recorded draws of {path.stem}: draw outputs first.")
     paths[1].write_text(LEAK.replace("sum(values)", "max(values)"))
     (again,) = hunt([read_case(paths[1])], here, tmp_path, again=True)
     assert again.result is None and "holds outputs of another case" in again.failure
     paths[1].write_text(LEAK.replace("claim = 1.0", "claim = 9.0"))
     (again,) = hunt([read_case(paths[1])], here, tmp_path, again=True)
     assert again.failure == "" and again.result.verdict == "not refuted"
+
+
+def test_a_case_without_a_record_does_not_hide_other_cases(tmp_path):
+    paths = [tmp_path / name for name in ("first.py", "leak.py")]
+    for path in paths:
+        path.write_text(LEAK)
+    with gzip.open(tmp_path / "leak@nothing==1.0.jsonl.gz", "wt", 1) as file:
+        file.write(json.dumps({**HEAD, "draws": 20}) + "\n" + "1\n2\n" * 40)
+    missing, found = hunt([read_case(path) for path in paths], here, tmp_path, again=True)
+    assert missing.result is None and missing.spec == missing.row["release"] == "nothing"
+    assert missing.failure == (
+        f"the folder {tmp_path} has no recorded draws of first: draw outputs first."
+    )
+    assert found.spec == "nothing==1.0" and found.failure == "" and found.result is not None
 
 
 def test_a_release_whose_function_is_missing_is_no_pass(tmp_path):
