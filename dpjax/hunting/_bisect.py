@@ -19,8 +19,9 @@ class Bisection:
         before: Last version before the change, or None if no change was found.
         after: First version after the change, or None if no change was found.
         refuted: Whether the claim is refuted in `before` or, if no change was found, in the newest
-            version; None if fewer than two versions could be audited.
-        skipped: Versions between `before` and `after` that could not be audited.
+            version that could be audited; None if fewer than two versions could be audited.
+        skipped: Versions between `before` and `after` that could not be audited. If no change was
+            found, versions before the oldest and after the newest that could be audited.
     """
 
     before: int | None
@@ -38,16 +39,24 @@ class Bisection:
             return "Fewer than two versions could be audited."
         if self.before is None or self.after is None:
             said = "refuted" if self.refuted else "not refuted"
-            return f"In the oldest and in the newest version, the claim is {said}."
+            if not self.skipped:
+                return f"In the oldest and in the newest version, the claim is {said}."
+            return (
+                "In the oldest and in the newest version that could be audited, the claim is "
+                f"{said}. Versions that could not be audited: {self._skipped_of(versions)}."
+            )
         states = ("refuted", "not refuted") if self.refuted else ("not refuted", "refuted")
         found = (
             f"The claim is {states[0]} in {versions[self.before]}, and {states[1]} in "
             f"{versions[self.after]}."
         )
         if self.skipped:
-            between = ", ".join(versions[index] for index in self.skipped)
+            between = self._skipped_of(versions)
             found += f" Versions in between that could not be audited: {between}."
         return found
+
+    def _skipped_of(self, versions: Sequence[str]) -> str:
+        return ", ".join(versions[index] for index in self.skipped)
 
 
 def bisect(count: int, refuted: Callable[[int], bool | None]) -> Bisection:
@@ -77,7 +86,8 @@ def bisect(count: int, refuted: Callable[[int], bool | None]) -> Bisection:
     if low is None or high is None:
         return Bisection(None, None, None)
     if known[low] == known[high]:
-        return Bisection(None, None, known[high])
+        skipped = tuple(sorted(index for index in known if known[index] is None))
+        return Bisection(None, None, known[high], skipped)
     while True:
         middle = (low + high) / 2
         # If the middle version cannot be audited, try the other versions, nearest to the middle

@@ -52,6 +52,10 @@ def test_words():
     assert bisect(4, lambda index: False).words(versions) == (
         "In the oldest and in the newest version, the claim is not refuted."
     )
+    assert bisect(4, lambda index: True if index in (1, 2) else None).words(versions) == (
+        "In the oldest and in the newest version that could be audited, the claim is refuted. "
+        "Versions that could not be audited: 1.0, 2.0."
+    )
     assert bisect(4, lambda index: None).words(versions) == (
         "Fewer than two versions could be audited."
     )
