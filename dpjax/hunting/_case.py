@@ -69,8 +69,9 @@ def read_case(path: str | Path) -> Case:
     `like` (an example database). If the file sets `like`, it may also set `domain` (the arguments
     of `dpjax.Domain`) and `relation`. The relation is "add-remove", "change-one", or a tuple of a
     name and a distance, such as ("add-remove", 2) or ("within", 1.0). The file's function
-    `draw(database)` imports the library and returns one output. Databases must be JSON values. The
-    file may import modules from its own folder, and multiple cases may share these modules.
+    `draw(database)` imports the library and returns one output, made of numbers, strings, lists and
+    dicts. Databases must be JSON values. The file may import modules from its own folder, and
+    multiple cases may share these modules.
 
     Raises:
         ValueError: If the file cannot be run, or if a value that the file sets is missing,
