@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from dpjax.cli._hunt import _markdown, _table
+from dpjax.cli._hunt_table import markdown_table, text_table
 from dpjax.hunting import Environment, hunt, read_case
 
 COINS = """
@@ -216,17 +216,17 @@ def test_reports_and_documented_behaviour_are_shown():
     row = {"release": "x==1", "case": "coins", "claim": 0.1, "delta": 0.0, "bound": None,
            "verdict": "not random", "pair": "pair|0", "seconds": 1.6, "reported": "issue 7",
            "documented": True}  # fmt: skip
-    assert _table([row, row | {"reported": "", "documented": False}]).split("\n") == [
+    assert text_table([row, row | {"reported": "", "documented": False}]).split("\n") == [
         "x==1: coins", "  NOT RANDOM: claimed 0.1, 2 s", "  pair      pair|0",
         "  reported  issue 7", "  The library documents this behaviour.",
         "x==1: coins", "  NOT RANDOM: claimed 0.1, 2 s", "  pair      pair|0",
     ]  # fmt: skip
-    *_, line = _markdown([row | {"delta": 1e-5}]).splitlines()
+    *_, line = markdown_table([row | {"delta": 1e-5}]).splitlines()
     assert line == (
         "| x==1 | coins | 0.1 at delta 1e-05 |  | not random | pair\\|0 | 2 | "
         "issue 7 (documented) |"
     )
-    *_, line = _markdown([row | {"verdict": "not refuted", "documented": False}]).splitlines()
+    *_, line = markdown_table([row | {"verdict": "not refuted", "documented": False}]).splitlines()
     assert line == "| x==1 | coins | 0.1 |  | not refuted |  | 2 | issue 7 |"
 
 
@@ -244,10 +244,13 @@ def test_a_refuted_claim_has_its_pair(verdict, lines):
         "x==1: coins", f"  {verdict.upper()}: epsilon at least 0.250, claimed (0.1, 1e-05), 1 s",
         "  pair      pair 0",
     ]  # fmt: skip
-    assert _table([row]).split("\n")[:lines] == shown[:lines]
-    assert ("pair 0" in _table([row])) is (lines == 3)
+    assert text_table([row]).split("\n")[:lines] == shown[:lines]
+    assert ("pair 0" in text_table([row])) is (lines == 3)
     failed = row | {"verdict": "ValueError: no numbers.", "bound": None, "pair": ""}
-    assert _table([failed]).split("\n") == ["x==1: coins", "  NOT AUDITED: ValueError: no numbers."]
+    assert text_table([failed]).split("\n") == [
+        "x==1: coins",
+        "  NOT AUDITED: ValueError: no numbers.",
+    ]
 
 
 def test_a_table_that_cannot_be_written_is_refused_first(tmp_path, refused):

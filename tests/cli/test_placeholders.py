@@ -77,10 +77,9 @@ def test_values_that_were_given():
 
 
 def test_a_hunt_tells_which_release_it_installs(monkeypatch, tmp_path):
-    from dpjax.cli import _hunt
+    from dpjax.cli._hunt_run import HuntRun
 
-    said, failed = [], []
-    case = SimpleNamespace(requires=("numpy",), dependencies=False, package="p")
+    said, case = [], SimpleNamespace(requires=("numpy",), dependencies=False, path="case.py")
 
     def environment(spec, requires, folder, *, dependencies):
         assert (requires, folder, dependencies) == (("numpy",), tmp_path / "environments", False)
@@ -89,11 +88,10 @@ def test_a_hunt_tells_which_release_it_installs(monkeypatch, tmp_path):
         return spec
 
     monkeypatch.setattr("dpjax.hunting.environment_of", environment)
-    found = _hunt._environments(
-        case, ["p==1", "p==2", "p==3"], tmp_path, said.append,
-        lambda case, spec, error: failed.append((spec, str(error))),
-    )  # fmt: skip
-    assert found == ["p==1", "p==3"] and failed == [("p==2", "no release 2")]
+    run = HuntRun({"case.py": ["p==1", "p==2", "p==3"]}, tmp_path, {}, quiet=True)
+    run._progress = SimpleNamespace(update=said.append)
+    assert run._environments(case) == ["p==1", "p==3"]
+    assert [(each.spec, each.failure) for each in run._absent] == [("p==2", "no release 2")]
     assert said == [f"p=={n}: installing it unless it is already installed" for n in (1, 2, 3)]
 
 

@@ -257,7 +257,9 @@ def test_records_are_of_the_case_whose_outputs_they_hold(tmp_path):
         next(hunt([read_case(path) for path in paths[:2]], here, tmp_path, again=True))
     for path in paths[2:]:
         (missing,) = hunt([read_case(path)], here, tmp_path, again=True)
-        assert missing.failure.endswith(f"has no recorded draws of {path.stem}: draw outputs first.")
+        assert missing.failure.endswith(
+            f"has no recorded draws of {path.stem}: draw outputs first."
+        )
     paths[1].write_text(LEAK.replace("sum(values)", "max(values)"))
     (again,) = hunt([read_case(paths[1])], here, tmp_path, again=True)
     assert again.result is None and "holds outputs of another case" in again.failure
