@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from dpjax.cli._options import AS_JSON, QUIET
 from dpjax.cli._table import Given, Table, Value, argument, option
+from dpjax.core.wording import listed
 
 if TYPE_CHECKING:
     from dpjax.hunting import Case
@@ -79,6 +80,7 @@ def command(**given: Value) -> int:
         refuse_unwritable("table", written["table"])
     packages, is_again = written.get("packages", []), bool(written.get("again"))
     cases = [read_case(path) for path in written["cases"]]
+    _refuse_unused(packages, cases)
     named = {case.path: _named(case, packages) for case in cases}
     if not is_again and not written.get("bisect"):
         _refuse_unnamed(cases, named)
@@ -100,6 +102,16 @@ def _named(case: "Case", packages: list[str]) -> list[str]:
     return [f"{case.package}=={version}" for version in case.releases]
 
 
+def _refuse_unused(packages: list[str], cases: "list[Case]") -> None:
+    """Raise a ValueError if a named release is malformed, or if no case audits its package."""
+    audited = listed(sorted({case.package for case in cases}))
+    for spec in packages:
+        if not any(_is_of(spec, case) for case in cases):
+            raise ValueError(
+                f"{spec} is named, but no case audits this package: name releases of {audited}."
+            )
+
+
 def _refuse_unnamed(cases: "list[Case]", named: dict[Path, list[str]]) -> None:
     for case in cases:
         if not named[case.path]:
@@ -111,5 +123,6 @@ def _refuse_unnamed(cases: "list[Case]", named: dict[Path, list[str]]) -> None:
 
 
 def _is_of(spec: str, case: "Case") -> bool:
-    name = spec.partition("==")[0].partition("[")[0]
-    return name.replace("_", "-").lower() == case.package.replace("_", "-").lower()
+    from dpjax.hunting import package_of
+
+    return package_of(spec) == package_of(case.package)

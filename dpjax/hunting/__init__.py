@@ -7,5 +7,6 @@ from dpjax.hunting._case import Case as Case
 from dpjax.hunting._case import read_case as read_case
 from dpjax.hunting._environment import Environment as Environment
 from dpjax.hunting._environment import environment_of as environment_of
+from dpjax.hunting._environment import package_of as package_of
 from dpjax.hunting._hunt import Caught as Caught
 from dpjax.hunting._hunt import hunt as hunt

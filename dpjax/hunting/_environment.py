@@ -46,8 +46,7 @@ def environment_of(
     """
     for each in (spec, *requires):
         refuse_unsafe(each)
-    if not _SPEC.fullmatch(spec):
-        raise BadValue(f"packages must be PACKAGE==VERSION, but one was {spec!r}.")
+    package_of(spec)
     wanted = [spec, *sorted(requires), *([] if dependencies else ["alone"])]
     mark = blake2b(json.dumps([wanted, sys.version]).encode(), digest_size=6).hexdigest()
     home = folder / f"{re.sub('[^A-Za-z0-9.]+', '-', spec)}-{mark}"
@@ -63,6 +62,17 @@ def environment_of(
                 _run([str(python), *quiet, *requires], spec)
         (home / _DONE).write_text(json.dumps(wanted))
     return Environment(spec, python)
+
+
+def package_of(spec: str) -> str:
+    """Return the name of a release's package, in the form in which installers compare names.
+
+    Raises:
+        ValueError: If the specification is not PACKAGE==VERSION or PACKAGE.
+    """
+    if not _SPEC.fullmatch(spec):
+        raise BadValue(f"packages must be PACKAGE==VERSION, but one was {spec!r}.")
+    return re.sub("[-_.]+", "-", re.split(r"==|\[", spec)[0]).lower()
 
 
 def refuse_unsafe(requirement: str) -> None:

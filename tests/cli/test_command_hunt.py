@@ -45,11 +45,31 @@ def test_records_are_read_and_a_table_is_written(case, tmp_path, run):
 
 def test_releases_are_named_or_those_of_the_case(case, refused):
     assert "no release of nothing is named" in refused("hunt", "--cases", case)
-    assert "no release of nothing is named" in refused("hunt", "other==1.0", "--cases", case)
+    other = case.with_name("other.py")
+    other.write_text(COINS.replace("nothing", "other"))
+    said = refused("hunt", "other==1.0", "--cases", case, "--cases", other)
+    assert "no release of nothing is named, but coins.py audits this package" in said
     said = refused("hunt", "nothing==1.0", "--again", "--cases", case)
     assert said.startswith("error: --again audits the recorded draws of every release")
     case.write_text(COINS + "\nreleases = '1.0'\n")
     assert "releases in" in refused("hunt", "--cases", case)
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("nothign==2.0", "nothign==2.0 is named, but no case audits this package: name releases of "
+         "nothing and other."),
+        ("no.thing==2.0", "no.thing==2.0 is named, but no case audits this package"),
+        ("nothing>=2.0", "packages must be PACKAGE==VERSION, but one was 'nothing>=2.0'."),
+        ("nothing == 2.0", "packages must be PACKAGE==VERSION, but one was 'nothing == 2.0'."),
+    ],
+)  # fmt: skip
+def test_a_named_release_that_no_case_audits_is_refused(case, refused, spec, message):
+    other = case.with_name("other.py")
+    other.write_text(COINS.replace("nothing", "other"))
+    said = refused("hunt", "nothing==1.0", spec, "other==3.0", "--cases", case, "--cases", other)
+    assert message in said
 
 
 def test_every_verdict_has_its_exit_code_and_labels_are_harmless(case, tmp_path, run, monkeypatch):

@@ -99,6 +99,7 @@ def test_a_hunt_tells_which_release_it_installs(monkeypatch, tmp_path):
     ("spec", "same"),
     [
         ("pure-ldp==1.0", True), ("Pure_LDP", True), ("pure-ldp[extra]==2", True),
+        ("pure.ldp==1.0", True), ("PURE-_-ldp==1.0", True), ("pureldp==1.0", False),
         ("pure==1.0", False), ("pure-ldp2==1", False),
     ],
 )  # fmt: skip
