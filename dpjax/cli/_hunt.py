@@ -1,5 +1,6 @@
 """`dpjax hunt`: audit releases of packages, each release in its own environment."""
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -87,11 +88,20 @@ def command(**given: Value) -> int:
     options = {name: written[name] for name in ("seconds", "confidence", "key") if name in written}
     folder = written.get("folder", _FOLDER)
     run = HuntRun(named, folder, options, quiet=bool(written.get("quiet")))
-    if written.get("bisect"):
-        run.bisect(cases, written["bisect"])
-    else:
-        run.audit(cases, again=is_again)
-    show(run, written.get("table"), as_json=bool(written.get("as_json")))
+    shown = partial(show, run, written.get("table"), as_json=bool(written.get("as_json")))
+    try:
+        if written.get("bisect"):
+            run.bisect(cases, written["bisect"])
+        else:
+            run.audit(cases, again=is_again)
+    except BaseException as error:
+        # An interrupt or an error must not lose the outcomes that are complete.
+        if run.rows:
+            shown()
+            if isinstance(error, KeyboardInterrupt):
+                raise KeyboardInterrupt("Stopped before all releases were audited.") from error
+        raise
+    shown()
     return run.exit_code
 
 
