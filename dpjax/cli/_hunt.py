@@ -75,12 +75,13 @@ def command(**given: Value) -> int:
     from dpjax.cli._hunt_run import HuntRun
     from dpjax.cli._hunt_table import show
     from dpjax.core.files import refuse_unwritable
-    from dpjax.hunting import read_case
+    from dpjax.hunting import read_case, refuse_same_names
 
     if "table" in written:
         refuse_unwritable("table", written["table"])
     packages, is_again = written.get("packages", []), bool(written.get("again"))
     cases = [read_case(path) for path in written["cases"]]
+    refuse_same_names(cases)
     _refuse_unused(packages, cases)
     named = {case.path: _named(case, packages) for case in cases}
     if not is_again and not written.get("bisect"):

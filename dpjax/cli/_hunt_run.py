@@ -21,7 +21,7 @@ class HuntRun:
         quiet: Whether to show no progress on standard error.
 
     Attributes:
-        changes: Map from the title of each bisected case to a sentence.
+        changes: Map from each bisected case, by the stem of its file, to a sentence.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class HuntRun:
             for case in cases:
                 versions = _versions(case, wanted)
                 change = hunting.bisect(len(versions), partial(self._refuted, case, versions))
-                self.changes[case.title] = change.words(versions)
+                self.changes[case.path.stem] = change.words(versions)
                 self._is_judged &= change.refuted is not None
 
     def _audit(self, cases: list[Case], *, again: bool) -> None:

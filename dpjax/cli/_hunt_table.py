@@ -25,8 +25,8 @@ def show(run: HuntRun, table: Path | None, *, as_json: bool) -> None:
         print(json.dumps(whole, indent=1))
         return
     print(text_table(run.rows))
-    for title, sentence in run.changes.items():
-        print(neutral(f"{title}: {sentence}"))
+    for stem, sentence in run.changes.items():
+        print(neutral(f"{stem}: {sentence}"))
 
 
 def text_table(rows: list[dict[str, Value]]) -> str:

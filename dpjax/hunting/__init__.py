@@ -10,3 +10,4 @@ from dpjax.hunting._environment import environment_of as environment_of
 from dpjax.hunting._environment import package_of as package_of
 from dpjax.hunting._hunt import Caught as Caught
 from dpjax.hunting._hunt import hunt as hunt
+from dpjax.hunting._hunt import refuse_same_names as refuse_same_names

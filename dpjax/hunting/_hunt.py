@@ -107,13 +107,7 @@ def hunt(
     Raises:
         ValueError: If two cases have the same file name.
     """
-    stems = [case.path.stem for case in cases]
-    for stem in stems:
-        if stems.count(stem) > 1:
-            raise BadValue(
-                f"cases must be files with different names, because records are named after them, "
-                f"but two files are named {stem}.py."
-            )
+    refuse_same_names(cases)
     for case in cases:
         for spec, run in _runs(case, environments, folder, again=again, seconds=seconds):
             start, result, failure = time.perf_counter(), None, ""
@@ -122,6 +116,17 @@ def hunt(
             except Exception as error:  # Any failure of a library is reported as an outcome.
                 failure = str(error) if isinstance(error, ValueError) else text_of(error)
             yield Caught(case, spec, result, failure, time.perf_counter() - start)
+
+
+def refuse_same_names(cases: Sequence[Case]) -> None:
+    """Raise a ValueError if two cases have the same file name."""
+    stems = [case.path.stem for case in cases]
+    for stem in stems:
+        if stems.count(stem) > 1:
+            raise BadValue(
+                f"cases must be files with different names, because records are named after them, "
+                f"but two files are named {stem}.py."
+            )
 
 
 def _runs(

@@ -1,4 +1,4 @@
-"""`dpjax hunt` keeps its results if it is interrupted or fails."""
+"""`dpjax hunt` keeps its results if it is interrupted, and tells cases apart by their files."""
 
 import json
 import os
@@ -133,3 +133,29 @@ def test_ctrl_c_shows_the_results_that_are_finished(case, tmp_path, monkeypatch)
         process.kill()
     assert process.returncode == 130 and "nothing==1: coins\n  VIOLATED: epsilon at" in output
     assert error.splitlines()[-1] == "Stopped before all releases were audited."
+
+
+def test_cases_of_the_same_name_are_refused_and_those_of_the_same_title_told_apart(
+    case, tmp_path, run, refused, hunted
+):
+    title = '"""Coins."""\n'
+    case.write_text(title + COINS)
+    same, other = tmp_path / "b" / "coins.py", tmp_path / "other.py"
+    same.parent.mkdir()
+    same.write_text(COINS)
+    other.write_text(title + COINS.replace("nothing", "other"))
+    for options in (["nothing==1"], ["--bisect", "1,2"], ["--again"]):
+        said = refused("hunt", *options, "--cases", case, "--cases", same)
+        assert said.startswith("error: --cases must be files with different names")
+        assert said.endswith("two files are named coins.py.\n")
+    hunted({"nothing==1": "violated", "nothing==2": "not refuted",
+            "other==1": "not refuted", "other==2": "not refuted"})  # fmt: skip
+    words = ["--bisect", "1,2", "--cases", case, "--cases", other, "--folder", tmp_path / "f"]
+    changes = {
+        "coins": "The claim is refuted in 1, and not refuted in 2.",
+        "other": "In the oldest and in the newest version, the claim is not refuted.",
+    }
+    assert json.loads(run("hunt", *words, "--json").output)["changes"] == changes
+    assert run("hunt", *words).output.splitlines()[-2:] == [
+        f"{name}: {sentence}" for name, sentence in changes.items()
+    ]
