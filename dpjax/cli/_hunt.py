@@ -58,8 +58,9 @@ def command(**given: Value) -> int:
     """Audit released packages, each installed in its own environment.
 
     Each case is audited in all named releases of its package. The exit code is 1 if a claim is
-    refuted, and 2 if a release cannot be audited, if nothing was audited, or if outputs are
-    doubtful.
+    refuted, and 2 if a release cannot be installed or audited, if nothing was audited, or if
+    outputs are doubtful. With --bisect, releases that cannot be installed or audited are skipped,
+    and the exit code is 2 if fewer than two releases could be audited or if outputs are doubtful.
     """
     written: Given = {name: value for name, value in given.items() if value is not None}
     if not written.get("cases"):

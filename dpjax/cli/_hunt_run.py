@@ -43,9 +43,13 @@ class HuntRun:
     def exit_code(self) -> int:
         """Exit code of the command after all audits; see `dpjax.cli._hunt.command`."""
         verdicts = {str(caught.row["verdict"]) for caught in self._found}
-        if not (self._is_judged and verdicts) or verdicts - {"not refuted", *REFUTING}:
+        failed = verdicts - {"not refuted", *REFUTING}
+        if self._is_bisected:
+            # A bisection skips releases that cannot be installed or audited.
+            failed &= {"doubtful"}
+        elif self._absent or not verdicts:
             return 2
-        if self._absent and not self._is_bisected:
+        if failed or not self._is_judged:
             return 2
         return int(bool(verdicts & set(REFUTING)))
 

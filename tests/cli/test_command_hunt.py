@@ -184,12 +184,20 @@ def test_releases_of_a_local_package_are_bisected(tmp_path, run, monkeypatch):
         (["violated", None, None, "not refuted"], 1,
          "The claim is refuted in 1, and not refuted in 4. Versions in between that could not be "
          "audited: 2, 3."),
+        (["violated", "the process ended", None, "not refuted"], 1,
+         "The claim is refuted in 1, and not refuted in 4. Versions in between that could not be "
+         "audited: 2, 3."),
+        (["not refuted", "not refuted", "the process ended", None], 0,
+         "In the oldest and in the newest version that could be audited, the claim is not refuted. "
+         "Versions that could not be audited: 3, 4."),
         (["violated", "doubtful", "doubtful", "not refuted"], 2, None),
+        (["not refuted", "the process ended", None, None], 2,
+         "Fewer than two versions could be audited."),
         ([None] * 4, 2, None),
     ],
 )  # fmt: skip
 def test_verdicts_of_versions_are_bisected(case, tmp_path, run, monkeypatch, verdicts, code, said):
-    """Versions 1 to 4; None cannot be installed."""
+    """Versions 1 to 4; None cannot be installed. Versions without a verdict are skipped."""
     from dpjax import hunting
 
     def hunted(cases, environments, folder, *, again, **options):
