@@ -1,5 +1,6 @@
 """Classification of outputs, and division of nested outputs into numbers and a label."""
 
+import re
 from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import lru_cache
@@ -16,6 +17,9 @@ Key = TypeVar("Key")
 
 _REAL = (Real, np.bool_)
 """Types that are treated as numbers."""
+
+_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
+"""Pattern of the memory address in the text of an object, which is no part of its value."""
 
 _COMPLEX = (complex, np.complexfloating)
 
@@ -71,7 +75,7 @@ class Nested(NamedTuple):
         def named(label: Hashable) -> str:
             if type(label) in _WRITTEN:
                 return repr(label)
-            hash(label)
+            _refuse_identity(label)
             values.append((type(label), label))
             return _placeholder(len(values) - 1)
 
@@ -109,6 +113,23 @@ class Nested(NamedTuple):
             structure = structure.replace(_placeholder(number), repr(value))
         key = (whole, *values) if values else whole
         return cls(structure, tuple(numbers), tuple(paths), not labels, key)
+
+
+def _refuse_identity(label: object) -> None:
+    """Raise an error if a label has no hash, or is an object that equals only itself.
+
+    Outputs that are such objects would all differ, even if their contents are equal.
+
+    Raises:
+        TypeError: If the label has no hash.
+        BadValue: If the label equals only itself.
+    """
+    hash(label)
+    if type(label).__eq__ is object.__eq__ and _ADDRESS.search(repr(label)):
+        raise BadValue(
+            f"{label!r:.80}, an object that equals only itself: return its contents, such as a "
+            "dict of its attributes."
+        )
 
 
 def _plain(label: Any) -> Any:
@@ -166,7 +187,8 @@ def form_of(item: object) -> "Raised | Label | tuple[float, ...] | Nested":
         found = Nested.of(item)
         if found.numbers or isinstance(item, dict) or {*map(type, item)} & {dict, list, tuple}:
             return found
-    hash(item)
+    if type(item) not in _WRITTEN:
+        _refuse_identity(item)
     return Label(cast(Hashable, item))
 
 

@@ -133,6 +133,18 @@ def test_different_labels_are_different(one, other):
         assert found.labels[0] != found.labels[1] or found.values[0] != found.values[1]
 
 
+class Opaque:
+    def __init__(self, value):
+        self.value = value
+
+
+@pytest.mark.parametrize("make", [Opaque, lambda v: (x for x in [v]), lambda v: lambda: v])
+def test_objects_that_equal_only_themselves_are_refused(make):
+    for form in (lambda v: v, lambda v: {"a": v, "n": 1.0}, lambda v: ("a", [v]), lambda v: {v: 1}):
+        with pytest.raises(ValueError, match="equals only itself: return its contents"):
+            encoded([form(make(1))])
+
+
 def test_labels_beside_labels_that_are_compared_by_value():
     _, (found,) = encoded([{"a": frozenset(), "b": text} for text in "xyx"])
     first, second, third = found.labels.tolist()
