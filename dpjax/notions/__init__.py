@@ -13,6 +13,8 @@ from dpjax.notions._statement import Statement as Statement
 from dpjax.notions._statement import smallest_error as smallest_error
 from dpjax.notions._table import NOTIONS as NOTIONS
 from dpjax.notions._terms import Terms as Terms
+from dpjax.notions.evidence import RAREST as RAREST
+from dpjax.notions.evidence import SAFETY_CHECK as SAFETY_CHECK
 from dpjax.notions.evidence import BetWealth as BetWealth
 from dpjax.notions.evidence import ChainCounts as ChainCounts
 from dpjax.notions.evidence import EventAndChain as EventAndChain

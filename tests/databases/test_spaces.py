@@ -97,6 +97,16 @@ def test_bounds_nan_and_size():
         assert {"0.0", "-0.0", "10.0", repr(math.nextafter(10.0, 0.0)), "5e-324"} <= tried
 
 
+@pytest.mark.parametrize(
+    "like", [[(1, 2, 3), (2, 3, 4)], np.ones((3, 3)), pd.DataFrame({c: [1.0, 2.0] for c in "abc"})]
+)
+def test_bounds_of_too_few_fields_are_refused(like):
+    """The bounds of the last field used to apply to all further fields."""
+    with pytest.raises(ValueError, match="but had 2 entries for at least 3 fields"):
+        neighbors(like, "change-one", Domain(bounds=[(0, 5), (0, 6)]))
+    assert neighbors(like, "change-one", Domain(bounds=[(0, 5), None, (0, 6)]))
+
+
 def test_what_is_tried():
     pairs = neighbors([1.0, 2.0, 3.0], domain=BOUNDED, num_pairs=1000).proposed()
     held = [(pair.database, pair.neighbor) for pair in pairs]

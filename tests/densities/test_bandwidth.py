@@ -20,6 +20,7 @@ from dpjax.densities import (
     robust_spread,
     truncated_kde,
 )
+from dpjax.densities._bandwidth import _quartiles
 
 SIZE = 8193
 """Size of most samples, to share programs; smaller ones have quartiles between draws."""
@@ -242,3 +243,21 @@ def test_an_estimate_uses_its_rule():
 def test_refusals(make, error, message):
     with pytest.raises(error, match=message):
         make()
+
+
+@pytest.mark.parametrize("size", [2, 3, 8, 1000])
+@pytest.mark.parametrize("outlier", [0.0, 1e7, -1e30])
+def test_quartiles_are_order_statistics(size, outlier):
+    """An error that is proportional to the standard deviation would grow with an outlier."""
+    draws = np.random.default_rng(size).normal(size=(size, 2)).astype(np.float32)
+    draws[0, 1] += outlier
+    expected = np.quantile(draws, [0.25, 0.75], axis=0, method="inverted_cdf")
+    np.testing.assert_array_equal(_quartiles(jnp.asarray(draws.T)), expected)
+
+
+@pytest.mark.parametrize("outlier", [1e5, 1e7, 1e15])
+def test_a_spread_does_not_depend_on_an_outlier(outlier):
+    draws = np.random.default_rng(5).normal(size=(1000, 1)).astype(np.float32)
+    draws[7] = outlier
+    ends = np.quantile(draws, [0.25, 0.75], method="inverted_cdf")
+    assert float(robust_spread(jnp.asarray(draws))) == pytest.approx(np.ptp(ends) / 1.34, rel=1e-6)

@@ -1,6 +1,7 @@
 """Notions by one band: group privacy, claims in all forms, and what is refused."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -295,7 +296,7 @@ def test_an_estimate_at_a_delta_and_a_distance_solves_the_group_inequality(dista
 
 PLAN = {
     "order": None, "precision": 0.2, "num_samples": 900, "num_inputs": 2, "num_intervals": 5,
-    "bound": "all-intervals",
+    "bound": "all-intervals", "confidence": 0.9,
 }  # fmt: skip
 
 
@@ -325,6 +326,12 @@ def test_a_histogram_is_refuted_at_5_percent(p_value, refuted):
     assert histogram(0.7, p_value).refuted == refuted
 
 
+@pytest.mark.parametrize(("p_value", "refuted"), [(0.0099, True), (0.0101, False)])
+def test_a_smallest_count_refutes_at_the_confidence(p_value, refuted):
+    found = histogram(0.7, p_value, confidence=0.99)
+    assert replace(found, tested_by="rarest count").refuted == refuted
+
+
 def test_a_histogram_in_words():
     found = histogram(0.7, 0.5)
     statement = found.interval()
@@ -343,10 +350,10 @@ def test_a_histogram_in_words():
     for p_value, said in (
         (0.01, "p = 0.01: the counts contradict the assumption"),
         (0.5, "p = 0.5: the counts do not contradict the assumption"),
-        (None, "none: a check requires more draws and an assumption about densities"),
+        (None, "none"),
     ):
         rows = [row for part in histogram(0.7, p_value).parts() for row in part.rows]
-        assert ("Safety check of the assumption", said) in rows
+        assert ("Test of the assumption (safety check)", said) in rows
     failed = histogram(None, order=2.5)
     assert failed.table(failed.interval(), "sure")[0] == (
         "Renyi level of order 2.5, estimate", "none: the run failed",

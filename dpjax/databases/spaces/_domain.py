@@ -67,11 +67,22 @@ class Domain:
             check_columns(self.columns, "columns")
 
     def bounds_of(self, field: int) -> tuple[Value, Value] | None:
-        """Return the bounds on the field with the given index, or None."""
+        """Return the bounds on the field with the given index, or None.
+
+        Raises:
+            ValueError: If the list of bounds ends before the field.
+        """
         if self.bounds is None:
             return None
         places = self._each_bounds()
-        return places[0] if len(places) == 1 else places[min(field, len(places) - 1)]
+        if len(places) == 1:
+            return places[0]
+        if field >= len(places):
+            raise BadValue(
+                f"bounds must have one entry per field, or one for all fields, but had "
+                f"{len(places)} entries for at least {field + 1} fields."
+            )
+        return places[field]
 
     def holds(self, database: object) -> bool:
         """Return whether the function `member` allows a database."""

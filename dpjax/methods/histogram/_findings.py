@@ -7,7 +7,7 @@ from dpjax.core.random import numbers_of_process
 from dpjax.core.wording import EVENTS, Sentence, confidence_text
 from dpjax.inference import FiniteOutputs, Plan, safety_check
 from dpjax.methods.histogram._estimate import HistogramResult
-from dpjax.notions import HistogramLevel, Terms
+from dpjax.notions import RAREST, SAFETY_CHECK, HistogramLevel, Terms
 from dpjax.results import (
     ASSUMPTION_REFUTED,
     NO_CLAIM,
@@ -31,14 +31,16 @@ def finding_of(result: HistogramResult, planned: Plan, terms: Terms) -> Finding:
     labels = tuple(f"{x} and {y}" for x, y in zip(first, second, strict=True))
     levels = np.ma.filled(result.levels[0].astype(float), -np.inf)
     best, failed = int(levels.argmax()), result.status is Status.EMPTY_INTERVAL
+    p_value, tested_by = _test(result, planned)
     counted = HistogramLevel(
         estimate=None if failed else float(result.estimates[0]),
         assumed=_assumption(planned),
-        p_value=_p_value(result, planned),
+        p_value=p_value,
         status=result.status.name,
         plan=planned.to_dict(),
         num_pairs=len(result.pairs),
         num_failed=int(np.ma.getmaskarray(result.levels).sum()),
+        tested_by=tested_by,
     )
     verdict = _judge(counted, planned, terms.level)
     return Finding(
@@ -59,15 +61,27 @@ def finding_of(result: HistogramResult, planned: Plan, terms: Terms) -> Finding:
     )
 
 
-def _p_value(result: HistogramResult, planned: Plan) -> float | None:
-    if isinstance(planned.assumption, FiniteOutputs):
-        return None
+def _test(result: HistogramResult, planned: Plan) -> tuple[float, str]:
+    """Return a p-value of the assumption for the run's counts, and the name of the test.
+
+    Every output or interval has a least probability under the assumption, so the smallest count is
+    tested first. The p-value is a binomial tail times the number of counts. An output that never
+    occurs is therefore evidence against the assumption, and not a reason to draw more samples.
+    """
+    # scipy.special is imported only here because its import takes longer than the audit.
+    from scipy.special import bdtr
+
+    least = float(result.counts.min())
+    tail = float(bdtr(least, planned.num_samples, planned.least_probability))
+    rarest = min(1.0, result.counts.size * tail)
+    if rarest <= 1 - planned.confidence or isinstance(planned.assumption, FiniteOutputs):
+        return rarest, RAREST
     try:
         check = safety_check(planned, probability=_SAFETY_PROBABILITY)
     except ValueError:
         # The plan has too few samples for the check.
-        return None
-    return check.verdict(result.counts).p_value
+        return rarest, RAREST
+    return check.verdict(result.counts).p_value, SAFETY_CHECK
 
 
 def _assumption(planned: Plan) -> str:
@@ -80,6 +94,11 @@ def _assumption(planned: Plan) -> str:
     return f"{text} and {assumed.inputs.lipschitz:g}-Lipschitz in the input"
 
 
+def _weaker(planned: Plan) -> str:
+    finite = isinstance(planned.assumption, FiniteOutputs)
+    return "a smaller probability" if finite else "a larger constant"
+
+
 def _judge(counted: HistogramLevel, planned: Plan, claim: float | None) -> tuple[str, str]:
     found, assumed = counted.interval(), counted.assumed
     low, high = found.lower_bound, found.upper_bound
@@ -87,7 +106,7 @@ def _judge(counted: HistogramLevel, planned: Plan, claim: float | None) -> tuple
     if counted.refuted:
         return ASSUMPTION_REFUTED, Sentence(
             f"The counts contradict the assumption that {assumed} (p = {counted.p_value:.2g}), so "
-            f"the interval{interval} cannot be trusted: assume a larger constant, or use "
+            f"the interval{interval} cannot be trusted: assume {_weaker(planned)}, or use "
             f"{EVENTS}, which needs no assumption."
         )
     if high is None:

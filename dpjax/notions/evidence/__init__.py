@@ -11,6 +11,8 @@ from dpjax.notions.evidence._evidence import register as register
 from dpjax.notions.evidence._guesses import GuessCounts as GuessCounts
 from dpjax.notions.evidence._guesses import guesses_of as guesses_of
 from dpjax.notions.evidence._guesses import level_of as level_of
+from dpjax.notions.evidence._histogram import RAREST as RAREST
+from dpjax.notions.evidence._histogram import SAFETY_CHECK as SAFETY_CHECK
 from dpjax.notions.evidence._histogram import HistogramLevel as HistogramLevel
 from dpjax.notions.evidence._local import LocalSums as LocalSums
 from dpjax.notions.evidence._repeats import RepeatedRuns as RepeatedRuns

@@ -13,7 +13,13 @@ from dpjax.notions.evidence._evidence import Evidence, Part, Rows, register
 from dpjax.notions.evidence._local import no_events
 
 _REFUTED = 0.05
-"""If the p-value is at most this number, the counts are reported to contradict the assumption."""
+"""Largest p-value of the safety check at which the counts contradict the assumption.
+
+For the test of the smallest count, it is 1 minus the confidence of the plan.
+"""
+
+SAFETY_CHECK, RAREST = "safety check", "rarest count"
+"""Names of the tests of an assumption: Theorem 3, and the binomial test of the smallest count."""
 
 
 @register
@@ -24,12 +30,13 @@ class HistogramLevel(Evidence):
     Attributes:
         estimate: Estimated level, or None if no pair has sufficient counts for an estimate.
         assumed: Assumption in words.
-        p_value: P-value of the test of the assumption (Theorem 3) with the run's counts, or None if
-            the assumption cannot be tested.
+        p_value: P-value of the test of the assumption with the run's counts, or None if an earlier
+            version of dpjax did not test it.
         status: Name of the run's `Status`.
         plan: Fields of the plan, as `Plan.to_dict` returns them.
         num_pairs: Number of compared pairs of inputs.
         num_failed: Number of pairs whose level could not be estimated.
+        tested_by: Name of the test, `SAFETY_CHECK` or `RAREST`.
     """
 
     estimate: float | None
@@ -39,6 +46,7 @@ class HistogramLevel(Evidence):
     plan: JsonObject
     num_pairs: int
     num_failed: int
+    tested_by: str = SAFETY_CHECK
     kind: ClassVar[str] = "histogram"
     more: ClassVar[str] = "Ask for a finer precision to obtain a narrower interval."
 
@@ -51,7 +59,8 @@ class HistogramLevel(Evidence):
     @property
     def refuted(self) -> bool:
         """Whether the counts contradict the assumption."""
-        return self.p_value is not None and self.p_value <= _REFUTED
+        limit = _REFUTED if self.tested_by == SAFETY_CHECK else 1 - self.plan["confidence"]
+        return self.p_value is not None and self.p_value <= limit
 
     def answer(
         self, notion: Notion, confidence: float, distance: int, named: Notion | None
@@ -93,7 +102,7 @@ class HistogramLevel(Evidence):
             ("draws", draws),
         ]
         if self.p_value is not None:
-            lines.append(("safety check", f"p = {self.p_value:.3g} for the assumption"))
+            lines.append((self.tested_by, f"p = {self.p_value:.3g} for the assumption"))
         return lines
 
     def table(self, found: Statement, sure: str) -> Rows:
@@ -109,12 +118,15 @@ class HistogramLevel(Evidence):
     def parts(self) -> list[Part]:
         """See `Evidence`."""
         plan = self.plan
-        check = "none: a check requires more draws and an assumption about densities"
+        check = "none"
         if self.p_value is not None:
             says = "contradict" if self.refuted else "do not contradict"
             check = f"p = {self.p_value:.3g}: the counts {says} the assumption"
         worth = f"Assumed: {self.assumed}. The interval is valid only if this assumption holds."
-        checks = [("Safety check of the assumption", check), ("Union bound", str(plan["bound"]))]
+        checks = [
+            (f"Test of the assumption ({self.tested_by})", check),
+            ("Union bound", str(plan["bound"])),
+        ]
         counts = {
             "Inputs": plan["num_inputs"],
             "Pairs compared": self.num_pairs,

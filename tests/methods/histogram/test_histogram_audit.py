@@ -1,6 +1,7 @@
 """Audits by histograms: verdicts, assumptions, failures, refusals."""
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -124,7 +125,7 @@ def test_renyi_and_finite_outputs_of_a_function():
         precision=0.2,
     )
     assert found.lower_bound <= np.log(2) <= found.upper_bound
-    assert found.evidence.counted.p_value is None
+    assert found.evidence.counted.p_value == 1.0 and "rarest count" in str(found)
     whole = audited(RandomizedResponse(1.0, 3), least_probability=0.15, precision=0.2)
     assert whole.evidence.counted.num_pairs == 3
     assert whole.lower_bound <= 1.0 <= whole.upper_bound
@@ -137,13 +138,34 @@ def test_an_assumption_that_the_counts_contradict_is_said():
     assert "contradict the assumption that every density" in found.sentence
 
 
+@pytest.mark.parametrize("pairs", [[(0, 1)], [(0, 1), (1, 2)]])
+def test_an_output_that_never_occurs_contradicts_its_probability(pairs):
+    """The pair (1, 2) is private, and the pair (0, 1) has no finite level."""
+
+    def draw(key, x):
+        return jax.random.choice(key, 3, p=jnp.where(x == 0, jnp.array([0.5, 0.5, 0.0]), 1 / 3))
+
+    mechanism = dpjax.from_function(draw, 0.0, num_outcomes=3)
+    found = audited(mechanism, pairs, least_probability=0.2, precision=0.3, claim=0.5)
+    assert found.verdict == "assumption refuted"
+    assert "contradict the assumption that every output has probability at least 0.2" in (
+        found.sentence
+    )
+
+
+def test_a_probability_that_is_too_large_is_refuted():
+    """The rarest of three outputs has probability 0.047, so no level above ln(0.55 / 0.45) fits."""
+    found = audited(RandomizedResponse(3.0, 2), least_probability=0.45, confidence=0.99)
+    assert found.verdict == "assumption refuted"
+
+
 def test_a_failed_run_has_no_number():
     found = audited(RandomizedResponse(30.0, 2), least_probability=0.2, claim=1.0, confidence=0.99)
     assumed = found.evidence.counted
     assert (assumed.status, assumed.num_failed) == ("EMPTY_INTERVAL", 1)
     assert found.estimate is None and found.upper_bound is None and found.lower_bound == 0
-    assert found.verdict == "not refuted" and found.pair_scores == ()
-    assert "received no draw" in found.sentence and "estimate     none" in str(found)
+    assert found.verdict == "assumption refuted" and found.pair_scores == ()
+    assert "estimate     none" in str(found)
     assert found.row()["estimate"] is None
 
 

@@ -1,6 +1,7 @@
 """Verdicts, findings, rows and planned sizes of histograms, by levels and counts that are given."""
 
 import math
+from fractions import Fraction
 from types import SimpleNamespace
 
 import numpy as np
@@ -13,7 +14,7 @@ from dpjax.inference import InputInterval, plan, plan_finite
 from dpjax.methods.histogram import Histogram, HistogramEstimate, HistogramResult, midpoints
 from dpjax.methods.histogram._counts import output_interval_of
 from dpjax.methods.histogram._estimate import Unplanned
-from dpjax.methods.histogram._findings import _assumption, _judge, finding_of
+from dpjax.methods.histogram._findings import _assumption, _judge, _test, finding_of
 from dpjax.methods.histogram._levels import _pairs, compared
 from dpjax.methods.histogram._method import _rows
 from dpjax.notions import HistogramLevel, Terms
@@ -30,7 +31,9 @@ def result(levels, failed=(), planned=FINITE, order=None):
     mask = np.zeros(levels.shape, bool)
     for place in failed:
         mask[place] = True
-    counts = np.full((len(levels), 3, planned.num_intervals), 7)
+    each = planned.num_samples // planned.num_intervals
+    counts = np.full((len(levels), 3, planned.num_intervals), each)
+    counts[..., -1] += planned.num_samples - each * planned.num_intervals
     inputs = np.array([0.5, 1.5, 3.0])
     return HistogramResult(inputs, PAIRS, np.ma.array(levels, mask=mask), counts, planned, order)
 
@@ -63,7 +66,7 @@ def test_the_finding_of_a_run():
     found = finding_of(result([[0.5, 1.5, 1.0]], [(0, 2)]), FINITE, terms(1.0, num_claims=2))
     counted, stated, evidence = found.evidence.counted, found.statement, found.evidence
     assert (counted.estimate, counted.num_pairs, counted.num_failed) == (1.5, 3, 1)
-    assert (counted.status, counted.p_value) == ("OK", None) and counted.plan == FINITE.to_dict()
+    assert (counted.status, counted.p_value) == ("OK", 1.0) and counted.plan == FINITE.to_dict()
     assert counted.assumed == "every output has probability at least 0.125"
     assert (stated.lower_bound, stated.upper_bound, stated.estimate) == (1.25, 1.75, 1.5)
     assert (stated.verdict, stated.level, stated.claim) == ("violated", "LDP epsilon", 1.0)
@@ -108,12 +111,34 @@ def test_verdicts(claim, verdict, end):
     refuted, sentence = _judge(counted(1.5, 1e-9), FINITE, claim)
     assert refuted == "assumption refuted" and sentence == (
         "The counts contradict the assumption that it (p = 1e-09), so the interval [1.2500, "
-        "1.7500] cannot be trusted: assume a larger constant, or use method=Events(), which needs "
-        "no assumption."
+        "1.7500] cannot be trusted: assume a smaller probability, or use method=Events(), which "
+        "needs no assumption."
     )
     # Without an interval, the counts may still contradict the assumption.
     verdict, sentence = _judge(counted(None, 1e-9), FINITE, claim)
     assert verdict == "assumption refuted" and "so the interval cannot be trusted" in sentence
+
+
+def test_the_smallest_count_is_tested():
+    """The p-value is a binomial tail, times the six counts of three inputs."""
+    size, least = FINITE.num_samples, 0.125
+    for count in (0, size // 12, size // 10, size // 8):
+        given = result([[1, 1, 1]])
+        given.counts[0, 2] = count, size - count
+        p_value, tested_by = _test(given.of_run(0), FINITE)
+        ways = (math.comb(size, k) * Fraction(1, 8) ** k * Fraction(7, 8) ** (size - k)
+                for k in range(count + 1))  # fmt: skip
+        assert p_value == pytest.approx(min(1.0, 6 * float(sum(ways))), rel=1e-9)
+        assert tested_by == "rarest count"
+        refuted = finding_of(given, FINITE, terms(claim=1.0)).statement.verdict
+        assert (refuted == "assumption refuted") == (p_value <= 0.1)
+    assert least == FINITE.least_probability
+    # Under a Lipschitz assumption, an empty interval contradicts the assumption, too.
+    given = result([[1, 1, 1]], planned=PLAN)
+    assert _test(given.of_run(0), PLAN)[1] == "safety check"
+    given.counts[0, 1, 3] = 0
+    p_value, tested_by = _test(given.of_run(0), PLAN)
+    assert p_value <= 0.1 and tested_by == "rarest count"
 
 
 def test_assumptions_in_words():
