@@ -50,6 +50,11 @@ def _whole(value: float) -> int:
 
     For example, the float64 value of 6 / (0.6 / 3) is slightly above 30, but the result is 30.
     """
+    if not math.isfinite(value):
+        raise BadValue(
+            "precision, lipschitz and the width of inputs require infinitely many intervals or "
+            "inputs: use a coarser precision or smaller constants."
+        )
     return math.ceil(value * (1 - 1e-12))
 
 
@@ -169,7 +174,8 @@ class LipschitzOutputs:
                 "the outputs."
             )
         limit = 2 / self.width**2
-        if self.lipschitz >= limit:
+        # If C is just below the limit, tau may be rounded to 0.
+        if self.lipschitz >= limit or self.lower_density <= 0:
             raise BadValue(
                 f"lipschitz must be below 2 / width^2 = {limit:g}, but was {self.lipschitz!r}: "
                 "with this constant, a density may be 0, so no number of samples suffices."

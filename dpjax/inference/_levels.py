@@ -79,8 +79,15 @@ def renyi_levels(counts: ArrayLike, pairs: ArrayLike, order: float) -> np.ma.Mas
     log_n = np.log(sums.flat[0])
 
     def divergence(log_first: np.ndarray, log_second: np.ndarray) -> np.ndarray:
+        # With l = ln(N / M), the sum is 1 + sum_j (N_j / n) (e^((alpha - 1) l_j) - 1), because the
+        # N_j sum to n. This form is exact for orders near 1, where the logarithm is nearly 0.
+        scaled = (order - 1) * (log_first - log_second)
+        small = np.abs(scaled).max(axis=-1) < 1
+        with np.errstate(over="ignore"):
+            change = np.sum(np.exp(log_first - log_n) * np.expm1(scaled), axis=-1)
         terms = order * log_first + (1 - order) * log_second
-        return (scipy.special.logsumexp(terms, axis=-1) - log_n) / (order - 1)
+        large = scipy.special.logsumexp(terms, axis=-1) - log_n
+        return np.where(small, np.log1p(np.where(small, change, 0.0)), large) / (order - 1)
 
     def level(log_first: np.ndarray, log_second: np.ndarray) -> np.ndarray:
         return np.maximum(divergence(log_first, log_second), divergence(log_second, log_first))

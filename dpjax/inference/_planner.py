@@ -15,8 +15,9 @@ the plan:
 
 - LDP, densities on an interval: the paper requires the logarithm of each count to have an error of
   at most gamma / 12, but an error of at most gamma / 3 suffices. With the limit gamma / 3, the
-  bound "all-intervals" requires between 1/15 and 1/4 of the published number of samples. Therefore,
-  the published number is sufficient.
+  bound "all-intervals" usually requires between 1/15 and 1/4 of the published number of samples, so
+  the published number is sufficient. It is rejected where it is not, for instance at a precision of
+  20 nats.
 - Renyi levels, densities on an interval, one pair: the bounds "all-intervals" and "published" are
   equal.
 - Finitely many outputs: the published bound, which covers 4 counts, is invalid and therefore
@@ -166,14 +167,26 @@ def plan(
     Raises:
         TypeError: If an argument has the wrong type.
         ValueError: If an argument is out of range, if C >= 2 / W^2, if more than `max_samples`
-            draws per input are required, or if `num_samples` is too small to guarantee any
-            precision or any confidence.
+            draws per input are required, if `num_samples` is too small to guarantee any precision
+            or any confidence, or if `bound` is "published" but the published number of draws does
+            not guarantee the confidence.
 
     References:
         Gorla et al., Theorems 2, 4 and 6, Algorithms 1-4.
     """
     assumption = LipschitzOutputs(lipschitz, width, inputs)
-    return _solve(assumption, precision, confidence, num_samples, order, bound, max_samples)
+    found = _solve(assumption, precision, confidence, num_samples, order, bound, max_samples)
+    if bound == "published" and order is None:
+        shown = _Guarantee(assumption, order, "all-intervals").confidence(
+            found.precision, found.num_samples
+        )
+        if shown < found.confidence:
+            raise BadValue(
+                f"bound must be 'all-intervals' for precision {found.precision:g} and confidence "
+                f"{found.confidence:g}: the published number of draws, {found.num_samples}, only "
+                f"guarantees the confidence {max(shown, 0):.4g}."
+            )
+    return found
 
 
 def plan_finite(

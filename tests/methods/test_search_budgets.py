@@ -171,8 +171,8 @@ def test_pairs_are_left_out_for_a_histogram_estimate():
     ("parts", "message"),
     [
         ((0, 100, (0.0, 1.0)), "num_intervals"), ((4, 0, (0.0, 1.0)), "num_samples"),
-        ((4, 100, (0.0,)), "at least two numbers, but held 1"),
-        ((4, 100, (0.0, 1.0), 1.0), "order must be above 1, but was 1.0"),
+        ((4, 100, (0.0,)), "at least two numbers, but was"),
+        ((4, 100, (0.0, 1.0), 1.0), "order must be a number > 1"),
     ],
 )  # fmt: skip
 def test_sizes_of_histograms_that_are_refused(parts, message):

@@ -23,7 +23,7 @@ from dpjax.core.options import option
 from dpjax.core.types import FiniteSpace, JsonObject, OutputSpace, RealSpace
 from dpjax.core.wording import EVENTS, BadValue, Sentence, confidence_text, term
 from dpjax.databases import Pairs
-from dpjax.inference import InputInterval, Plan, plan, plan_finite
+from dpjax.inference import InputInterval, Plan, check_order, plan, plan_finite
 from dpjax.mechanisms import Mechanism
 from dpjax.methods.histogram._estimate import HistogramResult, Unplanned, midpoints
 from dpjax.methods.histogram._findings import finding_of
@@ -174,10 +174,15 @@ class Histogram(_OfHistograms):
                 "is accepted."
             )
         if self.input_interval is not None:
-            validate.increasing(*self.input_interval, name="input_interval")
+            _check_interval("input_interval", self.input_interval)
             return None, None
         if self.inputs is not None:
-            return np.asarray(self.inputs), None
+            inputs = np.asarray(self.inputs)
+            if inputs.ndim == 0 or len(inputs) < 2 or inputs.dtype.kind not in "biuf":
+                raise BadValue(
+                    f"inputs must be a list of at least two inputs, but was {self.inputs!r:.80}."
+                )
+            return inputs, None
         if pairs is None and not hasattr(mechanism, "standard_pairs"):
             raise BadValue(
                 f"{term('pairs, inputs or input_interval', '--pairs or --input-width')} must be "
@@ -196,7 +201,10 @@ class Histogram(_OfHistograms):
         inputs, place = np.unique(databases, axis=0, return_inverse=True)
         # The level of a pair does not depend on the order of its databases.
         places = np.unique(np.sort(place.reshape(2, -1).T, axis=1), axis=0)
-        return inputs, places[places[:, 0] < places[:, 1]]
+        places = places[places[:, 0] < places[:, 1]]
+        if not len(places):
+            raise BadValue("pairs must hold two different databases, but all databases are equal.")
+        return inputs, places
 
     def _planned(self, mechanism: Mechanism, inputs: object, confidence: float) -> Plan:
         space, precision = mechanism.output_space, self.precision
@@ -254,6 +262,8 @@ class Histogram(_OfHistograms):
             )
         # Outputs without an interval are rejected before any draw, whatever their width is here.
         width, ends = 1.0, self.input_interval
+        if self.output_interval is not None:
+            _check_interval("output_interval", self.output_interval)
         if isinstance(space, RealSpace):
             low, high = self.output_interval or (space.low, space.high)
             width = high - low if np.isfinite(high - low) else width
@@ -272,6 +282,13 @@ class Histogram(_OfHistograms):
             ),
             **asked,
         )
+
+
+def _check_interval(name: str, ends: Any) -> None:
+    """Raise ValueError if an interval is not (low, high) with low < high."""
+    if np.shape(ends) != (2,):
+        raise BadValue(f"{term(name)} must be (low, high), but was {ends!r}.")
+    validate.increasing(*ends, name=name)
 
 
 @dataclass(frozen=True)
@@ -301,11 +318,13 @@ class HistogramEstimate(_OfHistograms):
 
     def __post_init__(self):
         validate.positive_int(num_intervals=self.num_intervals, num_samples=self.num_samples)
-        object.__setattr__(self, "inputs", tuple(float(x) for x in self.inputs))
-        if len(self.inputs) < 2:
-            raise ValueError(f"inputs must hold at least two numbers, but held {len(self.inputs)}.")
-        if self.order is not None and not self.order > 1:
-            raise BadValue(f"order must be above 1, but was {self.order}.")
+        inputs = np.asarray(self.inputs)
+        if inputs.ndim != 1 or len(inputs) < 2:
+            raise ValueError(f"inputs must hold at least two numbers, but was {self.inputs!r:.80}.")
+        validate.finite(inputs=inputs)
+        object.__setattr__(self, "inputs", tuple(inputs.astype(float).tolist()))
+        if self.order is not None:
+            check_order(self.order)
 
     def run(
         self, source: Source, pairs: object, terms: Terms, runs: NDArray[np.int32] = ONE_RUN

@@ -220,8 +220,9 @@ def _refuse_lattice(
         refuse_empty(search.curves, options.num_samples, arrays.region_text)
     raise BadValue(
         f"region {arrays.region_text} is too wide for the bandwidth of the density estimate: the "
-        f"spread of the outputs is only {spread.min():.3g}, so more than {MAX_NODES} lattice "
-        f"nodes would be required. Narrow the region, or use {_DIRECT}."
+        f"spreads of the outputs of the two databases are {spread[0]:.3g} and {spread[1]:.3g}, so "
+        f"more than {MAX_NODES} lattice nodes would be required. Narrow the region, or use "
+        f"{_DIRECT}."
     )
 
 

@@ -364,8 +364,8 @@ def test_refusals():
     [
         ((0, 100, (0, 1)), "num_intervals must be an integer >= 1"),
         ((4, 0, (0, 1)), "num_samples must be an integer >= 1"),
-        ((4, 100, (0,)), "inputs must hold at least two numbers, but held 1"),
-        ((4, 100, (0, 1), 1.0), "order must be above 1, but was 1.0"),
+        ((4, 100, (0,)), "inputs must hold at least two numbers, but was"),
+        ((4, 100, (0, 1), 1.0), "order must be a number > 1"),
     ],
 )
 def test_estimates_of_sizes_that_are_none_are_refused(given, message):

@@ -182,7 +182,7 @@ def test_a_region_without_any_draw():
         ([0.5, 1e-19], "a spread between 1e-18 and 1e[+]17 .* in 1 dim.* spreads 1e-19 and 0.5:"),
         (
             [0.5, 0.25],
-            r"region \[R\] is too wide .* spread of the outputs is only 0.25, so more than",
+            r"region \[R\] is too wide .* spreads .* are 0.5 and 0.25, so more than",
         ),
     ],
 )
@@ -191,7 +191,7 @@ def test_runs_without_a_lattice(spread, said):
     arrays = SimpleNamespace(region_text="[R]", region=Box([0.0], [1.0]))
     with pytest.raises(ValueError, match=said):
         _refuse_lattice(arrays, search, OPTIONS, 1)
-    with pytest.raises(ValueError, match=r"is only 0\.5, so"):
+    with pytest.raises(ValueError, match=r"are 0\.5 and 0\.5, so"):
         _refuse_lattice(arrays, search, OPTIONS, 0)
 
 
