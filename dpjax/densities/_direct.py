@@ -23,12 +23,12 @@ def as_vectors(samples: Array) -> Array:
 
 
 def kernel_values(samples: Array, point: Array, bandwidth: Array, kernel: Kernel) -> Array:
-    """Return the kernel's profile k(|point - sample| / bandwidth) at each sample.
+    """Return the kernel's profile k(|(point - sample) / bandwidth|) at each sample.
 
     Args:
         samples: Samples, [block] or [block, d].
         point: Evaluation point, [d].
-        bandwidth: Scalar.
+        bandwidth: Scalar, or one bandwidth per axis, [d].
         kernel: Kernel whose profile is evaluated.
 
     Returns:
@@ -37,7 +37,8 @@ def kernel_values(samples: Array, point: Array, bandwidth: Array, kernel: Kernel
     # The last bits of the result must not depend on the layout of runs. In some layouts only, XLA
     # replaces a division with a multiplication by the reciprocal, so the code itself multiplies by
     # the reciprocal.
-    scaled = (as_vectors(samples) - point[None, :]) * (1 / bandwidth)
+    inverse = jnp.broadcast_to(1 / bandwidth, point.shape)
+    scaled = (as_vectors(samples) - point[None, :]) * inverse[None, :]
     return kernel.profile(_sum_of_squares(scaled[:, axis] for axis in range(scaled.shape[1])))
 
 
@@ -48,14 +49,15 @@ def kernel_sums(points: Array, bandwidth: Array, kernel: Kernel) -> Reducer:
 
     Args:
         points: Evaluation points, [points, d].
-        bandwidth: Scalar.
+        bandwidth: Scalar, or one bandwidth per axis, [d].
         kernel: The kernel.
 
     Returns:
         A reducer whose carry is a `WideCount` of shape [points], in units of 1 / `FIXED_POINT`.
         Differentiation of the reducer raises TypeError.
     """
-    points, bandwidth = no_derivative(points), no_derivative(bandwidth)
+    points = no_derivative(points)
+    bandwidths = jnp.broadcast_to(no_derivative(bandwidth), points.shape[1:])
 
     def init() -> WideCount:
         return WideCount.zeros((points.shape[0],))
@@ -63,7 +65,7 @@ def kernel_sums(points: Array, bandwidth: Array, kernel: Kernel) -> Reducer:
     def update(sums: WideCount, samples: Array, valid: Array) -> WideCount:
         samples = as_vectors(no_derivative(samples))
         distance2 = _sum_of_squares(
-            (points[:, axis, None] - samples[None, :, axis]) / bandwidth
+            (points[:, axis, None] - samples[None, :, axis]) / bandwidths[axis]
             for axis in range(points.shape[1])
         )
         # Padding must not be counted. It may be NaN.
@@ -80,7 +82,7 @@ def density_of_sums(
 
     Args:
         sums: Final carry of the reducer that `kernel_sums` returns.
-        bandwidth: Bandwidth used for the sums, a scalar.
+        bandwidth: Geometric mean of the bandwidths used for the sums, a scalar.
         kernel: Kernel used for the sums.
         num_samples: Number of streamed samples.
         dimension: Dimension d of the samples.

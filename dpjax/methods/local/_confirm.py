@@ -72,7 +72,7 @@ def confirm_pair(
     else:
         kernel = find_kernel(settings.kernel)
         bandwidth = confirm_bandwidth(found.spread, settings, region.dimension)
-        reducer = _kernel_statistics(found.point, bandwidth, kernel, region)
+        reducer = _kernel_statistics(found.point, bandwidth * found.axes, kernel, region)
     number = settings.num_confirm
     sides = [
         reduce_samples(source.draw(pair, side, CONFIRM, number), reducer, number, at_once=at_once)

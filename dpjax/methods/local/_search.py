@@ -69,6 +69,7 @@ class PairSearch(NamedTuple):
         floor: tau, the floor of densities.
         spread: Float [2], spread of the outputs on each side, according to the bandwidth rule, or
             zeros for outcomes of a finite space.
+        axes: Float [d], ratios of the bandwidths of the axes to their geometric mean.
         nodes_per_bandwidth: Number of lattice nodes per bandwidth, or infinity if there is no
             lattice.
         curves: Density estimates at all points, or None.
@@ -80,6 +81,7 @@ class PairSearch(NamedTuple):
     densities: Array
     floor: Array
     spread: Array
+    axes: Array
     nodes_per_bandwidth: Array
     curves: Curves | None
 
@@ -132,14 +134,14 @@ def _search_outcomes(
     outcomes = region.low + jnp.arange(region.size, dtype=jnp.int32)
     curves = Curves(outcomes, densities, jnp.asarray(region.allowed))
     penalty = outcome_penalty(densities, floor, settings)
-    return _best(curves, floor, jnp.zeros(2), penalty)
+    return _best(curves, floor, jnp.zeros(2), jnp.ones(1), penalty)
 
 
 def _search_binned(
     source: Streams, pair: Array, region: Box, settings: LocalOptions, at_once: int
 ) -> PairSearch:
     n, num_nodes, kernel = settings.num_samples, settings.num_nodes, find_kernel(settings.kernel)
-    draws, first, spread, bandwidths, floor = _first_look(source, pair, settings)
+    draws, first, spread, axes, bandwidths, floor = _first_look(source, pair, settings)
     reach = kernel.radius * jnp.max(bandwidths)
     lattice = Lattice.covering(region.low[0], region.high[0], reach, num_nodes)
     reducer = lattice_counts(lattice, num_nodes)
@@ -152,24 +154,24 @@ def _search_binned(
     allowed = (nodes >= region.low[0]) & (nodes <= region.high[0])
     curves = Curves(nodes, densities, allowed)
     penalty = kernel_penalty(densities, floor, spread, settings, dimension=1)
-    best = _best(curves, floor, spread, penalty)
+    best = _best(curves, floor, spread, axes, penalty)
     return best._replace(nodes_per_bandwidth=jnp.min(bandwidths) / lattice.spacing)
 
 
 def _search_direct(source: Streams, pair: Array, region: Box, settings: LocalOptions) -> PairSearch:
     kernel = find_kernel(settings.kernel)
-    draws, first, spread, bandwidths, floor = _first_look(source, pair, settings)
+    draws, first, spread, axes, bandwidths, floor = _first_look(source, pair, settings)
 
     def estimate(points: Array) -> Curves:
         densities = [
-            _direct_density(d, f, points, h, kernel, settings.num_samples)
+            _direct_density(d, f, points, h, axes, kernel, settings.num_samples)
             for d, f, h in zip(draws, first, bandwidths, strict=True)
         ]
         return Curves(points, jnp.stack(densities), jnp.ones(points.shape[0], bool))
 
     def best_of(curves: Curves) -> PairSearch:
         penalty = kernel_penalty(curves.densities, floor, spread, settings, region.dimension)
-        return _best(curves, floor, spread, penalty)
+        return _best(curves, floor, spread, axes, penalty)
 
     coarse = estimate(region.grid())
     best = best_of(coarse)
@@ -186,10 +188,12 @@ def _direct_density(
     first: Array,
     points: Array,
     bandwidth: Array,
+    axes: Array,
     kernel: Kernel,
     num_samples: int,
 ) -> Array:
-    sums = reduce_samples(draw, kernel_sums(points, bandwidth, kernel), num_samples, first=first)
+    reducer = kernel_sums(points, bandwidth * axes, kernel)
+    sums = reduce_samples(draw, reducer, num_samples, first=first)
     return density_of_sums(sums, bandwidth, kernel, num_samples, points.shape[1])
 
 
@@ -197,8 +201,8 @@ def _first_look(source: Streams, pair: Array, settings: LocalOptions) -> tuple:
     """Read the first block of draws on both sides to determine bandwidths and the floor.
 
     Returns:
-        The draw functions and the first blocks of both sides, the spreads [2], the bandwidths [2],
-        and the floor.
+        The draw functions and the first blocks of both sides, the spreads [2], the ratios of the
+        axes' bandwidths [d], the bandwidths [2], and the floor.
     """
     draws = _streams(source, pair, settings)
     first = [drawn_once(draw)(jnp.int32(0)) for draw in draws]
@@ -212,7 +216,26 @@ def _first_look(source: Streams, pair: Array, settings: LocalOptions) -> tuple:
     if floor is None:
         scale = _rounded(jnp.mean(jax.vmap(robust_spread)(pilots)))
         floor = _floor_share(settings.num_samples) / scale**dimension
-    return draws, first, spread, bandwidths, floor
+    return draws, first, spread, _ratios_of_axes(pilots), bandwidths, floor
+
+
+def _ratios_of_axes(pilots: Array) -> Array:
+    """Return the ratios of the axes' bandwidths to their geometric mean, [d].
+
+    The axes of outputs may have different units, so each axis has a bandwidth in proportion to its
+    spread. The ratios are powers of 2 whose product is 1. They are therefore exact, and they are 1
+    if the axes have similar spreads.
+
+    Args:
+        pilots: Samples of both sides, [2, m, d].
+    """
+    dimension = pilots.shape[2]
+    if dimension == 1:
+        return jnp.ones(1, pilots.dtype)
+    spreads = [jnp.mean(jax.vmap(robust_spread)(pilots[:, :, j, None])) for j in range(dimension)]
+    logs = jnp.log2(_rounded(jnp.stack(spreads)))
+    powers = jnp.round((logs - jnp.mean(logs))[:-1]).astype(jnp.int32)
+    return jnp.ldexp(jnp.ones(dimension, logs.dtype), jnp.append(powers, -jnp.sum(powers)))
 
 
 def _floor_share(num_samples: int) -> float:
@@ -231,7 +254,7 @@ def _rounded(values: Array) -> Array:
 
 
 def _best(
-    curves: Curves, floor: Array | float, spread: Array, penalty: Array | float
+    curves: Curves, floor: Array | float, spread: Array, axes: Array, penalty: Array | float
 ) -> PairSearch:
     index, loss, score = largest_loss(
         curves.densities[0], curves.densities[1], floor, curves.allowed, penalty
@@ -244,6 +267,7 @@ def _best(
         densities=curves.densities[:, index],
         floor=jnp.asarray(floor, curves.densities.dtype),
         spread=spread,
+        axes=axes,
         nodes_per_bandwidth=jnp.asarray(jnp.inf, curves.densities.dtype),
         curves=curves,
     )

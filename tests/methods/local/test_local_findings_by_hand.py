@@ -40,7 +40,7 @@ def statistics(events=(2_000, 500), densities=(0.5, 0.125), *, point=1, sums=Non
     curves = Curves(points, np.array([[0.2, 0.5, 0.3], [0.6, 0.125, 0.275]]), np.ones(3, bool))
     found = PairSearch(
         *map(np.float64, (2.0, 1.25)), point, np.array(densities), np.float64(floor),
-        np.array([0.5, 0.75]), np.float64(9.0), curves,
+        np.array([0.5, 0.75]), np.ones(1), np.float64(9.0), curves,
     )  # fmt: skip
     kernel = [None, None]
     if sums is not None:
