@@ -106,15 +106,18 @@ class Columns:
         if self.usual is None:
             return []
         lacking = " A number that an output lacks is 0." if self.extra else ""
-        found = [parts_note(self.paths) + lacking]
-        if self.ignored:
-            shown = ", ".join(sorted(self.ignored)[:_MOST_SHOWN])
-            more = " and others" if len(self.ignored) > _MOST_SHOWN else ""
-            found.append(
-                f"The numbers at {shown}{more} were not compared, because the first outputs did "
-                "not have them; only their presence was compared."
-            )
-        return found
+        return [parts_note(self.paths) + lacking, *self.notes_of_ignored()]
+
+    def notes_of_ignored(self) -> list[str]:
+        """Return a note on the numbers that have no column, if there are any."""
+        if not self.ignored:
+            return []
+        shown = ", ".join(sorted(self.ignored)[:_MOST_SHOWN])
+        more = " and others" if len(self.ignored) > _MOST_SHOWN else ""
+        return [
+            f"The numbers at {shown}{more} were not compared, because the first outputs did not "
+            "have them; only their presence was compared."
+        ]
 
     def to_plain(self) -> JsonObject | None:
         """Return the columns as JSON values, or None if no output was nested."""

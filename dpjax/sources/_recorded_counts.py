@@ -79,6 +79,7 @@ class OpenedRecorded:
         self.notes += _notes_of_nan(cells, self._counts.sum(axis=0))
         self.notes += _notes_of_atoms(cells, pilots)
         self.notes += notes_of_uneven_ratios(cells, self._counts[2])
+        self.notes += encoder.columns.notes_of_ignored()
         return [Search(cells, self._counts[None, :2], cells.inside(self._box))]
 
     def search_again(self, kept: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -76,6 +76,14 @@ def test_so_many_columns_are_added(monkeypatch):
     assert "The numbers at ['v'][3] were not compared" in encoder.columns.notes()[1]
 
 
+def test_recordings_say_which_numbers_were_ignored(monkeypatch):
+    monkeypatch.setattr(_columns, "_MOST_EXTRA", 0)
+    draws = np.random.default_rng(1).laplace(size=(2, 3000)).tolist()
+    sides = [[{"n": x, "debug": 1.0} if x > 1 else {"n": x} for x in side] for side in draws]
+    result = dpjax.audit(dpjax.Recorded(*sides))
+    assert sum("The numbers at ['debug'] were not compared" in note for note in result.notes) == 1
+
+
 def test_columns_are_stored_and_restored():
     encoder, _ = encoded([{"n": 1.5}, {"n": 1.5}, {"n": 2.5, "m": "a", "k": 3}])
     other = Encoder("it")
