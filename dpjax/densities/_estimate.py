@@ -1,5 +1,7 @@
 """Density estimates for given samples, for use outside an audit."""
 
+import math
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -17,6 +19,12 @@ from dpjax.densities._kernels import find_kernel
 from dpjax.densities._lattice import Lattice, lattice_counts, smooth_counts
 
 _DEFAULT_RULE = Silverman()
+
+_SPREADS, _DECADES = (1e-9, 1e9), 36
+"""_SPREADS are the spreads of samples that need no other unit.
+
+The unit and the bandwidth, to the power d, must lie between 10^-_DECADES and 10^_DECADES.
+"""
 
 _LEAST_BINS = 2**16
 """Minimum number of bins in which the binned estimate counts samples."""
@@ -81,9 +89,18 @@ def truncated_kde(
     if num_samples < 2:
         raise BadValue(f"samples must hold at least two values, but held {num_samples}.")
     # The median is subtracted before the cast to float32, so that the cast loses fewer digits.
-    origin = np.median(samples, axis=0)
-    samples, points = (jnp.asarray(x - origin, jnp.result_type(float)) for x in (samples, points))
-    rule = as_rule(bandwidth)
+    origin, rule = np.median(samples, axis=0), as_rule(bandwidth)
+    unit = _unit_of(samples, dimension)
+    samples, points = (
+        jnp.asarray((x - origin) / unit, jnp.result_type(float)) for x in (samples, points)
+    )
+    if isinstance(rule, Fixed):
+        rule = Fixed(rule.bandwidth / unit)
+        if abs(dimension * math.log10(rule.bandwidth)) > _DECADES:
+            raise BadValue(
+                "bandwidth must allow densities in the range of float32, but was "
+                f"{bandwidth!r}: rescale the samples."
+            )
     if not isinstance(rule, Fixed) and np.any(np.ptp(samples, axis=0) == 0):
         raise BadValue(
             "samples must vary on every axis for a bandwidth rule, but were constant on an axis: "
@@ -91,14 +108,33 @@ def truncated_kde(
         )
     width = bandwidth_at(rule, rule.spread(samples), num_samples, dimension)
     if method == "direct":
-        return jnp.maximum(_direct(samples, points, width, kernel=kernel), floor)
+        density = _direct(samples, points, width, kernel=kernel)
+        return jnp.maximum(density / unit**dimension, floor)
     if dimension > 1:
         raise BadValue(
             f"method 'binned' is for one dimension, but samples had {dimension}: use 'direct'."
         )
     check_num_nodes(num_nodes, points, width, profile)
     density = _binned(samples[:, 0], points[:, 0], width, kernel=kernel, num_nodes=num_nodes)
-    return jnp.maximum(density, floor)
+    return jnp.maximum(density / unit, floor)
+
+
+def _unit_of(samples: np.ndarray, dimension: int) -> float:
+    """Return the unit in which samples are converted to float32: 1, or a power of 2 if necessary.
+
+    Raises:
+        ValueError: If densities leave the range of float32.
+    """
+    spread = float(np.ptp(samples, axis=0).max())
+    if spread == 0 or _SPREADS[0] <= spread <= _SPREADS[1]:
+        return 1.0
+    unit = 2.0 ** math.floor(math.log2(spread))
+    if abs(dimension * math.log10(unit)) > _DECADES:
+        raise BadValue(
+            f"samples must have densities in the range of float32, but had a spread of "
+            f"{spread:.3g} in {dimension} dimension{'s' * (dimension > 1)}: rescale the samples."
+        )
+    return unit
 
 
 def truncated_frequencies(

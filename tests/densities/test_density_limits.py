@@ -265,3 +265,29 @@ def test_a_lattice_that_is_too_coarse_is_refused_with_one_that_is_not(kernel):
         lambda h: binned_density(SAMPLES, POINTS, h, kernel=kernel, num_nodes=64), h
     )
     assert traced.shape == (5,)
+
+
+@pytest.mark.parametrize("method", ["direct", "binned"])
+@pytest.mark.parametrize("unit", [1e-30, 1e-12, 1e12, 1e30])
+@pytest.mark.parametrize("bandwidth", ["silverman", 0.3])
+def test_densities_at_extreme_units(method, unit, bandwidth):
+    samples, points = np.random.default_rng(4).normal(size=500), np.array([-1.0, 0.0, 2.0])
+    width = bandwidth if isinstance(bandwidth, str) else unit * bandwidth
+    expected = truncated_kde(samples, points, bandwidth=bandwidth, method=method)
+    found = truncated_kde(unit * samples, unit * points, bandwidth=width, method=method)
+    np.testing.assert_allclose(unit * np.asarray(found, float), expected, rtol=2e-4)
+
+
+@pytest.mark.parametrize(
+    ("unit", "columns", "bandwidth", "words"),
+    [
+        (1e30, 2, "silverman", "samples must have densities in the range of float32"),
+        (1e-40, 1, "silverman", "samples must have densities in the range of float32"),
+        (1.0, 1, 1e-40, "bandwidth must allow densities in the range of float32"),
+        (1.0, 1, 1e39, "bandwidth must allow densities in the range of float32"),
+    ],
+)
+def test_densities_out_of_range_are_refused(unit, columns, bandwidth, words):
+    samples = unit * np.random.default_rng(4).normal(size=(500, columns))
+    with pytest.raises(ValueError, match=words):
+        truncated_kde(samples, samples[:3], bandwidth=bandwidth)
