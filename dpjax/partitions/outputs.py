@@ -200,7 +200,8 @@ class Encoder:
                 rows[place] = kind
         self._place_nested(nested, rows, labels)
         numeric = np.array([row is not None for row in rows], bool)
-        rows = [None if row is None else self.columns.padded(row) for row in rows]
+        if self.columns.extra:
+            rows = [None if row is None else self.columns.padded(row) for row in rows]
         lengths = sorted({len(row) for row in rows if row is not None})
         if len(lengths) > 1:
             raise ValueError(
