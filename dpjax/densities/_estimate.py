@@ -20,11 +20,8 @@ from dpjax.densities._lattice import Lattice, lattice_counts, smooth_counts
 
 _DEFAULT_RULE = Silverman()
 
-_SPREADS, _DECADES = (1e-9, 1e9), 36
-"""_SPREADS are the spreads of samples that need no other unit.
-
-The unit and the bandwidth, to the power d, must lie between 10^-_DECADES and 10^_DECADES.
-"""
+_SPREADS = (1e-9, 1e9)
+"""Spreads of samples that need no unit other than 1."""
 
 _LEAST_BINS = 2**16
 """Minimum number of bins in which the binned estimate counts samples."""
@@ -96,9 +93,9 @@ def truncated_kde(
     )
     if isinstance(rule, Fixed):
         rule = Fixed(rule.bandwidth / unit)
-        if abs(dimension * math.log10(rule.bandwidth)) > _DECADES:
+        if abs(dimension * math.log10(rule.bandwidth)) > _decades():
             raise BadValue(
-                "bandwidth must allow densities in the range of float32, but was "
+                "bandwidth must allow representable densities, but was "
                 f"{bandwidth!r}: rescale the samples."
             )
     if not isinstance(rule, Fixed) and np.any(np.ptp(samples, axis=0) == 0):
@@ -119,19 +116,24 @@ def truncated_kde(
     return jnp.maximum(density / unit, floor)
 
 
+def _decades() -> float:
+    """Return the largest |log10| of a density that JAX's default float type represents."""
+    return math.log10(float(jnp.finfo(jnp.result_type(float)).max)) - 2
+
+
 def _unit_of(samples: np.ndarray, dimension: int) -> float:
     """Return the unit in which samples are converted to float32: 1, or a power of 2 if necessary.
 
     Raises:
-        ValueError: If densities leave the range of float32.
+        ValueError: If densities leave the range of the default float type.
     """
     spread = float(np.ptp(samples, axis=0).max())
     if spread == 0 or _SPREADS[0] <= spread <= _SPREADS[1]:
         return 1.0
     unit = 2.0 ** math.floor(math.log2(spread))
-    if abs(dimension * math.log10(unit)) > _DECADES:
+    if abs(dimension * math.log10(unit)) > _decades():
         raise BadValue(
-            f"samples must have densities in the range of float32, but had a spread of "
+            f"samples must have representable densities, but had a spread of "
             f"{spread:.3g} in {dimension} dimension{'s' * (dimension > 1)}: rescale the samples."
         )
     return unit

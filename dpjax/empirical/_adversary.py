@@ -1,6 +1,7 @@
 """Background knowledge of an adversary, represented as a division of the databases into buckets."""
 
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,8 @@ class Adversary:
             array with one value or label per database.
         num_buckets: Maximum number of buckets for numeric knowledge. If more than `num_buckets`
             distinct numbers occur, the databases are sorted by their numbers and split into at most
-            `num_buckets` buckets of nearly equal size; databases with equal numbers share a bucket.
+            `num_buckets` buckets of nearly equal size, with at least two databases each; databases
+            with equal numbers share a bucket.
             If there are at most `num_buckets` distinct numbers, or if the values are labels, each
             distinct value gets its own bucket. Databases about which the adversary knows nothing
             (None or NaN) have a further bucket.
@@ -56,7 +58,9 @@ class Adversary:
             )
         unknown = np.array([_is_missing(value) for value in known])
         places = np.flatnonzero(~unknown)
-        values = np.array(known[places].tolist()) if known.dtype.kind == "O" else known[places]
+        values = known[places]
+        if values.dtype.kind == "O" and all(isinstance(value, Real) for value in values):
+            values = np.array(values.tolist())
         parts = [(label, places[members]) for label, members in self._split(values)]
         if unknown.any():
             parts.append(("adversary value unknown", np.flatnonzero(unknown)))
@@ -70,12 +74,20 @@ class Adversary:
 
     def _split(self, known: np.ndarray) -> list[tuple[str, np.ndarray]]:
         """Return the label and the indices of each bucket of known values."""
+        if known.dtype.kind not in "iuf":
+            return _by_label(known)
         levels, place, sizes = np.unique(known, return_inverse=True, return_counts=True)
-        if len(levels) <= self.num_buckets or known.dtype.kind not in "iuf":
+        if len(levels) <= self.num_buckets:
             return [(f"adversary value {v}", np.flatnonzero(known == v)) for v in levels]
         # A level belongs to the bucket that contains the middle of its databases in sorted order.
         ends = np.cumsum([len(part) for part in np.array_split(known, self.num_buckets)])
         bucket = np.searchsorted(ends, np.cumsum(sizes) - sizes / 2)
+        for number in range(len(levels) - 1):
+            # A bucket of one database is joined with the next one, or with the one before.
+            if sizes[bucket == bucket[number]].sum() == 1:
+                bucket[number] = bucket[number + 1]
+        if sizes[bucket == bucket[-1]].sum() == 1:
+            bucket[-1] = bucket[-2]
         parts = []
         for number in np.unique(bucket):
             inside = levels[bucket == number]
@@ -83,6 +95,22 @@ class Adversary:
             label = f"adversary value {inside[0]:.4g}{last}"
             parts.append((label, np.flatnonzero(bucket[place] == number)))
         return parts
+
+
+def _by_label(known: np.ndarray) -> list[tuple[str, np.ndarray]]:
+    """Return the label and the indices of each bucket of equal labels, in the order of labels."""
+    places: dict[Any, list[int]] = {}
+    for place, label in enumerate(known):
+        try:
+            # Labels of different types, such as 1 and "1", are different.
+            places.setdefault((type(label).__name__, label), []).append(place)
+        except TypeError:
+            raise BadValue(
+                f"adversary must know numbers or labels, but knew {label!r:.80} "
+                f"({type(label).__name__})."
+            ) from None
+    ordered = sorted(places, key=lambda key: (key[0], str(key[1])))
+    return [(f"adversary value {key[1]}", np.array(places[key])) for key in ordered]
 
 
 def _is_missing(value: Any) -> bool:

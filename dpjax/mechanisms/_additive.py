@@ -118,8 +118,8 @@ class TwoSidedGeometric(OfInteger):
     The noise takes the value k with probability proportional to e^(-epsilon |k|).
 
     Attributes:
-        epsilon: True level if the integer has sensitivity 1. It must be at least 1e-6, because
-            float32 cannot represent the integers above 2^24 of smaller levels.
+        epsilon: True level if the integer has sensitivity 1. It must be at least 1e-6, because a
+            smaller epsilon gives noise above 2^24, which float32 cannot represent exactly.
 
     References:
         Ghosh, Roughgarden, Sundararajan (2009).

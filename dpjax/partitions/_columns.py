@@ -106,7 +106,8 @@ class Columns:
         if self.usual is None:
             return []
         lacking = " A number that an output lacks is 0." if self.extra else ""
-        return [parts_note(self.paths) + lacking, *self.notes_of_ignored()]
+        listed = [parts_note(self.paths) + lacking] if len(self.paths) > 1 else []
+        return [*listed, *self.notes_of_ignored()]
 
     def notes_of_ignored(self) -> list[str]:
         """Return a note on the numbers that have no column, if there are any."""
@@ -116,7 +117,8 @@ class Columns:
         more = " and others" if len(self.ignored) > _MOST_SHOWN else ""
         return [
             f"The numbers at {shown}{more} were not compared, because the first outputs did not "
-            "have them; only their presence was compared."
+            f"have them, or had more than {_MOST_EXTRA} such numbers; only their presence was "
+            "compared."
         ]
 
     def to_plain(self) -> JsonObject | None:

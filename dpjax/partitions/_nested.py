@@ -125,7 +125,8 @@ def _refuse_identity(label: object) -> None:
         BadValue: If the label equals only itself.
     """
     hash(label)
-    if type(label).__eq__ is object.__eq__ and _ADDRESS.search(repr(label)):
+    by_identity = type(label).__eq__ is object.__eq__ or isinstance(label, frozenset)
+    if by_identity and _ADDRESS.search(repr(label)):
         raise BadValue(
             f"{label!r:.80}, an object that equals only itself: return its contents, such as a "
             "dict of its attributes."

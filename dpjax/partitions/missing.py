@@ -152,7 +152,7 @@ def as_columns(table: Any) -> dict[Any, list[object]] | None:
     Raises:
         BadValue: If two columns have equal names.
     """
-    if isinstance(table, np.ndarray):
+    if isinstance(table, np.ndarray) or getattr(table, "ndim", 2) != 2:
         return None
     names = getattr(table, "column_names", getattr(table, "columns", None))
     if names is None or not hasattr(table, "__array__") or callable(names):

@@ -26,7 +26,7 @@ def is_exact(database: object) -> bool:
 
 
 def _is_exact(database: object) -> bool:
-    if isinstance(database, np.generic) or type(database) is np.ndarray:
+    if isinstance(database, np.generic) or (type(database) is np.ndarray and database.ndim):
         # JSON has no floats of more than 64 bits, and [] does not state the shape (0, 3).
         return (
             database.dtype.kind in _KINDS

@@ -168,7 +168,8 @@ class _OpenedOnHost:
     def notes(self) -> list[str]:
         """Notes for the result, as collected so far."""
         unvaried = [note for pair in sorted(self._counted) for note in self._stream.notes(pair)]
-        return [*self._said, *unvaried]
+        of_parts = self._encoder.columns.notes() if self._counted else []
+        return [*self._said, *of_parts, *unvaried]
 
     def search(self) -> list[Search]:
         """Draw and count the outputs of the first search round; see `dpjax.sources.Opened`."""
@@ -291,7 +292,6 @@ class _OpenedOnHost:
                     part[side] = counted(batch)
             counts[0] += part
             self.tally.confirm(part)
-        self._said += [note for note in self._encoder.columns.notes() if note not in self._said]
         return counts
 
     def _refuse_same_runs(self, pair: int) -> None:

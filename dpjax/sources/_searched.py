@@ -8,8 +8,6 @@ from dpjax.core.types import FiniteSpace, OutputSpace
 from dpjax.core.wording import Unvaried
 from dpjax.partitions import Partition, Search
 
-"""Maximum number of parts of an output that one note lists."""
-
 
 def notes_of_search(
     found: Sequence[Search], space: OutputSpace, labels: Sequence[str]

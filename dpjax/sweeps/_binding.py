@@ -12,7 +12,7 @@ from dpjax.core.types import JsonObject
 from dpjax.results import provenance
 from dpjax.sweeps._entry import Entry
 
-FORMAT = 5
+FORMAT = 6
 """Version number of the file format of stores and blocks."""
 
 PLACE = b"dpjax"

@@ -74,7 +74,7 @@ class Store:
         manifest: Contents of the manifest file: specification, versions, dtype, generator,
             processor, device and revision.
         processors: Processors from which the store accepts blocks.
-        any_processor: Whether to accept blocks from all other processors, too.
+        any_processor: Whether this process may add its processor.
     """
 
     def __init__(
@@ -187,6 +187,8 @@ class Store:
         Raises:
             ValueError: If two files for the same block hold different rows.
         """
+        # Another process may have added a processor since the store was opened.
+        self.processors = processors_of(self.folder, self.manifest)
         found = Contents({}, [], {}, [], [])
         blocks = {block.name: block for block in self.spec.blocks()}
         earlier = {block._replace(more=0).name for block in blocks.values() if block.more}

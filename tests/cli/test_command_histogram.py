@@ -62,7 +62,7 @@ def test_finite_outputs(run):
     done = run(*RESPONSE, "--least-probability", 0.2, "--epsilon", 1, "--json")
     row = json.loads(done.output)
     assert row["statement"]["lower_bound"] <= 1 <= row["statement"]["upper_bound"]
-    assert row["evidence"]["counted"]["p_value"] is None
+    assert row["evidence"]["counted"]["p_value"] == 1.0
 
 
 def test_functions(run, tmp_path, monkeypatch):

@@ -281,10 +281,10 @@ def test_densities_at_extreme_units(method, unit, bandwidth):
 @pytest.mark.parametrize(
     ("unit", "columns", "bandwidth", "words"),
     [
-        (1e30, 2, "silverman", "samples must have densities in the range of float32"),
-        (1e-40, 1, "silverman", "samples must have densities in the range of float32"),
-        (1.0, 1, 1e-40, "bandwidth must allow densities in the range of float32"),
-        (1.0, 1, 1e39, "bandwidth must allow densities in the range of float32"),
+        (1e30, 2, "silverman", "samples must have representable densities"),
+        (1e-40, 1, "silverman", "samples must have representable densities"),
+        (1.0, 1, 1e-40, "bandwidth must allow representable densities"),
+        (1.0, 1, 1e39, "bandwidth must allow representable densities"),
     ],
 )
 def test_densities_out_of_range_are_refused(unit, columns, bandwidth, words):

@@ -349,7 +349,7 @@ JOINT = {"query": ("mean", "max")}
         ({"query": "count"}, ValueError, "query 'count' was 8 in every database"),
         ({"databases": GOOD[:1]}, ValueError, "in the only database"),
         ({"adversary": Adversary([1, 2])}, ValueError, "one value for each of the 12 databases"),
-        ({"adversary": Adversary("max", 9)}, ValueError, "at least 2 databases"),
+        ({"adversary": Adversary(np.arange(12) // 11, 9)}, ValueError, "at least 2 databases"),
         ({"tolerance": -1.0}, ValueError, "tolerance"),
         ({"key": 0.5}, TypeError, "key must be an integer"),
         ({"density": "laplace"}, TypeError, "density must be a dpjax.empirical.Density"),

@@ -431,8 +431,11 @@ def test_buckets_by_hand():
     ]  # fmt: skip
     two = Adversary([0, 1, 0, 1, 1, 0, 0]).buckets(panel, 0)
     assert [label for label, _ in two] == ["adversary value 0", "adversary value 1"]
-    with pytest.raises(ValueError, match=r"but was 4: the bucket 'adversary value 2' holds only"):
-        Adversary([3, 1, 2, 5, 4, 1, 0], num_buckets=4).buckets(panel, 0)
+    # The bucket of 2 alone is joined with the next one, and that of 5 with the one before.
+    joined = Adversary([3, 1, 2, 5, 4, 1, 0], num_buckets=4).buckets(panel, 0)
+    assert [label for label, _ in joined] == ["adversary value 0 to 1", "adversary value 2 to 5"]
+    mixed = Adversary(np.array([1, "1", 1, "1", (2, 3), (2, 3), 1], object)).buckets(panel, 0)
+    assert [members.tolist() for _, members in mixed] == [[0, 2, 6], [1, 3], [4, 5]]
     with pytest.raises(
         ValueError, match=r"each of the 7 databases, but its knowledge had shape \(3"
     ):

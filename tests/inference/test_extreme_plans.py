@@ -81,7 +81,7 @@ def test_options_of_histograms_are_named(options, words):
 
 def test_equal_databases_are_named():
     method = dpjax.Histogram(least_probability=0.2)
-    with pytest.raises(ValueError, match="all databases are equal"):
+    with pytest.raises(ValueError, match="both are equal in every pair"):
         dpjax.audit(RandomizedResponse(1.0, 2), [(1, 1)], method=method)
 
 

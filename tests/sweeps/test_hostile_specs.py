@@ -110,13 +110,13 @@ def test_files_that_are_no_specs(tmp_path, frugal):
 
 
 def test_manifests_of_stores(tmp_path, frugal):
-    whole = {"format": 5, "spec": SweepSpec.from_dict(spec_of()).to_dict()}
+    whole = {"format": 6, "spec": SweepSpec.from_dict(spec_of()).to_dict()}
     folder = tmp_path / "s"
     folder.mkdir()
     manifest = folder / "manifest.json"
-    texts = ["", "[", "[" * 100_000, "null", "3", '{"format": 5}', '{"format": 5, "spec": []}']
+    texts = ["", "[", "[" * 100_000, "null", "3", '{"format": 6}', '{"format": 6, "spec": []}']
     texts += ['{"format": [], "spec": {}}', json.dumps({**whole, "spec": spec_of(runs=10**12)})]
-    texts += ["1" * 5000, " " * (2**24 + 1), '{"format": 5, "spec": {"entries": [null]}}']
+    texts += ["1" * 5000, " " * (2**24 + 1), '{"format": 6, "spec": {"entries": [null]}}']
     for text in texts:
         manifest.write_text(text)
         with pytest.raises(ValueError, match=r"manifest\.json|store format"):

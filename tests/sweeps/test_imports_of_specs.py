@@ -51,7 +51,7 @@ def spec_of(mechanism, **more):
 def stored(folder, content):
     """A store whose manifest its author has written."""
     (folder / "store").mkdir()
-    manifest = {"format": 5, "spec": content}
+    manifest = {"format": 6, "spec": content}
     (folder / "store" / "manifest.json").write_text(json.dumps(manifest))
     return folder / "store"
 

@@ -388,7 +388,7 @@ def test_another_sweep_or_version_is_refused(tmp_path, monkeypatch):
     for old, new, message in (
         (f'"jax": "{jax.__version__}"', '"jax": "0.0.1"', "created with jax 0.0.1"),
         ('"dtype": "float32"', '"dtype": "float64"', "dtype float64"),
-        ('"format": 5', '"format": 1', "store format 1, but this version of dpjax reads 5"),
+        ('"format": 6', '"format": 1', "store format 1, but this version of dpjax reads 6"),
         ("{", "", "cannot be read"),
     ):
         assert old in good

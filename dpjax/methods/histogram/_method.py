@@ -203,7 +203,9 @@ class Histogram(_OfHistograms):
         places = np.unique(np.sort(place.reshape(2, -1).T, axis=1), axis=0)
         places = places[places[:, 0] < places[:, 1]]
         if not len(places):
-            raise BadValue("pairs must hold two different databases, but all databases are equal.")
+            raise BadValue(
+                "pairs must hold a pair of different databases, but both are equal in every pair."
+            )
         return inputs, places
 
     def _planned(self, mechanism: Mechanism, inputs: object, confidence: float) -> Plan:

@@ -59,7 +59,8 @@ class Local(LocalOptions):
             region is the range of the first outputs.
         bandwidth: Name of a bandwidth rule, or a number. The confirmation stage applies the rule to
             the mean of the spreads of both sides. The paper uses Silverman's rule. Scott's rule
-            leads to a larger bandwidth, a smaller error and a tighter bound.
+            leads to a larger bandwidth, a smaller error and a tighter bound. For vectors, each axis
+            has a bandwidth in proportion to its spread; a number applies to every axis.
         floor: tau, the floor to which smaller densities are raised. With q = min(20 / n, 0.01), the
             default floor is q for frequencies, and q / s^d for densities of d-dimensional outputs
             with spread s.

@@ -14,6 +14,7 @@ from jax import Array
 from dpjax.core.categories import category_counts
 from dpjax.core.streaming import drawn_once, reduce_samples
 from dpjax.densities import (
+    Fixed,
     Kernel,
     Lattice,
     as_vectors,
@@ -216,15 +217,17 @@ def _first_look(source: Streams, pair: Array, settings: LocalOptions) -> tuple:
     if floor is None:
         scale = _rounded(jnp.mean(jax.vmap(robust_spread)(pilots)))
         floor = _floor_share(settings.num_samples) / scale**dimension
-    return draws, first, spread, _ratios_of_axes(pilots), bandwidths, floor
+    is_fixed = isinstance(settings.bandwidth, Fixed)
+    axes = jnp.ones(dimension, pilots.dtype) if is_fixed else _ratios_of_axes(pilots)
+    return draws, first, spread, axes, bandwidths, floor
 
 
 def _ratios_of_axes(pilots: Array) -> Array:
     """Return the ratios of the axes' bandwidths to their geometric mean, [d].
 
     The axes of outputs may have different units, so each axis has a bandwidth in proportion to its
-    spread. The ratios are powers of 2 whose product is 1. They are therefore exact, and they are 1
-    if the axes have similar spreads.
+    spread, up to a factor of 2. The ratios are powers of 2 whose product is 1. They are therefore
+    exact, and they are 1 if the axes have similar spreads.
 
     Args:
         pilots: Samples of both sides, [2, m, d].
@@ -234,8 +237,10 @@ def _ratios_of_axes(pilots: Array) -> Array:
         return jnp.ones(1, pilots.dtype)
     spreads = [jnp.mean(jax.vmap(robust_spread)(pilots[:, :, j, None])) for j in range(dimension)]
     logs = jnp.log2(_rounded(jnp.stack(spreads)))
-    powers = jnp.round((logs - jnp.mean(logs))[:-1]).astype(jnp.int32)
-    return jnp.ldexp(jnp.ones(dimension, logs.dtype), jnp.append(powers, -jnp.sum(powers)))
+    # Rounding the partial sums keeps the total at 0 and each power within 1 of its logarithm.
+    sums = jnp.round(jnp.cumsum(logs - jnp.mean(logs))[:-1]).astype(jnp.int32)
+    powers = jnp.diff(jnp.pad(sums, 1))
+    return jnp.ldexp(jnp.ones(dimension, logs.dtype), powers)
 
 
 def _floor_share(num_samples: int) -> float:
