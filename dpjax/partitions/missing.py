@@ -142,12 +142,15 @@ def _refuse_rounded(column: np.ndarray, num_columns: int) -> None:
         )
 
 
-def as_columns(table: Any) -> dict[Any, list[object]] | None:
+def as_columns(table: Any) -> dict[Any, Any] | None:
     """Convert a table of another library to a dict of columns, or return None.
 
     Args:
         table: A table of pandas, Arrow or Polars. For any other object, and for a table whose
             columns are named 0, 1, and so on, the result is None.
+
+    Returns:
+        Map from the name of each column to an array of numbers or a list of objects, or None.
 
     Raises:
         BadValue: If two columns have equal names.
@@ -172,10 +175,12 @@ def as_columns(table: Any) -> dict[Any, list[object]] | None:
     return dict(zip(names, map(_values, columns), strict=True))
 
 
-def _values(column: Any) -> list[object]:
-    """Return the entries of a column as objects of Python."""
+def _values(column: Any) -> Any:
+    """Return the entries of a column as an array of numbers, or as objects of Python."""
     found = as_array(column)
-    return found.tolist() if found.dtype.kind in "biufUSO" else list(column)
+    if found.dtype.kind in "biuf":
+        return found
+    return found.tolist() if found.dtype.kind in "USO" else list(column)
 
 
 def as_objects(rows: Iterable[object]) -> np.ndarray:

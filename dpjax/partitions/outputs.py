@@ -20,7 +20,7 @@ from dpjax.core.types import JsonObject
 from dpjax.core.wording import ERRORS, OUTCOMES, BadValue
 from dpjax.partitions._columns import Columns
 from dpjax.partitions._distinct import distinct
-from dpjax.partitions._nested import Label, Nested, form_of
+from dpjax.partitions._nested import Label, Nested, form_of, table_of
 from dpjax.partitions.low_bits import check_bits, lowest_set_bit
 from dpjax.partitions.missing import (
     Raised,
@@ -103,6 +103,8 @@ class Encoder:
         if isinstance(raw, np.ma.MaskedArray) and raw.dtype.kind in "biufUSO":
             raw = rows_of_objects(unmasked(raw))
         raw = as_known_kind(raw) if isinstance(raw, np.ndarray) else raw
+        if isinstance(raw, np.ndarray) and raw.dtype.names:
+            return self._encode_table(raw)
         if isinstance(raw, np.ndarray) and raw.dtype.kind in "biuf":
             return self._encode_numbers(raw)
         if isinstance(raw, np.ndarray) and raw.dtype.kind in "US" and raw.ndim == 1:
@@ -114,6 +116,17 @@ class Encoder:
                 f"{raw.dtype} and the shape {list(raw.shape)}."
             )
         return self._encode_objects(list(raw))
+
+    def _encode_table(self, table: np.ndarray) -> Outputs:
+        """Encode a structured array like the dicts of its rows."""
+        names = table.dtype.names or ()
+        columns = {name: table[name] for name in sorted(names, key=repr)}
+        if table_of(columns) is not None:
+            one = Nested.of(dict.fromkeys(names, 0.0))
+            self.columns.fix([one], self.dimension, self.dimension is None)
+            if self.columns.is_usual(one) and not self.columns.extra:
+                return self._encode_numbers(np.stack([*columns.values()], axis=1).astype(float))
+        return self._encode_objects([dict(zip(names, row, strict=True)) for row in table.tolist()])
 
     def _encode_numbers(self, raw: np.ndarray) -> Outputs:
         if raw.ndim not in (1, 2):

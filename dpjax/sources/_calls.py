@@ -11,7 +11,7 @@ from dpjax.core.errors import name_of_function, text_of
 from dpjax.core.settings import callers_floats
 from dpjax.core.types import JsonObject
 from dpjax.core.wording import ONE_BY_ONE, OUTCOMES, BadValue
-from dpjax.partitions._nested import rows_of
+from dpjax.partitions._nested import rows_of, table_of
 from dpjax.partitions.missing import Raised, as_array, as_columns
 from dpjax.partitions.previews import preview, preview_database
 from dpjax.sources._copies import copier
@@ -76,7 +76,8 @@ def draw_batch(
     columns = batch if isinstance(batch, dict) else as_columns(batch)
     if columns is not None:
         try:
-            batch = rows_of(columns)
+            table = table_of(columns)
+            batch = rows_of(columns) if table is None else table
         except (TypeError, ValueError) as error:
             raise ValueError(
                 f"the function {name} was asked for {asked} but returned a dict in which not "

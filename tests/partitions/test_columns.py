@@ -11,7 +11,7 @@ import pytest
 
 import dpjax
 from dpjax.partitions import _columns
-from dpjax.partitions._nested import Nested, form_of
+from dpjax.partitions._nested import Nested, form_of, rows_of, table_of
 from dpjax.partitions.missing import as_array, as_columns
 from dpjax.partitions.outputs import Encoder
 
@@ -212,7 +212,7 @@ def test_the_order_of_columns_is_not_compared():
 
 def test_columns_of_tables():
     frame = pd.DataFrame({"a": [1, 2**60 + 1], "b": [0.5, None], "c": ["x", None]})
-    assert as_columns(frame)["a"] == [1, 2**60 + 1]
+    assert as_columns(frame)["a"].tolist() == [1, 2**60 + 1]
     assert np.isnan(as_columns(frame)["b"][1]) and as_columns(frame)["c"][0] == "x"
     assert as_columns(pa.table({"a": [1, None]})) == {"a": [1, None]}
     assert as_columns(frame.convert_dtypes())["b"] == [0.5, pd.NA]
@@ -227,6 +227,37 @@ def test_columns_of_tables():
         assert as_columns(other) is None
     with pytest.raises(ValueError, match="different column names, but 'a' is repeated"):
         as_columns(pd.DataFrame(np.eye(2), columns=["a", "a"]))
+
+
+@pytest.mark.parametrize("kind", [float, np.float32, np.int8, np.uint64, bool])
+def test_tables_of_numbers_are_encoded_like_dicts(kind):
+    """NaN, infinities and large integers included."""
+    first = np.array([0, 1, 1, 0, 1]).astype(kind)
+    second = np.array([0.5, np.nan, -np.inf, -0.0, 2.0])
+    for third in (first, np.array([1, 2**60, 3, 4, 5])):
+        batch = {"b": first, "a": second, "c": third}
+        table = table_of(batch)
+        assert (table is None) == (third is not first)
+        if table is None:
+            table = np.empty(5, [(name, column.dtype) for name, column in batch.items()])
+            for name, column in batch.items():
+                table[name] = column
+        one, other = Encoder("it"), Encoder("it")
+        for found, expected in zip(one.encode(table), other.encode(rows_of(batch)), strict=True):
+            np.testing.assert_array_equal(found, expected)
+        assert (one.names, one.parts) == (other.names, other.parts)
+
+
+@pytest.mark.parametrize(
+    "batch",
+    [
+        {"a": [1, 2]}, {1: np.zeros(2)}, {"a": np.zeros((2, 2))}, {"": np.zeros(2)},
+        {"a": np.array(["x"])}, {"a": np.zeros(2), "b": np.zeros(3)},
+        {"a": np.zeros(2, np.longdouble)}, {"a": np.array([2**63], np.uint64)},
+    ],
+)  # fmt: skip
+def test_other_columns_are_no_tables(batch):
+    assert table_of(batch) is None
 
 
 @pytest.mark.parametrize(

@@ -197,7 +197,10 @@ def test_notes_are_of_the_pairs_that_were_counted():
     found = opened()
     found._said, found._counted = ["said"], {2, 0}
     found._stream = SimpleNamespace(notes=lambda pair: [f"note {pair}"])
-    assert found.notes == ["said", "note 0", "note 2"]
+    found._encoder = Encoder("it")
+    found._encoder.encode([{"a": 1.0, "b": 2.0}])
+    parts = found._encoder.columns.notes()
+    assert len(parts) == 1 and found.notes == ["said", *parts, "note 0", "note 2"]
 
 
 def test_batches_are_divided_at_any_output():
