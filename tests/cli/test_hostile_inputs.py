@@ -19,7 +19,7 @@ def test_a_sweep_imports_nothing(refused, tmp_path):
     entry |= {"pairs": [[0.0, 1.0]]}
     store = tmp_path / "store"
     store.mkdir()
-    manifest = {"format": 5, "spec": {"name": "s", "entries": [entry]}}
+    manifest = {"format": 6, "spec": {"name": "s", "entries": [entry]}}
     (store / "manifest.json").write_text(json.dumps(manifest))
     (tmp_path / "s.toml").write_text(
         "[[entries]]\nmechanism = 'subprocess:Popen'\npairs = [[0.0, 1.0]]\n"
