@@ -24,6 +24,12 @@ FIXED_POINT = 2**17
 MOST_EXACT = 2**53
 """Largest integer up to which float64 represents every integer exactly."""
 
+
+def has_inexact(integers: np.ndarray) -> bool:
+    """Return whether an array contains an integer beyond `MOST_EXACT`."""
+    return bool(np.any((integers > MOST_EXACT) | (integers < -MOST_EXACT)))
+
+
 _LIMB_BITS = 30
 _LIMB_MASK = (1 << _LIMB_BITS) - 1
 

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 
-from dpjax.core.numerics import MOST_EXACT
+from dpjax.core.numerics import MOST_EXACT, has_inexact
 from dpjax.core.wording import BadValue
 from dpjax.partitions.missing import Raised, entries, is_array, missing
 
@@ -321,9 +321,7 @@ def _is_rounded(column: np.ndarray) -> bool:
     """Return whether float64 cannot represent every number of a column."""
     if column.dtype.kind == "f":
         return column.dtype.itemsize > 8
-    return bool(
-        column.dtype.itemsize == 8 and np.any((column > MOST_EXACT) | (column < -MOST_EXACT))
-    )
+    return column.dtype.itemsize == 8 and has_inexact(column)
 
 
 def rows_of(batch: Mapping[Key, Iterable[object]]) -> list[dict[Key, object]]:

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from dpjax.core.numerics import MOST_EXACT
+from dpjax.core.numerics import has_inexact
 from dpjax.core.wording import BadValue
 
 FAILED = "error: "
@@ -133,9 +133,7 @@ def _side_by_side(columns: Sequence[np.ndarray]) -> np.ndarray:
 
 def _refuse_rounded(column: np.ndarray, num_columns: int) -> None:
     """Raise an error if a column's integers would be rounded beside columns of floats."""
-    if num_columns == 1 or column.dtype.kind not in "iu" or not column.size:
-        return
-    if column.max() > MOST_EXACT or column.min() < -MOST_EXACT:
+    if num_columns > 1 and column.dtype.kind in "iu" and has_inexact(column):
         raise BadValue(
             "tables with integers above 2^53, which float64 cannot represent exactly: convert the "
             "column to strings."

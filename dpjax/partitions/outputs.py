@@ -15,7 +15,7 @@ import numpy as np
 
 from dpjax.core import validate
 from dpjax.core.errors import text_of
-from dpjax.core.numerics import MOST_EXACT
+from dpjax.core.numerics import has_inexact
 from dpjax.core.types import JsonObject
 from dpjax.core.wording import ERRORS, OUTCOMES, BadValue
 from dpjax.partitions._columns import Columns
@@ -91,8 +91,8 @@ class Encoder:
             raw: An array of shape [n] or [n, d], or a sequence of outputs. An output is a number, a
                 tuple or list of numbers, a label, None, a `Raised`, or a nested dict, list or tuple
                 of these. A complex number counts as two numbers, and a date or duration as a label.
-                The numbers of a nested output form a vector; see `Columns`. A nested
-                output whose structure is not the most common one is labeled by its structure.
+                The numbers of a nested output form a vector; see `Columns`. A nested output whose
+                structure is not the most common one is labeled by its structure.
 
         Raises:
             ValueError: If outputs do not all have the same length as earlier outputs, or if
@@ -141,7 +141,7 @@ class Encoder:
             )
         rows = self.columns.wide(raw.reshape(len(raw), -1))
         self._check_dimension(rows.shape[1])
-        if raw.dtype.kind in "iu" and np.any((rows > MOST_EXACT) | (rows < -MOST_EXACT)):
+        if raw.dtype.kind in "iu" and has_inexact(rows):
             if rows.shape[1] > 1:
                 raise ValueError(
                     f"{self.source} gave vectors of integers above 2^53, which float64 cannot "

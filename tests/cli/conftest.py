@@ -54,3 +54,22 @@ def lines_at_once(monkeypatch):
         _progress.say(state.words())
 
     monkeypatch.setattr(_progress, "_lines", lines)
+
+
+COINS = """
+package, claim, pairs, draws = "nothing", 0.1, [(0, 1)], 300
+
+
+def draw(value):
+    import random
+
+    return int(random.random() < (0.1, 0.9)[value])
+"""
+
+
+@pytest.fixture
+def case(tmp_path):
+    """Return the file of a case of a hunt whose claim is false."""
+    path = tmp_path / "coins.py"
+    path.write_text(COINS)
+    return path

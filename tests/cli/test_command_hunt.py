@@ -11,23 +11,6 @@ import pytest
 from dpjax.cli._hunt_table import markdown_table, text_table
 from dpjax.hunting import Environment, hunt, read_case
 
-COINS = """
-package, claim, pairs, draws = "nothing", 0.1, [(0, 1)], 300
-
-
-def draw(value):
-    import random
-
-    return int(random.random() < (0.1, 0.9)[value])
-"""
-
-
-@pytest.fixture
-def case(tmp_path):
-    path = tmp_path / "coins.py"
-    path.write_text(COINS)
-    return path
-
 
 @pytest.mark.slow
 def test_records_are_read_and_a_table_is_written(case, tmp_path, run):
@@ -46,12 +29,12 @@ def test_records_are_read_and_a_table_is_written(case, tmp_path, run):
 def test_releases_are_named_or_those_of_the_case(case, refused):
     assert "no release of nothing is named" in refused("hunt", "--cases", case)
     other = case.with_name("other.py")
-    other.write_text(COINS.replace("nothing", "other"))
+    other.write_text(case.read_text().replace("nothing", "other"))
     said = refused("hunt", "other==1.0", "--cases", case, "--cases", other)
     assert "no release of nothing is named, but coins.py audits this package" in said
     said = refused("hunt", "nothing==1.0", "--again", "--cases", case)
     assert said.startswith("error: --again audits the recorded draws of every release")
-    case.write_text(COINS + "\nreleases = '1.0'\n")
+    case.write_text(case.read_text() + "\nreleases = '1.0'\n")
     assert "releases in" in refused("hunt", "--cases", case)
 
 
@@ -67,7 +50,7 @@ def test_releases_are_named_or_those_of_the_case(case, refused):
 )  # fmt: skip
 def test_a_named_release_that_no_case_audits_is_refused(case, refused, spec, message):
     other = case.with_name("other.py")
-    other.write_text(COINS.replace("nothing", "other"))
+    other.write_text(case.read_text().replace("nothing", "other"))
     said = refused("hunt", "nothing==1.0", spec, "other==3.0", "--cases", case, "--cases", other)
     assert message in said
 

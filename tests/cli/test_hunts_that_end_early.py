@@ -14,23 +14,6 @@ import pytest
 from dpjax.cli._stop import Left
 from dpjax.hunting import Environment, _environment
 
-COINS = """
-package, claim, pairs, draws = "nothing", 0.1, [(0, 1)], 300
-
-
-def draw(value):
-    import random
-
-    return int(random.random() < (0.1, 0.9)[value])
-"""
-
-
-@pytest.fixture
-def case(tmp_path):
-    path = tmp_path / "coins.py"
-    path.write_text(COINS)
-    return path
-
 
 @pytest.fixture
 def ended(run, capsys):
@@ -139,11 +122,12 @@ def test_cases_of_the_same_name_are_refused_and_those_of_the_same_title_told_apa
     case, tmp_path, run, refused, hunted
 ):
     title = '"""Coins."""\n'
-    case.write_text(title + COINS)
+    coins = case.read_text()
+    case.write_text(title + coins)
     same, other = tmp_path / "b" / "coins.py", tmp_path / "other.py"
     same.parent.mkdir()
-    same.write_text(COINS)
-    other.write_text(title + COINS.replace("nothing", "other"))
+    same.write_text(coins)
+    other.write_text(title + coins.replace("nothing", "other"))
     for options in (["nothing==1"], ["--bisect", "1,2"], ["--again"]):
         said = refused("hunt", *options, "--cases", case, "--cases", same)
         assert said.startswith("error: --cases must be files with different names")
