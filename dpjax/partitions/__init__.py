@@ -1,5 +1,9 @@
 """Partitions of outputs into cells that can be counted, and descriptions of events in words."""
 
+from dpjax.partitions._batches import Outputs as Outputs
+from dpjax.partitions._batches import joined as joined
+from dpjax.partitions._batches import part_of as part_of
+from dpjax.partitions._batches import parted as parted
 from dpjax.partitions._curve import curve_of as curve_of
 from dpjax.partitions._curve import ranked_boxes as ranked_boxes
 from dpjax.partitions._intervals import interval_counts as interval_counts
@@ -27,5 +31,3 @@ from dpjax.partitions._scored import score_partitions as score_partitions
 from dpjax.partitions._search import Budget as Budget
 from dpjax.partitions._search import Search as Search
 from dpjax.partitions.outputs import Encoder as Encoder
-from dpjax.partitions.outputs import Outputs as Outputs
-from dpjax.partitions.outputs import part_of as part_of

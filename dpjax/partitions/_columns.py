@@ -1,7 +1,7 @@
 """Columns of the numbers in nested outputs, such as {"count": 3.5, "mean": 0.25}."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
@@ -16,18 +16,19 @@ A note lists at most _MOST_PARTS columns and at most _MOST_SHOWN ignored paths.
 
 
 class Columns:
-    """The columns of a table of numbers, fixed by the first batch with nested outputs.
+    """The columns of a table of numbers from nested outputs.
 
     The first columns are for the entries of vectors, or else for the numbers of the most common
     structure. Further columns are for the numbers at other paths, such as ['debug'] if only some
-    outputs have this entry. A number is 0 in outputs that do not have it; the labels of outputs
-    tell which numbers an output has.
+    outputs have this entry. They are added by each batch until `closed` is set. A number is 0 in
+    outputs that do not have it; the labels of outputs tell which numbers an output has.
 
     Attributes:
         usual: First output with the most common structure, or None if no output was nested.
         extra: Index of the column of each further path.
-        ignored: Paths of numbers that have no column, because they were in no output of the first
-            batch, or because there would be too many columns.
+        closed: Whether later batches add no columns.
+        ignored: Paths of numbers that have no column, because they were in no output before
+            `closed` was set, or because there would be too many columns.
     """
 
     def __init__(self):
@@ -35,6 +36,8 @@ class Columns:
         self.extra: dict[str, int] = {}
         self.ignored: set[str] = set()
         self._first: dict[str, int] = {}
+        self._after_plain = False
+        self.closed = False
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -46,24 +49,24 @@ class Columns:
         """Number of columns."""
         return len(self._first) + len(self.extra)
 
-    def fix(self, nested: Sequence[Nested], base: int | None, is_first: bool) -> None:
-        """Determine the columns from the nested outputs of a batch, unless they are fixed.
+    def add(self, nested: Sequence[Nested], base: int | None) -> None:
+        """Add columns for the nested outputs of a batch, unless `closed` is set.
 
         Args:
             nested: Nested outputs that contain numbers.
             base: Number of entries of outputs that are numbers or vectors; None if there are none.
-            is_first: Whether the batch is the first one; a later batch adds no columns.
         """
-        if self.usual is not None or not nested:
+        if not nested:
             return
-        self.usual = usual(nested)
-        first = self.usual.entries
-        if base not in (None, len(first)):
-            first = [f"[{place}]" for place in range(base)]
-        self._first = {path: place for place, path in enumerate(first)}
-        if not is_first:
+        if self.usual is None:
+            self.usual, self._after_plain = usual(nested), base is not None
+            first = self.usual.entries
+            if base not in (None, len(first)):
+                first = [f"[{place}]" for place in range(base)]
+            self._first = {path: place for place, path in enumerate(first)}
+        if self.closed:
             return
-        counts = Counter(one.entries for one in nested if len(one.numbers) != len(first))
+        counts = Counter(one.entries for one in nested if len(one.numbers) != len(self._first))
         for entries, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
             for path in entries:
                 if self._place(path) is None and len(self.extra) < _MOST_EXTRA:
@@ -84,41 +87,36 @@ class Columns:
                 row[place], has_numbers = number, True
         return tuple(row) if has_numbers else None
 
-    def is_usual(self, one: Nested) -> bool:
-        """Return whether an output consists of the numbers of the most common structure alone."""
-        return self.usual is not None and one.key == self.usual.key and one.numeric
+    @property
+    def excludes_plain(self) -> bool:
+        """Whether plain numbers and vectors need a label, because nested outputs have none."""
+        return self.usual is not None and not self._after_plain
+
+    def needs_no_label(self, one: Nested) -> bool:
+        """Return whether an output consists of the numbers of the most common structure alone.
+
+        If numbers or vectors occurred before, these have no label, and all nested outputs have one.
+        """
+        usual_key = None if self.usual is None else self.usual.key
+        return not self._after_plain and usual_key == one.key and one.numeric
 
     def padded(self, row: tuple[float, ...]) -> tuple[float, ...]:
         """Return a number or vector with zeros in the further columns."""
-        return row + (0.0,) * len(self.extra) if len(row) == len(self._first) else row
+        return row + (0,) * len(self.extra)
 
     def wide(self, rows: np.ndarray) -> np.ndarray:
         """Return numbers or vectors, [n, d], with columns of zeros for the further columns."""
-        if not self.extra or rows.shape[1] != len(self._first):
-            return rows
-        return np.pad(rows, [(0, 0), (0, len(self.extra))])
+        return np.pad(rows, [(0, 0), (0, len(self.extra))]) if self.extra else rows
 
     def _place(self, path: str) -> int | None:
         return self._first.get(path, self.extra.get(path))
 
     def notes(self) -> list[str]:
-        """Return notes for a result: the order of the numbers, and which numbers were ignored."""
-        if self.usual is None:
+        """Return a note that lists the numbers in order, if there is more than one."""
+        if len(self.paths) < 2:
             return []
-        lacking = " A number that an output lacks is 0." if self.extra else ""
-        listed = [parts_note(self.paths) + lacking] if len(self.paths) > 1 else []
-        return [*listed, *self.notes_of_ignored()]
-
-    def notes_of_ignored(self) -> list[str]:
-        """Return a note on the numbers that have no column, if there are any."""
-        if not self.ignored:
-            return []
-        shown = ", ".join(sorted(self.ignored)[:_MOST_SHOWN])
-        more = " and others" if len(self.ignored) > _MOST_SHOWN else ""
         return [
-            f"The numbers at {shown}{more} were not compared, because the first outputs did not "
-            f"have them, or had more than {_MOST_EXTRA} such numbers; only their presence was "
-            "compared."
+            parts_note(self.paths) + (" A number that an output lacks is 0." if self.extra else "")
         ]
 
     def to_plain(self) -> JsonObject | None:
@@ -128,6 +126,7 @@ class Columns:
         form = self.usual
         return {
             "usual": [form.structure, list(form.numbers), list(form.entries), form.numeric],
+            "after_plain": self._after_plain,
             "first": list(self._first),
             "extra": list(self.extra),
         }
@@ -138,10 +137,24 @@ class Columns:
         self.usual = Nested(
             str(structure), tuple(numbers), tuple(entries), bool(numeric), str(structure)
         )
+        self._after_plain = bool(plain["after_plain"])
         self._first = {str(path): place for place, path in enumerate(plain["first"])}
         self.extra = {
             str(path): place for place, path in enumerate(plain["extra"], len(self._first))
         }
+
+
+def notes_of_ignored(tables: Iterable[Columns]) -> list[str]:
+    """Return a note on the paths of numbers that have no column, if there are any."""
+    ignored = set().union(*(columns.ignored for columns in tables))
+    if not ignored:
+        return []
+    shown = ", ".join(sorted(ignored)[:_MOST_SHOWN])
+    more = " and others" if len(ignored) > _MOST_SHOWN else ""
+    return [
+        f"The numbers at {shown}{more} were not compared, because the first outputs did not have "
+        f"them, or had more than {_MOST_EXTRA} such numbers; only their presence was compared."
+    ]
 
 
 def parts_note(entries: Sequence[str]) -> str:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dpjax.core.threads import over_rows
-from dpjax.partitions.outputs import Outputs, part_of
+from dpjax.partitions._batches import Outputs, part_of
 
 _CLIP = 10.0
 """Largest magnitude of a standardized value; larger values are clipped."""

@@ -12,10 +12,10 @@ from functools import lru_cache
 import numpy as np
 
 from dpjax.core.wording import BadValue
+from dpjax.partitions._batches import Outputs
 from dpjax.partitions._cells import after
 from dpjax.partitions._partition import Partition
 from dpjax.partitions._region import Box, Region
-from dpjax.partitions.outputs import Outputs
 
 PILOT = 2**16
 """Largest number of outputs per side in a pilot."""

@@ -18,9 +18,10 @@ from jax import Array
 from jax.typing import DTypeLike
 
 from dpjax.core.types import AnyArray, MixedSpace, OutputSpace, VectorSpace
+from dpjax.partitions._batches import Outputs
 from dpjax.partitions._partition import Partition
 from dpjax.partitions.missing import special_text
-from dpjax.partitions.outputs import Encoder, Outputs
+from dpjax.partitions.outputs import Encoder
 
 _NUMBER, _NAN, _MINUS, _PLUS, _ZERO = range(5)
 _STANDS_FOR = (1.0, np.nan, -np.inf, np.inf)
@@ -52,7 +53,7 @@ def encode_drawn(encoder: Encoder, raw: np.ndarray, space: OutputSpace) -> Outpu
     for code in np.flatnonzero(counts).tolist():
         label, kind = divmod(code, num_kinds)
         text = _mixed_name(label, space)
-        named[code] = encoder.named(f"{text} with {encoder.names[kind]}" if kind else text)
+        named[code] = encoder.labels.named(f"{text} with {encoder.names[kind]}" if kind else text)
     # The encoder sets the values of NaN and infinities to 0, so these outputs, too, are treated as
     # outputs without a number.
     return Outputs(named[codes], numbers.values, numbers.values[:, 0] == 0)

@@ -11,9 +11,9 @@ import numpy as np
 from jax import Array
 
 from dpjax.core.types import Plain
+from dpjax.partitions._batches import Outputs
 from dpjax.partitions._features import Columns
 from dpjax.partitions._logistic import FOLDS
-from dpjax.partitions.outputs import Outputs
 
 _WIDTH, _BATCH, _EPOCHS, _PATIENCE = 64, 512, 25, 5
 """Training constants: number of units per hidden layer (_WIDTH), batch size (_BATCH), maximum

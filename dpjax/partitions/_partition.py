@@ -12,11 +12,11 @@ from typing import Self
 import numpy as np
 
 from dpjax.core.types import Plain
+from dpjax.partitions._batches import Outputs
 from dpjax.partitions._bins import bins_of
 from dpjax.partitions._cells import Cells, after
 from dpjax.partitions._region import Box, Region
 from dpjax.partitions._words import describe, is_simpler
-from dpjax.partitions.outputs import Outputs
 
 RANK = "share of outputs: event, then others by P(database) / P(neighbor)"
 """Label of the axis along which a plot arranges boxes."""

@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from dpjax.core.types import Plain
+from dpjax.partitions._batches import Outputs, part_of
 from dpjax.partitions._bins import bins_of
 from dpjax.partitions._features import Columns, Features
 from dpjax.partitions._lay import PILOT, lay
 from dpjax.partitions._logistic import FOLDS
 from dpjax.partitions._partition import Partition
 from dpjax.partitions._scores import Score, Weighted, fit_combination
-from dpjax.partitions.outputs import Outputs, part_of
 
 _STEPS, _TAILS = 48, range(6, 12)
 """Cells are separated by quantiles of a score. The quantile levels are k / _STEPS for k = 1, ...,

@@ -20,10 +20,10 @@ import numpy as np
 
 from dpjax.core.threads import ROWS, over_rows, total
 from dpjax.core.types import Plain
+from dpjax.partitions._batches import Outputs, part_of
 from dpjax.partitions._cells import entry_name
 from dpjax.partitions._features import Columns, Features, clipped
 from dpjax.partitions._logistic import Logistic, every
-from dpjax.partitions.outputs import Outputs, part_of
 
 _RIDGE = {"linear": 1.0, "common": 1.0, "clipped": 1.0, "additive": 3.0, "products": 10.0}
 """Ridge penalty on the coefficients of standardized features, for each kind of feature."""

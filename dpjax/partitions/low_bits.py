@@ -16,6 +16,27 @@ def check_bits(bits: int | str | None) -> None:
             raise BadValue(f"bits must be at most 8 (2^8 labels), but was {bits}.")
 
 
+def names_of_bits(numbers: np.ndarray, bits: int | str | None) -> tuple[list[str], np.ndarray]:
+    """Name the lowest bits of numbers.
+
+    Args:
+        numbers: Finite nonzero numbers, float32 [n] or float64 [n].
+        bits: Number of bits of the mantissa, or a string for the lowest bit that is 1.
+
+    Returns:
+        The distinct names, and the index of each number's name, int64 [n].
+    """
+    if isinstance(bits, str):
+        places, text = lowest_set_bit(numbers.astype(np.float64)), "lowest set bit 2^{}"
+    else:
+        width = int(bits or 0)
+        words = numbers.view(np.int32 if numbers.dtype == np.float32 else np.int64)
+        places = words.astype(np.int64) & ((1 << width) - 1)
+        text = f"lowest {width} bits {{:0{width}b}}"
+    kinds, which = np.unique(places, return_inverse=True)
+    return [text.format(int(kind)) for kind in kinds], which
+
+
 def lowest_set_bit(values: np.ndarray) -> np.ndarray:
     """Return the exponent of the largest power of two that divides each number.
 

@@ -1,7 +1,6 @@
 """The first outputs of a sequential audit, which are drawn once and counted repeatedly."""
 
-from collections.abc import Callable, Iterator, Sequence
-from itertools import chain
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -9,7 +8,7 @@ import numpy as np
 from dpjax.core.arrays import packed, unpacked
 from dpjax.core.types import JsonObject
 from dpjax.core.wording import BadValue, term
-from dpjax.partitions import Encoder, Outputs, part_of
+from dpjax.partitions import Encoder, Outputs, joined, part_of
 from dpjax.sources._definition import changed_part
 
 
@@ -24,13 +23,13 @@ class Kept:
     """Storage for the first outputs on each side of each pair, up to a maximum number per side.
 
     Args:
-        encoder: Encoder that assigns an integer index to each label.
+        encoders: Encoder of each pair.
         most: Maximum number of outputs to keep per side.
         define: Function that returns the digests from `definition_of`.
     """
 
-    def __init__(self, encoder: Encoder, most: int, define: Callable[[], JsonObject]):
-        self._encoder, self._most, self._define = encoder, most, define
+    def __init__(self, encoders: Sequence[Encoder], most: int, define: Callable[[], JsonObject]):
+        self._encoders, self._most, self._define = encoders, most, define
         self._definition = define()
         self._streams: dict[tuple[int, int], _Stream] = {}
 
@@ -62,16 +61,15 @@ class Kept:
             batches = [joined(batches)]
             self._streams[pair, side] = _Stream(batches, number)
         part = part_of(batches[0], slice(start, stop))
-        width = self._encoder.dimension or 1
-        return part._replace(values=widened(part.values, width))
+        return self._encoders[pair].padded(part)
 
     def to_plain(self) -> JsonObject | None:
         """Return the outputs and the digests of their origin as exact JSON values.
 
         The result is None if JSON cannot represent the labels.
         """
-        encoder = self._encoder.to_plain()
-        if encoder is None or not self._streams:
+        encoders = [encoder.to_plain() for encoder in self._encoders]
+        if None in encoders or not self._streams:
             return None
         streams = [
             [pair, side, *(packed(column) for column in joined(stream.batches))]
@@ -81,7 +79,7 @@ class Kept:
         # about the code.
         now = self._define()
         definition = {part: old for part, old in self._definition.items() if old == now[part]}
-        return {"encoder": encoder, "streams": streams, "definition": definition}
+        return {"encoders": encoders, "streams": streams, "definition": definition}
 
     def restore(self, plain: JsonObject) -> None:
         """Restore the outputs from the values that `to_plain` returned; call this before any draw.
@@ -97,12 +95,13 @@ class Kept:
             )
         if changed is not None:
             raise BadValue(
-                f"the audit cannot be continued because {self._encoder.source} is not the "
+                f"the audit cannot be continued because {self._encoders[0].source} is not the "
                 "mechanism of the earlier audit: its code or its options changed. Start a new "
                 "audit."
             )
         try:
-            self._encoder.restore(plain["encoder"])
+            for encoder, state in zip(self._encoders, plain["encoders"], strict=True):
+                encoder.restore(state)
             for pair, side, *columns in plain["streams"]:
                 outputs = Outputs(*(unpacked(column, "bif") for column in columns))
                 self._streams[int(pair), int(side)] = _Stream([outputs], len(outputs.labels))
@@ -125,37 +124,9 @@ class Kept:
         if not all(np.array_equal(a, b, equal_nan=True) for a, b in zip(known, drawn, strict=True)):
             raise BadValue(
                 "the audit cannot be continued because its first outputs are no longer the same: "
-                f"equal seeds give other outputs of {self._encoder.source} than before. Start a "
-                "new audit."
+                f"equal seeds give other outputs of {self._encoders[pair].source} than before. "
+                "Start a new audit."
             )
 
     def _stream(self, pair: int, side: int) -> _Stream:
         return self._streams.get((pair, side), _Stream([], 0))
-
-
-def joined(batches: Sequence[Outputs]) -> Outputs:
-    """Concatenate the outputs of one or more batches."""
-    width = max(batch.values.shape[1] for batch in batches)
-    return Outputs(
-        np.concatenate([batch.labels for batch in batches]),
-        np.concatenate([widened(batch.values, width) for batch in batches]),
-        np.concatenate([batch.alone for batch in batches]),
-    )
-
-
-def widened(values: np.ndarray, width: int) -> np.ndarray:
-    """Return `values`, or zeros [n, width] if all outputs are labels without numbers."""
-    return values if values.shape[1] == width else np.zeros((len(values), width))
-
-
-def parted(batches: Iterator[Outputs], count: int) -> tuple[Outputs, Iterator[Outputs]]:
-    """Split batches into one batch of the first `count` outputs, and batches of the rest."""
-    taken, size = [], 0
-    for batch in batches:
-        taken.append(batch)
-        size += len(batch.labels)
-        if size >= count:
-            break
-    whole = joined(taken)
-    first, others = (part_of(whole, part) for part in (slice(count), slice(count, None)))
-    return first, chain([others], batches)

@@ -22,13 +22,15 @@ from dpjax.partitions import (
     Partition,
     Search,
     as_box,
+    parted,
     pilot_size,
     region_text,
 )
+from dpjax.partitions._columns import notes_of_ignored
 from dpjax.partitions._scored import fold_of
 from dpjax.sources._counting import Tally, count_halves, marks_counter
 from dpjax.sources._definition import definition_of
-from dpjax.sources._kept import Kept, parted, widened
+from dpjax.sources._kept import Kept
 from dpjax.sources._labels_alone import refuse_labels_alone
 from dpjax.sources._learned import lay_best
 from dpjax.sources._pairs import AnyPairs
@@ -133,13 +135,14 @@ class _OpenedOnHost:
         self._source, self._draw = source, draw
         self._box = as_box(request.region)
         (run,) = request.runs.tolist()
-        self._encoder = source.encoder()
+        # Each pair has its own encoder, so that its cells do not depend on other pairs.
+        self._encoders = [source.encoder() for _ in range(len(pairs))]
         self.tally = Tally(request.execution.progress)
         words = tuple(random.words_of(request.key).tolist())
         self.settings = {name: getattr(source, name) for name in _OPTIONS if hasattr(source, name)}
         self.settings["generator"] = "seeds by NumPy's SeedSequence"
         seed = words, run
-        self._stream = Watched(draw, self._encoder, pairs, seed, self.tally, self.settings)
+        self._stream = Watched(draw, self._encoders, pairs, seed, self.tally, self.settings)
         self.pairs = pairs
         self._rounds, self._request = request.rounds(len(pairs)), request
         self.num_confirm = self._rounds.num_confirm
@@ -155,7 +158,7 @@ class _OpenedOnHost:
         every = request.each and not source.batched
         # Only a sequential audit stores its outputs, so other audits need no digests of the code.
         define = partial(definition_of, source, self.pairs) if request.in_order else dict
-        self._kept = Kept(self._encoder, _EVERY if every else LAYING, define)
+        self._kept = Kept(self._encoders, _EVERY if every else LAYING, define)
         if request.held is not None:
             self._kept.restore(request.held)
         if not source.replayable:
@@ -168,8 +171,10 @@ class _OpenedOnHost:
     def notes(self) -> list[str]:
         """Notes for the result, as collected so far."""
         unvaried = [note for pair in sorted(self._counted) for note in self._stream.notes(pair)]
-        of_parts = self._encoder.columns.notes() if self._counted else []
-        return [*self._said, *of_parts, *unvaried]
+        columns = [encoder.columns for encoder in self._encoders]
+        parts = dict.fromkeys(note for p in sorted(self._counted) for note in columns[p].notes())
+        ignored = notes_of_ignored(columns) if self._counted else []
+        return [*self._said, *parts, *ignored, *unvaried]
 
     def search(self) -> list[Search]:
         """Draw and count the outputs of the first search round; see `dpjax.sources.Opened`."""
@@ -184,12 +189,12 @@ class _OpenedOnHost:
         if self._request.in_order:
             self._refuse_other_seeded()
             found = [
-                self._count([self._sequence(pair, side, 0, quota.num_samples) for side in (0, 1)])
+                self._count(pair, [self._sequence(pair, s, 0, quota.num_samples) for s in (0, 1)])
                 for pair in range(len(pairs))
             ]
         else:
             found = [
-                self._count([self._stream.batches(pair, side, SEARCH, quota) for side in (0, 1)])
+                self._count(pair, [self._stream.batches(pair, s, SEARCH, quota) for s in (0, 1)])
                 for pair in range(len(pairs))
             ]
         self._laid = [search.partition for search in found]
@@ -324,7 +329,7 @@ class _OpenedOnHost:
                 "represent, such as tuples. Return strings or numbers instead."
             )
         parts = [self._kept.first(pair, side, 0, stop) for side in (0, 1)]
-        search = self._count([iter([part]) for part in parts if part is not None])
+        search = self._count(pair, [iter([part]) for part in parts if part is not None])
         self._laid[pair] = search.partition
         return search
 
@@ -363,21 +368,23 @@ class _OpenedOnHost:
     def _used(self) -> float:
         return time.perf_counter() - self._start
 
-    def _count(self, batches: list[Iterator[Outputs]]) -> Search:
-        """Determine cells from the first outputs of both sides, and count all outputs."""
+    def _count(self, pair: int, batches: list[Iterator[Outputs]]) -> Search:
+        """Determine a pair's cells from its first outputs, and count all its outputs."""
+        encoder = self._encoders[pair]
         pilots, rests = zip(*(parted(side, PILOT) for side in batches), strict=True)
         # The encoder knows the dimension of an output once the first outputs have been encoded.
-        width = self._encoder.dimension or 1
+        width = encoder.dimension or 1
         if self._box is None and (size := pilot_size(width, len(self.pairs))) > PILOT:
             sides = zip(pilots, rests, strict=True)
             pilots, rests = zip(*(parted(chain([p], r), size) for p, r in sides), strict=True)
-        pilots = [o._replace(values=widened(o.values, width)) for o in pilots]
-        refuse_labels_alone(pilots, self._encoder, f"outputs of {self._encoder.source}")
+        pilots = encoder.fixed(pilots)
+        refuse_labels_alone(pilots, encoder, f"outputs of {encoder.source}")
         folds = [fold_of(np.arange(len(pilot.labels))) for pilot in pilots]
         cells = lay_best(
-            pilots, folds, self._encoder.names, self._promise, self._encoder.parts, region=self._box
+            pilots, folds, encoder.names, self._promise, encoder.parts, region=self._box
         )
-        halves = count_halves(cells, [chain([p], r) for p, r in zip(pilots, rests, strict=True)])
+        sides = zip(pilots, rests, strict=True)
+        halves = count_halves(cells, [chain([p], map(encoder.padded, r)) for p, r in sides])
         return Search(cells, halves[None], cells.inside(self._box))
 
 

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from dpjax.core.wording import Doubt, Unvaried
 from dpjax.partitions import Encoder, Outputs, Partition, Search, as_box, region_text
+from dpjax.partitions._columns import notes_of_ignored
 from dpjax.sources._copied import notes_of_copies, notes_of_near_copies, refuse_copies
 from dpjax.sources._counting import Tally
 from dpjax.sources._held import Sides, held
@@ -56,7 +57,7 @@ class OpenedRecorded:
         # Counting will read all outputs once more.
         self.tally.expect(sum(part.values.total for part in parts))
         refuse_two_kinds([part.name for part in parts], raw)
-        pilots = [encoder.encode(outputs) for outputs in raw]
+        pilots = encoder.fixed([encoder.encode(outputs) for outputs in raw])
         self._doubt(
             notes_of_new_draws([part.name for part in parts], [part.values for part in parts])
         )
@@ -79,7 +80,7 @@ class OpenedRecorded:
         self.notes += _notes_of_nan(cells, self._counts.sum(axis=0))
         self.notes += _notes_of_atoms(cells, pilots)
         self.notes += notes_of_uneven_ratios(cells, self._counts[2])
-        self.notes += encoder.columns.notes_of_ignored()
+        self.notes += notes_of_ignored([encoder.columns])
         return [Search(cells, self._counts[None, :2], cells.inside(self._box))]
 
     def search_again(self, kept: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -170,7 +170,7 @@ class OpenedInOrder:
         # have, the cells would depend on these outputs, and bounds would be invalid.
         names = " and ".join(side.name for side in self._sides)
         encoder = self._encoder = Encoder(names, bits=self._source.bits)
-        pilots = [encoder.encode(outputs) for outputs in raw]
+        pilots = encoder.fixed([encoder.encode(outputs) for outputs in raw])
         cells = self._cells = lay_best(
             pilots,
             [fold_of(np.arange(len(pilot.labels))) for pilot in pilots],

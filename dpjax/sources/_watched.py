@@ -1,7 +1,7 @@
 """Encoded outputs of a host mechanism, and detection of repeated noise."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from hashlib import blake2b
 
 import numpy as np
@@ -29,7 +29,7 @@ class Watched:
 
     Args:
         draw: Function that draws raw outputs.
-        encoder: Encoder of the outputs.
+        encoders: Encoder of each pair's outputs.
         pairs: Pairs of databases.
         seed: Tuple (the two words of the audit's key, index of the run).
         tally: Counts and progress of the audit.
@@ -43,13 +43,13 @@ class Watched:
     def __init__(
         self,
         draw: Draw,
-        encoder: Encoder,
+        encoders: Sequence[Encoder],
         pairs: AnyPairs,
         seed: tuple[tuple[int, ...], int],
         tally: Tally,
         settings: JsonObject,
     ):
-        self._draw, self._encoder, self._pairs = draw, encoder, pairs
+        self._draw, self._encoders, self._pairs = draw, encoders, pairs
         self._settings = settings
         (self._key, self._run), self._tally = seed, tally
         self.taken: dict[tuple[int, int], tuple[int, float]] = {}
@@ -93,7 +93,7 @@ class Watched:
         most = quota.cut if quota.target is None else cut
         span = Span(outputs, words, self._tally.saw, most, done, over)
         for raw in self._draw(database, span):
-            encoded = self._encoder.encode(raw)
+            encoded = self._encoders[pair].encode(raw)
             self._watch(encoded, pair, side, (stage, number))
             size = len(encoded.labels)
             number += size
@@ -118,9 +118,12 @@ class Watched:
 
     def _failure(self) -> str | None:
         """Return the error that is the only outcome of all calls for all pairs, or None."""
-        only, *others = {*self._constant.values()}
-        name = "" if only is None or others else self._encoder.names[int(only[0])]
-        return name if name.startswith(FAILED) else None
+        names = {
+            None if only is None else self._encoders[pair].names[int(only[0])]
+            for (pair, _), only in self._constant.items()
+        }
+        name = names.pop()
+        return name if name and name.startswith(FAILED) and not names else None
 
     def refuse_same(self, pair: int, restarted: Restarted) -> None:
         """Raise an error if two new runs of the mechanism have equal outputs.
@@ -131,7 +134,7 @@ class Watched:
         """
         what, runs = restarted
         for side, raw in enumerate(zip(*runs, strict=True)):
-            first, second = map(self._encoder.encode, raw)
+            first, second = map(self._encoders[pair].encode, raw)
             size = min(len(first.labels), len(second.labels))
             nats = nats_of(first, size)
             if content_of(first, size) == content_of(second, size) and nats >= LEAST_NATS:
@@ -140,7 +143,7 @@ class Watched:
     def _repeats(self, pair: int, side: int, counted: RepeatedRuns) -> Repeats:
         one = [[sides[pair]] for sides in self._pairs.sides]
         pairs = AnyPairs((one[0], one[1]), (self._pairs.labels[pair],))
-        return Repeats(self._encoder.source, counted, pairs, side, self._settings)
+        return Repeats(self._encoders[pair].source, counted, pairs, side, self._settings)
 
     def _watch(self, outputs: Outputs, pair: int, side: int, where: tuple[int, int]) -> None:
         """Raise an error if a batch begins like an earlier batch from the same side.

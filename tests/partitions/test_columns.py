@@ -10,7 +10,8 @@ import pyarrow as pa
 import pytest
 
 import dpjax
-from dpjax.partitions import _columns
+from dpjax.partitions import _columns, joined
+from dpjax.partitions._columns import notes_of_ignored
 from dpjax.partitions._nested import Nested, form_of, rows_of, table_of
 from dpjax.partitions.missing import as_array, as_columns
 from dpjax.partitions.outputs import Encoder
@@ -45,15 +46,47 @@ def test_a_missing_number_keeps_the_others():
     assert encoder.parts == ("['a']", "['b']")
 
 
-def test_later_batches_add_no_columns():
-    encoder, (_, later) = encoded(
-        [{"n": 1.5}, {"n": 1.0, "m": 4.0}],
+def ignored(encoder):
+    (note,) = notes_of_ignored([Encoder("other").columns, encoder.columns])
+    return note
+
+
+def test_each_batch_adds_columns():
+    encoder, batches = encoded(
+        [{"n": 1.5}],
+        ["a", (2.5,)],
+        [{"n": 1.0, "m": 4.0}, {"n": 2.0}],
+        [{"k": 3.0, "n": 2.0}, 3.5],
+        np.array([4.5]),
+    )
+    assert encoder.dimension == 3 and encoder.parts == ("['n']", "['m']", "['k']")
+    assert [batch.values.shape[1] for batch in batches] == [1, 1, 2, 3, 3]
+    whole = joined(encoder.fixed(batches))
+    assert whole.values.tolist() == [
+        [1.5, 0, 0], [0, 0, 0], [2.5, 0, 0], [1, 4, 0], [2, 0, 0], [2, 0, 3], [3.5, 0, 0],
+        [4.5, 0, 0],
+    ]  # fmt: skip
+    assert whole.alone.tolist() == [False, True] + [False] * 6
+
+
+def test_vectors_of_another_length_are_refused_beside_further_columns():
+    encoder, _ = encoded([{"n": 1.5}, {"n": 1.0, "m": 4.0}])
+    for raw in ([(1.0, 2.0)], np.ones((1, 2)), [(1.0, 2.0), {"n": 1.5}]):
+        with pytest.raises(ValueError, match="of one length"):
+            encoder.encode(raw)
+
+
+def test_no_columns_are_added_once_they_are_fixed():
+    encoder = Encoder("it")
+    encoder.fixed([encoder.encode([{"n": 1.5}, {"n": 1.0, "m": 4.0}])])
+    later = encoder.encode(
         [{"n": 2.0, "k": 5.0}, {"k": 5.0, "m": 3.0}, {"k": 1, "l": 2}, np.float64(7)],
     )
     assert later.values.tolist() == [[2, 0], [0, 3], [0, 0], [7, 0]]
     assert later.alone.tolist() == [False, False, True, False]
-    note = encoder.columns.notes()[1]
-    assert note.startswith("The numbers at ['k'], ['l'] were not compared, because the first")
+    assert ignored(encoder).startswith(
+        "The numbers at ['k'], ['l'] were not compared, because the first"
+    )
     assert len({*later.labels.tolist()}) == 4
 
 
@@ -73,7 +106,7 @@ def test_so_many_columns_are_added(monkeypatch):
     rows = [{"v": [1.0]}] * 3 + [{"v": [1.0, 2.0]}] * 2 + [{"v": [1.0, 2.0, 3.0, 4.0]}]
     encoder, (found,) = encoded(rows)
     assert found.values.tolist() == [[1, 0, 0]] * 3 + [[1, 2, 0]] * 2 + [[1, 2, 3]]
-    assert "The numbers at ['v'][3] were not compared" in encoder.columns.notes()[1]
+    assert "The numbers at ['v'][3] were not compared" in ignored(encoder)
 
 
 def test_recordings_say_which_numbers_were_ignored(monkeypatch):
@@ -84,8 +117,11 @@ def test_recordings_say_which_numbers_were_ignored(monkeypatch):
     assert sum("The numbers at ['debug'] were not compared" in note for note in result.notes) == 1
 
 
-def test_columns_are_stored_and_restored():
-    encoder, _ = encoded([{"n": 1.5}, {"n": 1.5}, {"n": 2.5, "m": "a", "k": 3}])
+@pytest.mark.parametrize("fix", [True, False])
+def test_columns_are_stored_and_restored(fix):
+    encoder, found = encoded([{"n": 1.5}, {"n": 1.5}, {"n": 2.5, "m": "a", "k": 3}])
+    if fix:
+        encoder.fixed(found)
     other = Encoder("it")
     other.restore(encoder.to_plain())
     rows = [{"n": 1.5}, {"n": 2.5, "m": "a", "k": 3}, {"k": 4, "l": 5, "o": 6}, 3.0]
@@ -280,3 +316,56 @@ def test_outputs_without_entries_are_refused(empty):
                                     else pd.DataFrame(index=range(n)))  # fmt: skip
     with pytest.raises(ValueError, match="must give at least one number per output"):
         dpjax.audit(mechanism, [(0, 1)], method=METHOD)
+
+
+def leaks_at_a_rare_entry(count, num_samples, seed):
+    """Return the exact count, but only from databases of at least one record, in 40% of outputs."""
+    rng = np.random.default_rng(seed)
+    noise, rare = rng.laplace(size=num_samples).tolist(), rng.random(num_samples) < 0.4
+    return [
+        {"n": x, "debug": float(count)} if count and r else {"n": x}
+        for x, r in zip(noise, rare, strict=True)
+    ]
+
+
+def test_each_pair_has_its_own_columns():
+    subject = dpjax.HostMechanism(leaks_at_a_rare_entry)
+    result = dpjax.audit(subject, [(0, 0), (1, 2)], method=METHOD, claim=1.0)
+    assert result.verdict == "violated" and result.lower_bound > 3
+    assert not any("were not compared" in note for note in result.notes)
+
+
+def one_by_one(count, seed):
+    return leaks_at_a_rare_entry(count, 1, seed)[0]
+
+
+def test_a_first_output_without_an_entry_does_not_hide_it(tmp_path):
+    """A sequential audit of single calls encodes the first outputs one at a time."""
+    subject = dpjax.HostMechanism(one_by_one, batched=False)
+    first = dpjax.audit(subject, [(1, 2)], method=dpjax.Sequential(num_draws=600))
+    assert first.lower_bound > 1
+    (tmp_path / "first.json").write_text(first.to_json())
+    more, again = (
+        dpjax.resume(origin, subject, num_draws=600) for origin in (first, tmp_path / "first.json")
+    )
+    assert again.lower_bound == more.lower_bound >= first.lower_bound
+
+
+@pytest.mark.parametrize("form", [lambda x: {"v": x}, lambda x: [[x]], lambda x: {"v": {"w": x}}])
+def test_a_number_within_a_structure_is_not_a_plain_number(form):
+    """The same numbers, but as they are at one database, and in a structure at the other."""
+    draws = np.random.default_rng(2).laplace(size=(2, 2000)).tolist()
+    for sides in ([draws[0], [*map(form, draws[1])]], [[*map(form, draws[0])], draws[1]]):
+        assert dpjax.audit(dpjax.Recorded(*sides), claim=1.0).verdict == "violated"
+
+
+def lists(database, num_samples, seed):
+    """Return noisy vectors that have as many entries as the database."""
+    noise = np.random.default_rng(seed).laplace(size=(num_samples, len(database)))
+    return database + noise
+
+
+def test_pairs_may_have_outputs_of_different_lengths():
+    pairs = [(np.zeros(2), np.ones(2)), (np.zeros(3), np.ones(3))]
+    result = dpjax.audit(dpjax.HostMechanism(lists), pairs, method=METHOD)
+    assert 1 < result.lower_bound <= 3

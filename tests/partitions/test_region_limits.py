@@ -140,7 +140,9 @@ def test_states_of_encoders_are_kept():
     again.restore(encoder.to_plain())
     assert again.names == encoder.names and again.to_plain() == encoder.to_plain()
     assert (again.dimension, again.parts) == (encoder.dimension, encoder.parts)
-    assert again.named("None") == encoder.named("None") and len(again.names) == len(encoder.names)
+    assert again.labels.named("None") == encoder.labels.named("None") and len(again.names) == len(
+        encoder.names
+    )
     tuples = Encoder("x")
     tuples.encode([("a", "b")])
     assert tuples.to_plain() is None

@@ -204,7 +204,7 @@ def test_runs_that_hardly_vary_may_be_the_same():
     runs = {True: [0.0] * 500, False: list(np.random.default_rng(1).normal(size=500))}
     for hardly, outputs in runs.items():
         pairs = AnyPairs(([1], [2]), ("one",))
-        found = Watched(None, Encoder("f"), pairs, ((7, 8), 0), Tally(), {})
+        found = Watched(None, [Encoder("f")] * len(pairs), pairs, ((7, 8), 0), Tally(), {})
         again = "processes", [[outputs, outputs], [outputs, outputs]]
         if hardly:
             found.refuse_same(0, again)
@@ -217,7 +217,7 @@ def test_runs_that_hardly_vary_may_be_the_same():
 def test_runs_are_compared_up_to_the_shorter_one():
     outputs = list(np.random.default_rng(1).normal(size=60))
     pairs = AnyPairs(([1], [2]), ("one",))
-    found = Watched(None, Encoder("f"), pairs, ((7, 8), 0), Tally(), {})
+    found = Watched(None, [Encoder("f")] * len(pairs), pairs, ((7, 8), 0), Tally(), {})
     other = list(np.random.default_rng(2).normal(size=60))
     with pytest.raises(Repeats, match="drawn from its neighbor, had the same first 40 outputs"):
         found.refuse_same(0, ("objects", [[outputs, outputs], [other, outputs[:40]]]))

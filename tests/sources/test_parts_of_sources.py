@@ -7,9 +7,10 @@ import numpy as np
 import pytest
 
 from dpjax.partitions import Encoder, Outputs
+from dpjax.partitions._batches import joined, widened
 from dpjax.sources import AnyPairs
 from dpjax.sources._counting import Tally, count_halves, halves_of, marks_counter
-from dpjax.sources._kept import Kept, joined, widened
+from dpjax.sources._kept import Kept
 from dpjax.sources._pairs import _holds_same
 from dpjax.sources._rounds import Rounds, rounds_of, rounds_within
 from dpjax.sources._same_databases import numbers_of_databases
@@ -125,7 +126,7 @@ def outputs(*values):
 
 
 def test_outputs_are_kept_up_to_a_number():
-    kept = Kept(Encoder("x"), 5, dict)
+    kept = Kept([Encoder("x")], 5, dict)
     assert kept.number(0, 1) == 0 and kept.first(0, 1, 0, 3) is None
     kept.add(0, 1, outputs(1, 2), 0)
     # Neither what is known already nor what comes after a gap.

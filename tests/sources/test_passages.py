@@ -7,10 +7,9 @@ import pytest
 
 from dpjax.core.types import FiniteSpace
 from dpjax.notions import RepeatedRuns
-from dpjax.partitions import Encoder, Outputs, Search, lay
+from dpjax.partitions import Encoder, Outputs, Search, lay, parted
 from dpjax.sources import AnyPairs
 from dpjax.sources._arriving import Chunk
-from dpjax.sources._kept import parted
 from dpjax.sources._passages import WINDOW, Passages
 from dpjax.sources._repeats import Repeats, content_of, nats_of
 from dpjax.sources._searched import notes_of_search

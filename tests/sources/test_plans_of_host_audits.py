@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 import dpjax
-from dpjax.partitions import Encoder
+from dpjax.partitions import Encoder, parted
 from dpjax.sources import AnyPairs, Marked, Rounds, Tally, _time_limit
-from dpjax.sources._kept import parted
 from dpjax.sources._on_host import _OpenedOnHost, _said_fewer
 from dpjax.sources._time_limit import Pace, Quota
 
@@ -197,9 +196,10 @@ def test_notes_are_of_the_pairs_that_were_counted():
     found = opened()
     found._said, found._counted = ["said"], {2, 0}
     found._stream = SimpleNamespace(notes=lambda pair: [f"note {pair}"])
-    found._encoder = Encoder("it")
-    found._encoder.encode([{"a": 1.0, "b": 2.0}])
-    parts = found._encoder.columns.notes()
+    found._encoders = [Encoder("it") for _ in range(3)]
+    found._encoders[1].encode([{"c": 1.0, "d": 2.0}])
+    found._encoders[2].encode([{"a": 1.0, "b": 2.0}])
+    parts = found._encoders[2].columns.notes()
     assert len(parts) == 1 and found.notes == ["said", *parts, "note 0", "note 2"]
 
 

@@ -257,8 +257,8 @@ DEFINITION = {"python": "3", "mechanism": "", "pairs": ""}
 
 
 def test_damaged_kept_outputs_are_refused():
-    kept = Kept(Encoder("it"), 10, lambda: DEFINITION)
-    for plain in ({}, {"encoder": None}, {"streams": []}):
+    kept = Kept([Encoder("it")], 10, lambda: DEFINITION)
+    for plain in ({}, {"encoders": [None]}, {"encoders": []}, {"streams": []}):
         with pytest.raises(ValueError, match="the outputs that the result stores are damaged"):
             kept.restore(plain)
 

@@ -26,7 +26,9 @@ def watched(batches):
         yield from batches.pop(0)
 
     tally = Tally()
-    found = Watched(draw, Encoder("the function f"), PAIRS, ((7, 8), 2), tally, {"a": 1})
+    found = Watched(
+        draw, [Encoder("the function f")] * len(PAIRS), PAIRS, ((7, 8), 2), tally, {"a": 1}
+    )
     return found, spans, tally
 
 
@@ -57,7 +59,7 @@ def test_batches_grow_with_what_outputs_take(monkeypatch):
             yield REALS[: sizes[-1]]
 
     monkeypatch.setattr(_watched, "time", SimpleNamespace(perf_counter=lambda: now[0]))
-    found = Watched(draw, Encoder("the function f"), PAIRS, ((7, 8), 2), Tally(), {})
+    found = Watched(draw, [Encoder("the function f")] * len(PAIRS), PAIRS, ((7, 8), 2), Tally(), {})
     for side in (0, 1):
         sizes.clear()
         quota = Quota(30, 32, 1.0, 1e-3)
@@ -76,7 +78,7 @@ def test_batches_that_are_asked_for_ahead_do_not_grow():
             yield REALS[:size]
         asked.append(span.most(99))
 
-    found = Watched(draw, Encoder("the function f"), PAIRS, ((7, 8), 2), Tally(), {})
+    found = Watched(draw, [Encoder("the function f")] * len(PAIRS), PAIRS, ((7, 8), 2), Tally(), {})
     list(found.batches(0, 0, SEARCH, Quota(30, 32, 1e9, 1e6)))
     assert asked == [1, 1, 1, 1, 2]
 
@@ -93,7 +95,7 @@ def test_time_is_over_only_after_the_first_batch(monkeypatch):
         over.append(span.over())
 
     monkeypatch.setattr(_watched, "time", SimpleNamespace(perf_counter=lambda: now[0]))
-    found = Watched(draw, Encoder("the function f"), PAIRS, ((7, 8), 2), Tally(), {})
+    found = Watched(draw, [Encoder("the function f")] * len(PAIRS), PAIRS, ((7, 8), 2), Tally(), {})
     limits = ((None, [False] * 4), (2.0, [False, False, True, True]), (0.0, [False] + [True] * 3))
     for side, (seconds, expected) in enumerate(limits):
         over.clear()

@@ -1,0 +1,57 @@
+"""Batches of encoded outputs."""
+
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from typing import NamedTuple
+
+import numpy as np
+
+
+class Outputs(NamedTuple):
+    """A batch of outputs.
+
+    Attributes:
+        labels: Index of each output's label in the `names` of an `Encoder`, int32 [n]. The index is
+            0 for outputs without a label.
+        values: Finite numbers, float64 [n, d]. The numbers are 0 for outputs that have only a
+            label.
+        alone: Whether each output has only a label and no numbers, bool [n].
+    """
+
+    labels: np.ndarray
+    values: np.ndarray
+    alone: np.ndarray
+
+
+def part_of(outputs: Outputs, rows: slice) -> Outputs:
+    """Return a slice of the outputs, without a copy."""
+    return Outputs(*(column[rows] for column in outputs))
+
+
+def joined(batches: Sequence[Outputs]) -> Outputs:
+    """Concatenate the outputs of one or more batches."""
+    width = max(batch.values.shape[1] for batch in batches)
+    return Outputs(
+        np.concatenate([batch.labels for batch in batches]),
+        np.concatenate([widened(batch.values, width) for batch in batches]),
+        np.concatenate([batch.alone for batch in batches]),
+    )
+
+
+def parted(batches: Iterator[Outputs], count: int) -> tuple[Outputs, Iterator[Outputs]]:
+    """Split batches into one batch of the first `count` outputs, and batches of the rest."""
+    taken, size = [], 0
+    for batch in batches:
+        taken.append(batch)
+        size += len(batch.labels)
+        if size >= count:
+            break
+    whole = joined(taken)
+    first, others = (part_of(whole, part) for part in (slice(count), slice(count, None)))
+    return first, chain([others], batches)
+
+
+def widened(values: np.ndarray, width: int) -> np.ndarray:
+    """Return numbers, [n, width], with columns of zeros after those of `values`, [n, d]."""
+    further = width - values.shape[1]
+    return np.pad(values, [(0, 0), (0, further)]) if further else values
