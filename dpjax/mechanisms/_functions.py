@@ -24,6 +24,7 @@ from dpjax.mechanisms._base import draw_dtype
 from dpjax.mechanisms._checks import refuse_impure, trace
 
 _NUMBERS = (jnp.floating, jnp.integer, jnp.bool)
+_WIDE = (jnp.uint32, jnp.int64, jnp.uint64)
 
 
 @jax.tree_util.register_dataclass
@@ -54,7 +55,8 @@ class FromFunction:
             random.sample_keys(key, num_samples)
         )
         if isinstance(self.output_space, FiniteSpace | IntegerSpace):
-            return draws.astype(jnp.int32)
+            # Wider integers, and unsigned ones, would wrap around in an int32.
+            return draws if draws.dtype in _WIDE else draws.astype(jnp.int32)
         # Narrower float types are converted to float32, which can represent all of their values.
         return draws if jnp.finfo(draws.dtype).bits >= 32 else draws.astype(jnp.float32)
 

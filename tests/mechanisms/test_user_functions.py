@@ -256,3 +256,21 @@ def test_large_integers_in_vectors_are_exact_in_x64_only():
     with jax.enable_x64(True):
         found = from_function(large, 0.0).sample(jax.random.key(0), 0.0, 2)
         assert found.dtype == np.float64 and (found == 2**24 + 1).all()
+
+
+@pytest.mark.parametrize(
+    ("x64", "dtype", "factor"), [(False, np.uint32, 2**31), (True, np.int64, 2**33)]
+)
+def test_integers_beyond_an_int32_do_not_wrap_around(x64, dtype, factor):
+    """In an int32, multiples of 2^33 would all be 0, and no event would differ."""
+
+    def coin(key, x):
+        return jnp.asarray(jax.random.bernoulli(key, x), dtype) * np.array(factor, dtype)
+
+    with jax.enable_x64(x64):
+        mechanism = from_function(coin, 0.5)
+        found = np.asarray(mechanism.sample(jax.random.key(0), jnp.float32(0.5), 50))
+        assert mechanism.output_space == IntegerSpace() and found.dtype == dtype
+        assert set(found.tolist()) == {0, factor}
+        audited = dpjax.audit(coin, [(0.2, 0.8)], method=dpjax.Events(500, 1500), claim=0.5)
+        assert audited.verdict == "violated" and "equal to -" not in str(audited)
