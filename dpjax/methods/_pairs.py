@@ -18,7 +18,7 @@ from dpjax.core.errors import neutral
 from dpjax.core.execution import Execution
 from dpjax.core.notebook import html_titled
 from dpjax.core.settings import own_settings
-from dpjax.core.types import MixedSpace
+from dpjax.core.types import FiniteSpace, MixedSpace
 from dpjax.core.wording import COLUMNS, BadType, BadValue, amount
 from dpjax.databases import Pairs
 from dpjax.databases.spaces import Space, as_space
@@ -30,7 +30,13 @@ from dpjax.notions import Epsilon, Terms
 from dpjax.partitions import RegionLike, as_region
 from dpjax.partitions.previews import preview_database
 from dpjax.sources import ONE_RUN, AnyPairs, Source, as_source
-from dpjax.sources._subject import check_shape, mechanism_at, pairs_of
+from dpjax.sources._subject import (
+    check_shape,
+    inner_range,
+    mechanism_at,
+    pairs_of,
+    pilot_outputs,
+)
 from dpjax.sources._workers import kept_workers
 from dpjax.sources.streams import DrawnStreams
 
@@ -235,8 +241,29 @@ def searched_pairs(
     """Return the best pairs of a space, and notes about the search; see `pairs_to_audit`."""
     if source.sampler is None:
         return best_pairs(source, space, terms, least)
-    found = search_pairs(source, [*space], key=_root(terms), execution=terms.layout)
+    pairs, root = pairs_of(source.sampler, [*space]), _root(terms)
+    region = _central_region(source, pairs, root)
+    found = search_pairs(source, pairs, region=region, key=root, execution=terms.layout)
     return found.pairs, _notes(found, varied=False)
+
+
+def _central_region(source: Source, pairs: Pairs, root: Array) -> RegionLike | None:
+    """Return the central range of pilot outputs, or None if the search has a default region.
+
+    Raises:
+        ValueError: If pilot outputs are not finite, or if all of them are equal.
+    """
+    mechanism = mechanism_at(source.sampler, pairs)
+    default = isinstance(mechanism.output_space, FiniteSpace | MixedSpace)
+    if default or getattr(mechanism, "standard_region", None) is not None:
+        return None
+    try:
+        return inner_range(pilot_outputs(mechanism, pairs, root))
+    except BadValue as error:
+        raise BadValue(
+            f"pairs must be a list for {source.name}, because the search for pairs needs a density "
+            f"of the outputs, but {error}"
+        ) from error
 
 
 def best_pairs(

@@ -10,7 +10,8 @@ from scipy import stats
 
 import dpjax
 from dpjax import mechanisms, reference
-from dpjax.databases import Pairs, all_pairs, hypercube
+from dpjax.core import random
+from dpjax.databases import Pairs, Within, all_pairs, hypercube
 from dpjax.methods import _pairs
 
 CUBE = np.array(list(itertools.product((0.0, 1.0), repeat=6)))
@@ -114,3 +115,27 @@ def test_refusals(mechanism, pairs, arguments, message):
 def test_subjects_without_two_databases_are_refused(subject, message):
     with pytest.raises(TypeError, match=message):
         dpjax.search_pairs(subject, [(0.0, 1.0), (0.0, 2.0)], budget=4000)
+
+
+def summed(key, database):
+    return jnp.sum(database) + random.laplace(key, 1)[0]
+
+
+def test_an_audit_searches_a_space_for_a_function_with_real_outputs():
+    """The level is 10, which is reached by changing 10 to 0; no region was given."""
+    like, domain = np.array([1, 2], np.float32), dpjax.Domain(bounds=(0, 10), size=2)
+    space = dpjax.neighbors(like, "change-one", domain)
+    found = dpjax.audit(summed, space, method=dpjax.Events(500, 1500), claim=2.0)
+    assert found.verdict == "violated" and 2.0 < found.lower_bound <= 10.0
+    assert "The audit used the best" in found.notes[0]
+
+
+def test_a_space_needs_outputs_with_a_density():
+    space = dpjax.neighbors(np.float32(0.0), Within(1.0), dpjax.Domain(bounds=(0, 5)))
+    said = r"pairs must be a list for unknown, because the search .* in a pilot, .* infinity"
+    with pytest.raises(ValueError, match=said):
+        dpjax.audit(unknown, space)
+
+
+def unknown(key, x):
+    return jnp.where(x == 0, jnp.nan, x + random.laplace(key, 1)[0])
