@@ -1,5 +1,6 @@
 """Databases and pairs that strategies of Hypothesis draw."""
 
+import copy
 import math
 import sys
 
@@ -145,6 +146,37 @@ def test_pairs_that_are_no_neighbors_are_dropped():
     assert all(one < 5 < other for one, other, _ in ordered)
     inside = drawn_pairs(pairs, "add-remove", Domain(bounds=(2, 9)), num_pairs=500).proposed()
     assert inside and all(min(*one, *other) >= 2 for one, other, _ in inside)
+
+
+FIRST, SECOND = np.zeros(2000), np.where(np.arange(2000) == 1000, 5.0, 0.0)
+SAME_REPR = {
+    "long": (FIRST, SECOND),
+    "close": (np.array([0.1, 0.1234567890123]), np.array([0.1, 0.1234567899999])),
+    "records": ([FIRST, FIRST], [FIRST, SECOND]),
+    "columns": ({"a": [0] * 2000, "b": FIRST}, {"a": [0] * 2000, "b": SECOND}),
+    "frame": ({"b": FIRST}, {"b": SECOND}),
+}
+"""Pairs with the same `repr`, which rounds numbers, and leaves out the middle of arrays."""
+
+
+@pytest.mark.parametrize("name", SAME_REPR)
+def test_pairs_that_differ_in_what_repr_leaves_out_are_kept(name):
+    pair = SAME_REPR[name]
+    if name == "frame":
+        pair = tuple(map(pytest.importorskip("pandas").DataFrame, pair))
+    assert repr(pair[0]) == repr(pair[1])
+    for relation in (None, "change-one"):
+        ((one, other, _),) = drawn_pairs(st.just(pair), relation).proposed()
+        assert one is pair[0] and other is pair[1]
+    with pytest.raises(ValueError, match="the databases were equal"):
+        drawn_pairs(st.just((pair[0], copy.deepcopy(pair[0])))).proposed()
+
+
+def test_records_with_the_same_repr_are_not_the_same():
+    for relation in (ChangeOne(), ChangeOne(ordered=True), AddRemove(2)):
+        assert relation.holds([FIRST, FIRST], [FIRST, SECOND])
+        assert not relation.holds([FIRST, FIRST], [SECOND, SECOND])
+        assert relation.holds([FIRST, SECOND], [FIRST.copy(), SECOND.copy()])
 
 
 @pytest.mark.slow

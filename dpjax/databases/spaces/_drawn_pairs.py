@@ -11,6 +11,7 @@ from dpjax.core.wording import BadType, BadValue
 from dpjax.databases._pairs import rows_of
 from dpjax.databases.spaces._domain import Domain
 from dpjax.databases.spaces._drawn import drawn, is_strategy
+from dpjax.databases.spaces._exact import exact_text
 from dpjax.databases.spaces._neighbors import Neighbors
 from dpjax.databases.spaces._relations import Relation, relation_of
 from dpjax.databases.spaces._space import Proposed, Space
@@ -81,12 +82,13 @@ class DrawnPairs(Space):
 
     def _drawn(self, seed: int) -> list[Proposed]:
         """Draw pairs, and return the distinct pairs of neighbors."""
-        found: dict[str, Proposed] = {}
+        found: dict[tuple[str, str], Proposed] = {}
         rows = rows_of(drawn(self.strategy, self.num_pairs, seed))
         for number, (database, neighbor) in enumerate(rows):
-            if repr(database) != repr(neighbor) and self.allows(database, neighbor):
+            one, other = exact_text(database), exact_text(neighbor)
+            if one != other and self.allows(database, neighbor):
                 pair = Proposed(database, neighbor, f"draw {number} of seed {seed}")
-                found.setdefault(repr((database, neighbor)), pair)
+                found.setdefault((one, other), pair)
         return list(found.values())
 
 

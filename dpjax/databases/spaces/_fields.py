@@ -11,6 +11,7 @@ import numpy as np
 from dpjax.core import validate
 from dpjax.core.wording import BadValue
 from dpjax.databases.spaces._domain import Domain, Value, of_one_kind
+from dpjax.databases.spaces._exact import exact_text
 
 _WHOLE = (0, 1, -1, 2**31 - 1, -(2**31), 2**53 + 1, 2**63 - 1, -(2**63))
 _TEXTS = ("", "new", "a" * 1000, "\u00e9", "0")
@@ -110,7 +111,7 @@ class Field:
             except (TypeError, ValueError, OverflowError):
                 continue  # The column cannot store the value.
             if self.has(value):
-                distinct.setdefault((type(value), repr(value)), value)
+                distinct.setdefault((type(value), exact_text(value)), value)
         return list(distinct.values())
 
     def near(self, value: Value, rng: np.random.Generator) -> Value:

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 
 from dpjax.core.wording import BadType, BadValue
+from dpjax.databases.spaces._exact import is_frame
 from dpjax.databases.spaces._fields import Column
-from dpjax.databases.spaces._frames import frame_form, is_frame
+from dpjax.databases.spaces._frames import frame_form
 from dpjax.databases.spaces._records import Form, Record, fields_of, short
 
 _KINDS: dict[str, type] = {"b": bool, "i": int, "u": int, "f": float, "U": str}

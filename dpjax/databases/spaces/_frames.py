@@ -27,12 +27,6 @@ _STEPS: dict[str, tuple[Value, Value]] = {
 """Map from the inferred type of a pandas index to the first label and the step between labels."""
 
 
-def is_frame(value: object) -> bool:
-    """Return whether a value is a pandas data frame."""
-    pandas = sys.modules.get("pandas")
-    return isinstance(value, getattr(pandas, "DataFrame", ()))
-
-
 def frame_form(like: Frame) -> Form:
     """Return the form of data frames with the same columns, types and kind of index as an example.
 

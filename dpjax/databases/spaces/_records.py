@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from dpjax.core.wording import BadValue
+from dpjax.databases.spaces._exact import exact_text
 from dpjax.databases.spaces._fields import Column
 
 Record = Any
@@ -107,7 +108,7 @@ def key_of_fields(record: Record) -> str:
     """Return a string that is equal for records with equal fields, even if their labels differ."""
     key = getattr(record, "key", None) if isinstance(record, Row) else None
     if key is None:
-        texts = [(type(field).__name__, repr(field)) for field in fields_of(record)]
+        texts = [(type(field).__name__, exact_text(field)) for field in fields_of(record)]
         named = isinstance(record, dict)
         key = repr(sorted(zip(map(repr, record), texts, strict=True)) if named else texts)
         if isinstance(record, Row):
