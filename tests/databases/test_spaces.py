@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from fractions import Fraction
 from functools import cache
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from every_pair import every_pair
@@ -398,3 +399,37 @@ def test_vectors_need_a_norm():
     with pytest.raises(ValueError, match=said):
         Within(1.0).holds([0.0, 0.0], [0.0, 0.5])
     assert Within(1.0).holds([0.0], [1.0]) and Within(1.0).holds(0.0, 1.0)
+
+
+@pytest.mark.parametrize("form", [lambda x, y: (x, y), lambda x, y: {"x": y, "y": y}])
+@pytest.mark.parametrize("relation", ["change-one", "add-remove"])
+def test_arrays_of_jax_have_the_same_pairs_as_those_of_numpy(form, relation):
+    """As records, the arrays X and y themselves would be exchanged."""
+    rows, labels = np.arange(6, dtype=np.float32).reshape(3, 2), np.array([0, 1, 0], np.int32)
+    spaces = [
+        neighbors(form(*map(convert, (rows, labels))), relation, BOUNDED)
+        for convert in (np.asarray, jnp.asarray)
+    ]
+    numpy, jax = (list(map(repr, space.proposed())) for space in spaces)
+    assert numpy == jax
+
+
+@pytest.mark.parametrize("like", [[1.0, 2.0], 3.0])
+@pytest.mark.parametrize("relation", [Within(1.0, "l1"), AnyTwo()])
+def test_values_of_jax_are_those_of_numpy(like, relation):
+    """An array without axes is a number."""
+    numpy = np.array(like, np.float32)[()]
+    expected = list(map(repr, neighbors(numpy, relation, BOUNDED).proposed()))
+    for same in (jnp.asarray(numpy), np.asarray(numpy)):
+        space = neighbors(same, relation, BOUNDED)
+        assert list(map(repr, space.proposed())) == expected
+        assert space.allows(jnp.asarray(numpy), numpy)
+
+
+@pytest.mark.parametrize(
+    "like", [np.ones((2, 2)), np.zeros(0), [], [[1, 2], [3, 4]], "abc", ["a"], None]
+)
+def test_what_is_no_vector_has_no_distance(like):
+    said = r"like must be a number or a vector if relation is Within\(distance=1.0, norm='l1'\)"
+    with pytest.raises(ValueError, match=said):
+        neighbors(like, Within(1.0, "l1"))

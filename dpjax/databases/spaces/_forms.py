@@ -1,5 +1,6 @@
 """Conversion of databases to lists of records, and back."""
 
+import sys
 from collections.abc import Hashable, Sequence
 from functools import partial
 from typing import Any
@@ -61,6 +62,23 @@ def form_of(like: object) -> Form:
         "tuple or dict of columns, a string, or bytes, but was of type "
         f"{type(like).__name__}: for a number or a vector, pass relation=Within(...)."
     )
+
+
+def in_numpy(database: Any) -> Any:
+    """Replace JAX arrays in a database by NumPy arrays, and an array without axes by a number."""
+    jax = sys.modules.get("jax")
+    if jax is not None and isinstance(database, jax.Array):
+        database = np.asarray(database)
+    if isinstance(database, np.ndarray) and database.ndim == 0:
+        return database[()]
+    kind = type(database)
+    if jax is None or kind not in (list, tuple, dict):
+        return database
+    parts = database.values() if isinstance(database, dict) else database
+    if not any(isinstance(part, jax.Array) for part in parts):
+        return database
+    found = list(map(in_numpy, parts))
+    return dict(zip(database, found, strict=True)) if isinstance(database, dict) else kind(found)
 
 
 def _in_order(names: list[Hashable], given: Sequence[Record]) -> list[Record]:

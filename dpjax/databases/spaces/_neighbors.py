@@ -10,6 +10,7 @@ import numpy as np
 from dpjax.core.wording import BadType, BadValue
 from dpjax.databases.spaces._domain import Domain, check_columns
 from dpjax.databases.spaces._drawn import drawn, is_strategy
+from dpjax.databases.spaces._forms import in_numpy
 from dpjax.databases.spaces._record_pairs import RecordPairs
 from dpjax.databases.spaces._records import short
 from dpjax.databases.spaces._relations import Relation, relation_of
@@ -41,8 +42,8 @@ class Neighbors(Space):
 
     Attributes:
         like: Example database, or a Hypothesis strategy that draws example databases. All databases
-            in the space have the form of an example. If the relation is `Within`, the example is a
-            number or a vector.
+            in the space have the form of an example, but with NumPy arrays in place of JAX arrays.
+            If the relation is `Within`, the example is a number or a vector.
         relation: Relation that defines which databases are neighbors.
         domain: Domain of the records, or a map from the names of columns to their domains. A column
             without a domain may hold any finite value of its type, and missing or infinite values
@@ -108,6 +109,7 @@ class Neighbors(Space):
 
     def allows(self, database: object, neighbor: object) -> bool:
         """Return whether two databases are neighbors and lie in the domain."""
+        database, neighbor = in_numpy(database), in_numpy(neighbor)
         return self._maker_of(database).allows(database, neighbor)
 
     def paths(self) -> list[Path]:
@@ -132,6 +134,7 @@ class Neighbors(Space):
         """Makers of pairs, one for each form of the example databases."""
         strategy = is_strategy(self.like)
         examples = drawn(self.like, _DRAWN, self.seed) if strategy else [self.like]
+        examples = list(map(in_numpy, examples))
         # If the domain does not restrict values, all records are taken from the drawn examples.
         given = self.domain
         whole = isinstance(given, Domain) and given == Domain(size=given.size, member=given.member)

@@ -63,6 +63,8 @@ class ValuePairs:
         closed: bool = False,
     ):
         entries = list(map(_entries, examples))
+        for example, row in zip(examples, entries, strict=True):
+            _check(example, row, relation)
         if domain is None:
             domain = domain_like([value for row in entries for value in row])
         if not isinstance(domain, Domain) or domain.columns is not None:
@@ -182,6 +184,15 @@ class ValuePairs:
             rows.append([options[place % len(options)] for options in each])
             rows.append([options[(place + i) % len(options)] for i, options in enumerate(each)])
         return [*self._examples[1:], *(_like(like, row) for row in rows)]
+
+
+def _check(like: object, entries: Sequence[Value], relation: Relation) -> None:
+    """Raise an error if an example is an array of two axes, or has entries without a distance."""
+    numbers = len(entries) > 0 and all(is_number(v) or isinstance(v, bool) for v in entries)
+    if getattr(like, "ndim", 0) > 1 or (isinstance(relation, Within) and not numbers):
+        raise BadValue(
+            f"like must be a number or a vector if relation is {relation!r}, but was {short(like)}."
+        )
 
 
 def _scalar(value: Value) -> Value:
