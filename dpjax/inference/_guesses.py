@@ -171,8 +171,9 @@ def conditional_laws(
         the p-value is 1.
     """
     _, r, c = guessed
-    mean = r / (1 + math.exp(-epsilon))
-    reach = _TAIL * math.sqrt(mean / (1 + math.exp(epsilon))) + _MORE
+    small = math.exp(-epsilon)  # For a large epsilon, e^epsilon would overflow.
+    mean = r / (1 + small)
+    reach = _TAIL * math.sqrt(mean * small / (1 + small)) + _MORE
     low, high = max(math.floor(mean - reach), 0), min(math.ceil(max(c, mean) + reach), r)
     if c <= low:
         return None

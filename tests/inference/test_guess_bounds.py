@@ -292,3 +292,9 @@ def test_the_envelope_is_the_highest_chord(seed):
         assert _envelope(x, y, place) == pytest.approx(max(chords), rel=1e-9)
     assert _envelope(x, y, 0.0) == _envelope(x, y, -1.0) == y[0]
     assert _envelope(x, y, x[-1]) == _envelope(x, y, x[-1] + 1) == 1.0
+
+
+def test_a_large_epsilon_refutes_nothing():
+    """All guesses are right with a probability near 1, and e^800 is no finite float."""
+    for epsilon, delta in itertools.product((700.0, 800.0, 1e6), (0.0, 1e-3)):
+        assert one_run_p_value(100, 20, 20, epsilon, delta) == pytest.approx(1.0)

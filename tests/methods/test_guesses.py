@@ -193,6 +193,12 @@ def test_claimed_profiles(mu, verdict, scores_and_coins):
         assert shown > claimed == pytest.approx(claim(place))
 
 
+def test_a_profile_may_have_a_point_at_a_large_epsilon(scores_and_coins):
+    claim = [(0.0, 1e-5), (1000.0, 0.0)]
+    found = dpjax.audit(dpjax.OneRun(*scores_and_coins), notion=dpjax.Profile(), claim=claim)
+    assert found.verdict == "violated" and found.statement.crossing[0] == 0.0
+
+
 def test_a_profile_can_be_refuted_as_a_whole():
     """Between the errors at which the curve and its worst point are refuted."""
     profile = gaussian_profile(0.5)

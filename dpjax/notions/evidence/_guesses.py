@@ -230,7 +230,7 @@ def _of_points(guessed: Guessed, claim: _Points) -> tuple[int, float]:
 def _of_curve(guessed: Guessed, claim: _Points) -> float:
     """Return the smallest error at which a whole claimed profile is refuted, rounded up."""
     epsilons, deltas = np.array(claim).T
-    factors = np.exp(-epsilons)
+    factors = np.maximum(np.exp(-epsilons), np.finfo(float).tiny)
 
     def gain(y: float) -> float:
         """Return the gain function of a profile, for use in `refutes`.
