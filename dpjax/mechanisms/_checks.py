@@ -34,7 +34,7 @@ A sampler with equal outputs under two keys is rejected if this probability is b
 """
 
 _PASSED: WeakKeyDictionary[type, set[Hashable]] = WeakKeyDictionary()
-"""Map from each mechanism class to the validated pairs (output space, database shape)."""
+"""Map from each mechanism class to what was validated: output spaces with forms of databases."""
 
 
 def trace(
@@ -122,7 +122,7 @@ def refuse_repeated(first: np.ndarray, second: np.ndarray, label: str) -> None:
 
 
 def check_mechanism(mechanism: Mechanism, database: Database) -> None:
-    """Validate a user's mechanism, once per combination of class, output space and database shape.
+    """Validate a user's mechanism, once per class, output space and form of the database.
 
     Raises:
         TypeError: If the mechanism is not a pytree or cannot be traced, or if the shape or dtype of
@@ -136,7 +136,8 @@ def check_mechanism(mechanism: Mechanism, database: Database) -> None:
             "dataclass decorated with @jax.tree_util.register_dataclass."
         )
     label, space, database = f"{kind}.sample", mechanism.output_space, as_tree(database)
-    look = (space, jax.tree.structure(database), shape_of(database))
+    dtypes = tuple(str(np.asarray(part).dtype) for part in jax.tree.leaves(database))
+    look = (space, jax.tree.structure(database), shape_of(database), dtypes)
     passed = _PASSED.setdefault(type(mechanism), set())
     if look in passed:
         return

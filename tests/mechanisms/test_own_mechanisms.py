@@ -157,6 +157,9 @@ def test_a_class_is_looked_at_once():
     assert len(traced) == first > 1
     check_mechanism(own, np.zeros(3)[:1])
     assert len(traced) > first, "another shape of databases is another look"
+    again = len(traced)
+    check_mechanism(own, np.int32(1))
+    assert len(traced) > again, "another type of databases is another look"
 
 
 def test_entries_of_sweeps_take_functions_and_look_at_classes():
