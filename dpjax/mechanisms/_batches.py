@@ -80,7 +80,8 @@ class Poisson:
     """Poisson sampling: each record is in each batch independently, with the same probability.
 
     Attributes:
-        rate: Probability in (0, 1) that a record is in a batch, rounded to a multiple of 2^-32.
+        rate: Probability in (0, 1) that a record is in a batch, rounded to a multiple of 2^-32
+            that is below 1.
     """
 
     rate: float
@@ -104,7 +105,8 @@ class Poisson:
     ) -> tuple[Array | None, Array]:
         """Draw a batch, using one call of the random generator for every two records."""
         words = random.words(keys.step, -(-num_records // 2))
-        taken = jnp.concatenate(words)[:num_records] < np.uint32(round(self.rate * 2**32))
+        below = np.uint32(min(round(self.rate * 2**32), 2**32 - 1))
+        taken = jnp.concatenate(words)[:num_records] < below
         return taken, carried
 
 

@@ -10,6 +10,7 @@ References:
 """
 
 from dataclasses import dataclass, field
+from numbers import Integral
 from typing import Any, NamedTuple
 
 import jax
@@ -20,7 +21,7 @@ from jax import Array
 from dpjax.core import random, validate
 from dpjax.core.errors import needs
 from dpjax.core.types import RealSpace
-from dpjax.core.wording import BadValue
+from dpjax.core.wording import BadType, BadValue
 from dpjax.mechanisms._batches import FullBatch as FullBatch
 from dpjax.mechanisms._batches import Keys, Sampling
 from dpjax.mechanisms._batches import Poisson as Poisson
@@ -191,9 +192,9 @@ class DpSgd:
         validate.positive_int(num_steps=self.num_steps)
         validate.one_of(SCORES, score=self.score)
         for name in ("noise_multiplier", "clip", "learning_rate"):
-            value = getattr(self, name)
-            if isinstance(value, int | float):
-                validate.positive(**{name: value})
+            validate.positive(**{name: getattr(self, name)})
+        if isinstance(self.canary, bool) or not isinstance(self.canary, Integral):
+            raise BadType(f"canary must be an integer, but was {self.canary!r}.")
         if self.score == "final" and not isinstance(self.model, Logistic):
             raise BadValue(
                 "score must not be 'final' for a network, whose gradients change direction: "
@@ -232,6 +233,11 @@ class DpSgd:
             key: Typed key.
             database: Features, label and flag of each record, float [n, d + 2].
         """
+        if not -len(database) <= self.canary < len(database):
+            raise BadValue(
+                f"canary must be the index of one of {len(database)} records, but was "
+                f"{self.canary}."
+            )
         features, labels, present = database[:, :-2], database[:, -2], database[:, -1]
         start = self.model.start(features.shape[1], database.dtype)
         of_all = random.fold_in(key, 2**32 - 1)

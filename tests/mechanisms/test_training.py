@@ -158,6 +158,7 @@ def batches(sampling, key, num_steps, num_records):
 
 def test_batches():
     keys = jax.random.split(jax.random.key(0), 2000)
+    assert batches(Poisson(1 - 1e-12), keys[0], 3, 7).all()
     taken = np.asarray(jax.vmap(lambda k: batches(Poisson(0.25), k, 1, 7)[0])(keys))
     # 14,000 coins: five standard deviations; adjacent coins in one word are independent.
     assert abs(taken.mean() - 0.25) < 5 * math.sqrt(0.1875 / 14_000)
@@ -248,6 +249,8 @@ def test_a_users_own_training_is_audited():
         (lambda: DpSgd(-1.0), "noise_multiplier must"),
         (lambda: DpSgd(num_steps=0), "num_steps must"),
         (lambda: DpSgd(model=Network(2), score="final"), "must not be 'final' for a network"),
+        (lambda: DpSgd(np.float32(-1.0)), "noise_multiplier must"),
+        (lambda: DpSgd(clip=np.float32(np.nan)), "clip must"),
         (lambda: Poisson(1.0), "rate must"),
         (lambda: Shuffle(0), "size must"),
         (lambda: Network(0), "hidden must"),
@@ -265,6 +268,21 @@ def test_what_cannot_be_trained_is_refused(make, sentence):
     with pytest.raises(ValueError) as refused:
         make()
     assert sentence in str(refused.value)
+
+
+@pytest.mark.parametrize("canary", [12, -13])
+def test_a_canary_must_be_a_record(canary):
+    """Otherwise, all scores are 0, and no audit finds a fault."""
+    mechanism = DpSgd(num_steps=2, canary=canary)
+    with pytest.raises(ValueError, match="canary must be the index of one of 12 records, but was"):
+        mechanism.sample(jax.random.key(0), jnp.asarray(DATABASE), 3)
+    with pytest.raises(TypeError, match="canary must be an integer"):
+        DpSgd(canary=1.5)
+    ends = [
+        DpSgd(num_steps=2, canary=at).train(jax.random.key(0), jnp.asarray(DATABASE))
+        for at in (11, -1)
+    ]
+    assert ends[0] == ends[1]
 
 
 @pytest.mark.parametrize(
