@@ -65,7 +65,14 @@ class Canaries(NamedTuple):
 
         Args:
             number: Index of the canary; all other canaries are left out of both databases.
+
+        Raises:
+            TypeError: If `number` is not an integer.
+            ValueError: If there is no canary with this index.
         """
+        validate.positive_int(-len(self.own), number=number)
+        if number >= len(self.own):
+            raise BadValue(f"number must be below {len(self.own)}, but was {number}.")
         own, label = self.own[number], float(self.own_labels[number])
         return canary_pair(self.features, self.labels, own, label=label)
 
@@ -99,7 +106,8 @@ def canaries(
 
     Raises:
         ValueError: If the shapes are incompatible, if a number is not finite, if the kind is
-            unknown, or if mislabelled canaries would use up all records.
+            unknown, if mislabelled canaries would use up all records, or if their labels are not 0
+            or 1.
 
     References:
         Nasr et al. (2023), for saturating canaries; Steinke, Nasr, Jagielski (2023), section 6, for
@@ -107,11 +115,14 @@ def canaries(
     """
     rows, answers = _records(features, labels)
     validate.positive_int(number=number)
+    validate.positive_int(0, seed=seed)
     validate.one_of(CANARIES, kind=kind)
     rng = np.random.default_rng(seed)
     if kind == "saturating":
         size = rows.shape[1]
         own = np.zeros((number, size + number), np.float32)
+        if not np.isfinite(_float32("amplitude", amplitude)).all():
+            raise BadValue(f"amplitude must be a finite float32 number, but was {amplitude!r}.")
         own[np.arange(number), size + np.arange(number)] = amplitude
         return Canaries(np.pad(rows, ((0, 0), (0, number))), answers, own, np.ones_like(own[:, 0]))
     if kind == "mislabelled":
@@ -119,6 +130,8 @@ def canaries(
             raise BadValue(
                 f"number must be below {len(rows)}, the number of records, but was {number}."
             )
+        if not np.isin(answers, (0, 1)).all():
+            raise BadValue("labels must be 0 or 1 for mislabelled canaries, but some are not.")
         taken = np.zeros(len(rows), bool)
         taken[rng.permutation(len(rows))[:number]] = True
         return Canaries(rows[~taken], answers[~taken], rows[taken], 1 - answers[taken])
@@ -194,7 +207,7 @@ def canary_pair(
             raise BadValue(f"canary must be of shape {rows.shape[1:]}, but was {own.shape}.")
     records = np.ones((len(rows) + 1, rows.shape[1] + 2), np.float32)
     records[:-1, :-2], records[:-1, -2] = rows, answers
-    records[-1, :-2], records[-1, -2] = own, label
+    records[-1, :-2], records[-1, -2] = own, _float32("label", label)
     if not np.isfinite(records).all():
         raise BadValue(
             "features, labels and the canary must be finite float32 numbers, but some are not."
