@@ -10,6 +10,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from dpjax.core.arrays import joined
 from dpjax.core.wording import EVENTS, BadValue
 from dpjax.inference import LAYING
 from dpjax.partitions import Encoder, Partition, Search
@@ -67,7 +68,7 @@ class _Side:
                 f"{self.name} must hold more than {number} outputs, since the first {number} "
                 f"outputs determine the cells, but held {total}: use {EVENTS}."
             )
-        self._kept = np.concatenate([chunk for chunk in kept if len(chunk)])
+        self._kept = joined([chunk for chunk in kept if len(chunk)])
         return self._kept[:number]
 
     def again(self, number: int) -> np.ndarray:
@@ -82,7 +83,7 @@ class _Side:
             total += len(kept[-1])
             if total == _ORDERED:
                 break
-        return np.concatenate(kept)
+        return joined(kept)
 
     def read(self, start: int, number: int) -> Iterator[np.ndarray]:
         """Yield outputs start, ..., start + number - 1.

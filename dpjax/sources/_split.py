@@ -6,6 +6,7 @@ import jax
 import numpy as np
 
 from dpjax.core import random
+from dpjax.core.arrays import joined
 from dpjax.core.wording import BadValue
 from dpjax.partitions import PILOT, Encoder, Outputs, Partition
 from dpjax.partitions._scored import fold_of
@@ -191,5 +192,5 @@ def _smallest(parts: list[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, n
         # Select outputs before joining the parts, since labels may be long.
         last = np.partition(words, PILOT - 1)[PILOT - 1]
         parts = [(outputs[few], words[few]) for outputs, words in parts for few in [words <= last]]
-    outputs, words = (np.concatenate(column) for column in zip(*parts, strict=True))
-    return outputs, words
+    outputs, words = zip(*parts, strict=True)
+    return joined(outputs), np.concatenate(words)

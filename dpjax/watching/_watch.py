@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from dpjax.audit import audit, resume
+from dpjax.core.arrays import joined
 from dpjax.core.errors import Stopped
 from dpjax.core.files import refuse_unwritable
 from dpjax.core.types import JsonObject
@@ -171,7 +172,13 @@ class Watch:
     def _count(self, chunk: Chunk, passages: Passages) -> None:
         """Continue the audit with a chunk, and write the state once the whole chunk is counted."""
         before = self.state
-        held = tuple(map(_joined, before.held, chunk.sides))
+        try:
+            held = tuple(map(_joined, before.held, chunk.sides))
+        except ValueError as error:
+            raise ValueError(
+                f"{chunk.name} cannot be counted together with earlier outputs: they contain "
+                f"{error} together. Write all outputs as numbers of one type."
+            ) from None
         kind = before.kind or next(iter(chunk.kinds), None)
         sizes = len(chunk.sides[0]), len(chunk.sides[1])
         taken = [*before.taken, Taken(chunk.name, sizes, chunk.digests)]
@@ -299,7 +306,7 @@ def _results(watched: Watch, chunks: Iterable[object]) -> Iterator[AuditResult]:
 def _joined(held: np.ndarray | None, new: np.ndarray) -> np.ndarray | None:
     if not len(new):
         return held
-    return new if held is None else np.concatenate([held, new])
+    return new if held is None else joined([held, new])
 
 
 def _without(held: np.ndarray | None, dropped: int) -> np.ndarray | None:

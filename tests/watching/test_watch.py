@@ -139,6 +139,31 @@ def test_what_is_twice_changed_out_of_order_or_of_another_form_is_refused():
         assert message in text or (message == "of the shape" and "shape" in text)
 
 
+@pytest.mark.parametrize(
+    ("first", "second", "message"),
+    [
+        (np.float64, np.int64, "contain integers above 2^53 and floats, which no 64-bit type can"),
+        (np.int64, np.float64, "contain integers above 2^53 and floats, which no 64-bit type can"),
+        (np.int64, np.uint64, None),
+        (np.uint64, np.int64, None),
+    ],
+)
+def test_integers_are_not_rounded_beside_earlier_outputs(first, second, message):
+    """Every integer is even for the database and odd for its neighbor."""
+    rng = np.random.default_rng(0)
+    chunks = []
+    for size, dtype in ((40, first), (4_000, second)):
+        offset = 0 if dtype is np.float64 else 2**60
+        evens = [offset + 2 * rng.integers(0, 9, size) for _ in range(2)]
+        chunks.append(tuple((even + side).astype(dtype) for side, even in enumerate(evens)))
+    found = dpjax.watch(chunks, claim=1.0, independent=True)
+    if message is None:
+        assert [*found][-1].verdict == "violated"
+    else:
+        next(found)
+        assert message in str(refusal(next, found))
+
+
 def test_short_chunks_of_labels_may_be_alike_by_chance():
     chunks = [(["a", "b"], ["b", "a"])] * 3 + names([(2_000, 2_000)])
     (result,) = dpjax.watch(chunks, claim=1.0)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from dpjax.core import validate
+from dpjax.core.arrays import beside
 from dpjax.core.errors import nearest
 from dpjax.core.parquet import is_text, text_columns_of
 from dpjax.sources.readers._columns import LOOKED_AT, refuse_index
@@ -84,7 +85,10 @@ def _array(batch, names: list[str]) -> np.ndarray:
         raise ValueError(
             f"it has several columns, {names}, and not all are numeric: name the column to use"
         )
-    return np.stack(columns, axis=1)
+    try:
+        return beside(columns)
+    except ValueError as error:
+        raise ValueError(f"its columns {names} are {error}") from None
 
 
 def _values(column: "pa.Array | pa.ChunkedArray") -> np.ndarray | None:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
+from dpjax.core.arrays import beside, joined
 from dpjax.core.errors import needs
 from dpjax.core.files import as_path, refuse_endless
 from dpjax.core.wording import BadValue, term
@@ -148,10 +149,12 @@ class Recording:
         """Yield all outputs in order, as arrays [n] or [n, d].
 
         Raises:
-            ValueError: If a file cannot be read, or if its outputs do not have the same kind and
-                dimension as the outputs in the first file.
+            ValueError: If a file cannot be read, if its outputs do not have the same kind and
+                dimension as the outputs in the first file, or if no 64-bit type can represent all
+                of the integers together with the other numbers.
         """
         first: tuple[bool, tuple[int, ...]] | None = None
+        ends = dict[str, np.ndarray]()
         for path in self.paths:
             empty = True
             for chunk in self._of(path):
@@ -168,6 +171,8 @@ class Recording:
                         f"samples file {path} holds {_words(*kind)}, but the first file holds "
                         f"{_words(*first)}."
                     )
+                if chunk.dtype.kind in "iuf":
+                    _add_ends(ends, chunk, path)
                 yield chunk
             if empty:
                 raise ValueError(f"samples file {path} holds no outputs.")
@@ -212,7 +217,10 @@ def _beside(parts: Sequence[Iterator[np.ndarray]], names: Sequence[str]) -> Iter
                     "dpjax.Recorded"
                 )
         size = min(map(len, chunks))
-        yield np.stack([chunk[:size] for chunk in chunks], axis=1)
+        try:
+            yield beside([chunk[:size] for chunk in chunks])
+        except ValueError as error:
+            raise ValueError(f"the columns {', '.join(names)} are {error}") from None
         held = [chunk[size:] if len(chunk) > size else None for chunk in chunks]
 
 
@@ -254,16 +262,29 @@ def read_samples(
         ValueError: If the file is a folder, is empty or damaged, or has an unknown suffix or rows
             of different lengths; or if no 64-bit dtype can represent all of its integers.
     """
-    chunks = list(Recording(path, column).chunks())
-    if {chunk.dtype.kind for chunk in chunks} == {"i", "u"}:
-        # NumPy would convert both types to floats, in which adjacent integers above 2^53 are equal.
-        if min(chunk.min() for chunk in chunks) < 0:
-            raise ValueError(
-                f"samples file {path} must not hold both integers below 0 and integers of 2^63 or "
-                "more, since no 64-bit type can represent both."
-            )
-        chunks = [chunk.astype(np.uint64) for chunk in chunks]
-    return np.concatenate(chunks)
+    return joined(list(Recording(path, column).chunks()))
+
+
+def _add_ends(ends: dict[str, np.ndarray], chunk: np.ndarray, path: Path) -> None:
+    """Update `ends`: the smallest and largest integer of each kind of dtype so far.
+
+    Raises:
+        ValueError: If no 64-bit type can represent all numbers so far.
+    """
+    kind = chunk.dtype.kind
+    if kind == "f":
+        ends[kind] = np.zeros(1)
+    else:
+        new = np.array([chunk.min(), chunk.max()])
+        known = np.concatenate([ends.get(kind, new), new])
+        ends[kind] = np.array([known.min(), known.max()])
+    try:
+        joined([*ends.values()])
+    except ValueError as error:
+        raise ValueError(
+            f"samples file {path}, or the files before it, must not hold both {error} together: "
+            "write reals with a point or an exponent, and outcomes as labels."
+        ) from None
 
 
 def _ending(path: Path) -> str:

@@ -3,8 +3,10 @@
 import sys
 
 import numpy as np
+import pandas as pd
 import pytest
 
+import dpjax
 from dpjax.core import parquet
 from dpjax.sources.readers import read_samples
 
@@ -341,3 +343,39 @@ def test_ids_that_occur_twice_among_the_first_rows_are_no_row_numbers(tmp_path):
     path.write_text("id,value\n" + "".join(f"{number},{number % 7}\n" for number in ids[:80]))
     with pytest.raises(ValueError, match="'id' seems to contain row numbers"):
         read_samples(path)
+
+
+@pytest.mark.parametrize("beyond", [2**60, 2**63])
+def test_a_leak_in_large_integers_is_seen_in_every_chunk(tmp_path, beyond):
+    """The first file has small integers; in the second, all are even or all are odd."""
+    rng, sides = np.random.default_rng(0), []
+    for side in (0, 1):
+        small = rng.integers(0, 1_000, 5_000).tolist()
+        large = [beyond + 2 * number + side for number in rng.integers(0, 9, 5_000).tolist()]
+        write(tmp_path, f"a{side}.csv", "\n".join(map(str, small)))
+        write(tmp_path, f"b{side}.csv", "\n".join(map(str, large)))
+        sides.append(dpjax.Recording([tmp_path / f"a{side}.csv", tmp_path / f"b{side}.csv"]))
+    result = dpjax.audit(dpjax.Recorded(*sides, independent=True), claim=1.0)
+    assert result.verdict == "violated"
+
+
+@pytest.mark.parametrize("kind", ["csv", "npy"])
+def test_large_integers_and_reals_in_two_files_are_refused(tmp_path, kind):
+    for name, values in (("a", [0.5, 2.5]), ("b", [2**60, 2**60 + 1])):
+        if kind == "npy":
+            np.save(tmp_path / f"{name}.npy", values)
+        else:
+            write(tmp_path, f"{name}.csv", "\n".join(map(str, values)))
+    for order in ("ab", "ba"):
+        with pytest.raises(ValueError, match=r"must not hold both integers above 2\^53 and floats"):
+            read_samples([tmp_path / f"{name}.{kind}" for name in order])
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet"])
+@pytest.mark.parametrize("column", [None, ["count", "answer"]])
+def test_large_integers_are_not_rounded_beside_reals(tmp_path, kind, column):
+    path = tmp_path / f"x.{kind}"
+    frame = pd.DataFrame({"count": [2**60 + 1, 2**60 + 7], "answer": [0.5, 1.5]})
+    frame.to_csv(path, index=False) if kind == "csv" else frame.to_parquet(path, index=False)
+    with pytest.raises(ValueError, match=r"(above 2\^53|no 64-bit type)"):
+        read_samples(path, column)
