@@ -11,7 +11,7 @@ import numpy as np
 from dpjax.core.types import JsonObject
 from dpjax.core.wording import BadType
 from dpjax.sources._hashes import hashes_of
-from dpjax.sources._held import as_outputs, refuse_other_columns
+from dpjax.sources._held import as_outputs, columns_of, refuse_other_columns
 from dpjax.sources._passages import Words
 from dpjax.sources._recorded import Recorded
 from dpjax.sources._recorded_counts import kind_of
@@ -31,6 +31,7 @@ class Chunk(NamedTuple):
         digests: For each side, a digest of all its outputs, or "" if the side is empty.
         telling: For each side, whether its sequence of outputs is too long to occur twice by
             chance.
+        columns: Names of the columns if the outputs are rows of a table, in order, or [].
     """
 
     name: str
@@ -38,6 +39,7 @@ class Chunk(NamedTuple):
     hashes: tuple[Words, Words]
     digests: tuple[str, str]
     telling: tuple[bool, bool]
+    columns: list[str]
 
     @classmethod
     def of(cls, name: str, x: object, y: object) -> Self:
@@ -53,12 +55,20 @@ class Chunk(NamedTuple):
         sides = _side("x", name, x), _side("y", name, y)
         hashes = _hashes(sides[0]), _hashes(sides[1])
         digests = _digest(hashes[0]), _digest(hashes[1])
-        return cls(name, sides, hashes, digests, (cannot_recur(hashes[0]), cannot_recur(hashes[1])))
+        telling = cannot_recur(hashes[0]), cannot_recur(hashes[1])
+        return cls(name, sides, hashes, digests, telling, columns_of(x) or columns_of(y))
 
     @property
     def kinds(self) -> list[str | None]:
         """Kind of the outputs on each nonempty side, in words such as "labels"."""
-        return [kind_of(side) for side in self.sides if len(side)]
+        found = [
+            "labels of bytes" if side.dtype.kind == "S" else kind_of(side)
+            for side in self.sides
+            if len(side)
+        ]
+        if len(self.columns) > 1:
+            return [f"{kind} in the columns {', '.join(self.columns)}" for kind in found]
+        return found
 
 
 def _hashes(outputs: np.ndarray) -> Words:

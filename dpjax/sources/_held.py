@@ -121,7 +121,7 @@ def refuse_other_columns(x: object, y: object) -> None:
     Raises:
         ValueError: If both tables have several columns with names, and the names differ.
     """
-    first, second = map(_columns_of, (x, y))
+    first, second = map(columns_of, (x, y))
     if first != second and min(len(first), len(second)) > 1:
         raise BadValue(
             "x and y must have the same columns in the same order, but the columns of x are "
@@ -130,7 +130,7 @@ def refuse_other_columns(x: object, y: object) -> None:
         )
 
 
-def _columns_of(outputs: Any) -> list[str]:
+def columns_of(outputs: Any) -> list[str]:
     """Return the names of a table's columns, or [] if the columns have no names."""
     # Pandas, Polars and recordings in files have `columns`, and Arrow has `column_names`.
     names = getattr(outputs, "column_names", None) or getattr(outputs, "columns", None)

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from refusals import refusal
 
@@ -162,6 +163,23 @@ def test_integers_are_not_rounded_beside_earlier_outputs(first, second, message)
     else:
         next(found)
         assert message in str(refusal(next, found))
+
+
+def test_a_table_whose_columns_change_their_order_is_refused():
+    chunks = [
+        tuple(pd.DataFrame(side, columns=[*order]) for side in chunk)
+        for chunk, order in zip(vectors(), ("ab", "ba"), strict=False)
+    ]
+    found = dpjax.watch(chunks, claim=3.0)
+    assert next(found).settings["drawn"] == 500
+    assert "2 numbers in the columns b, a, but other outputs were" in str(refusal(next, found))
+
+
+def test_bytes_are_not_joined_with_strings():
+    (x, y), (x2, y2) = names(SIZES[:2])
+    found = dpjax.watch([(x.astype("S"), y.astype("S")), (x2, y2)], claim=1.0)
+    next(found)
+    assert "contains labels, but other outputs were labels of bytes" in str(refusal(next, found))
 
 
 def test_short_chunks_of_labels_may_be_alike_by_chance():
