@@ -18,6 +18,11 @@ entry.
 _NO_NUMBER = re.compile(r"[^\t\n\v\f\r -^`-~]")
 """Characters in numbers that Python accepts but the readers reject, such as _ in 1_0."""
 
+_DECIMAL_COMMA = re.compile(r"\s*[+-]?(0|[1-9][0-9]*),0[0-9]+\s*")
+"""Pattern of two integers of which only the second has leading zeros. These are not the entries of
+a vector, but the digits of a number with a decimal comma, as in 1,05.
+"""
+
 _SMALLEST, _LARGEST = -(2**63), 2**63 - 1
 
 
@@ -95,11 +100,14 @@ def has_decimal_comma(entry: str) -> bool:
 
 def decimal_comma_text(entry: str, row: int) -> str:
     """Return an error message about a number that has a decimal comma."""
-    written = entry.strip()
+    return f"has {entry.strip()!r} in row {row}, {_no_commas(entry, 'a csv file without quotes')}"
+
+
+def _no_commas(entry: str, vector: str) -> str:
     return (
-        f"has {written!r} in row {row}, but decimal commas are not supported: write "
-        f"{written.replace(',', '.')} (or, if these are two entries of a vector, write a "
-        "csv file without quotes)"
+        "but decimal commas are not supported: write "
+        f"{entry.strip().replace(',', '.')} (or, if these are two entries of a vector, write "
+        f"{vector})"
     )
 
 
@@ -126,7 +134,8 @@ def as_outputs(lines: Sequence[str]) -> np.ndarray | list[object]:
         whole line, including white space.
 
     Raises:
-        ValueError: If a label is longer than the limit.
+        ValueError: If a label is longer than the limit, or if a line seems to be a number with a
+            decimal comma.
     """
     numbers = as_numbers(lines)
     return list(map(_output, lines)) if numbers is None else numbers
@@ -137,5 +146,8 @@ def _output(line: str) -> object:
     parts = line.split(",")
     if not all(map(is_number, parts)):
         return line
+    if _DECIMAL_COMMA.fullmatch(line):
+        said = _no_commas(line, "them without leading zeros")
+        raise ValueError(f"the program printed {line.strip()!r}, {said}.")
     numbers = tuple(int(part) if is_integer(part) else float(part) for part in parts)
     return numbers[0] if len(numbers) == 1 else numbers

@@ -234,6 +234,18 @@ def test_what_a_program_prints():
     assert [type(value) for value in found] == [int, float, str]
 
 
+@pytest.mark.parametrize("line", ["1,05", "-0,0195", " 12,00 "])
+def test_a_program_that_prints_decimal_commas_is_refused(line):
+    with pytest.raises(ValueError, match=f"printed '{line.strip()}', but decimal commas are not"):
+        as_outputs(["7", line])
+
+
+def test_vectors_of_integers_are_no_decimal_commas():
+    lines = ["1,50", "1,0", "007,05", "1,-05", "1,05,2", "1,0.05"]
+    expected = [(1, 50), (1, 0), (7, 5), (1, -5), (1, 5, 2), (1, 0.05)]
+    assert as_outputs(lines) == expected
+
+
 ROWS = [[str(number), str(number * 7 % 11)] for number in range(10)]
 
 
