@@ -4,12 +4,14 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
-from dpjax.sources.readers._entries import decimal_comma_text, is_integer
+from dpjax.sources.readers._entries import decimal_comma_text, is_integer, is_number
 
 LOOKED_AT = 100
 """Number of rows, from the beginning of a file, that are examined to detect row numbers."""
 
 _ENOUGH = 10
+_DELIMITERS = ";\t|, "
+_SHOWN = 60
 _INDEX_NAMES = {"", "unnamed: 0", "__index_level_0__"}
 _PERHAPS_INDEX_NAMES = {"index", "id"}
 """Column names that suggest row numbers. A column with such a name is assumed to contain row
@@ -75,6 +77,39 @@ def refuse_decimal_commas(rows: Sequence[Sequence[str]]) -> None:
     for number, (whole, part) in enumerate(rows, start=1):
         if len(part) > 1 and part.startswith("0"):
             raise ValueError(decimal_comma_text(f"{whole},{part}", number))
+
+
+def refuse_other_delimiter(entries: Sequence[str], row: int) -> None:
+    """Raise an error if labels seem to be rows of numbers with another delimiter.
+
+    As labels, numbers would only be compared for equality. An error is raised if a character splits
+    all entries into equally many parts, at least two, and if some part is a real number in every
+    entry. If the character may occur in a label (a comma or a space), all parts must be numbers.
+
+    Args:
+        entries: Entries that were read as labels.
+        row: Number of the first entry's row. The entry in row 1 may be the name of a column.
+
+    Raises:
+        ValueError: If the entries seem to be rows of numbers with another delimiter.
+    """
+    looked_at = entries[row == 1 :]
+    for sign in _DELIMITERS:
+        if not looked_at or sign not in looked_at[0]:
+            continue
+        rows = [entry.split(None if sign == " " else sign) for entry in looked_at]
+        if any(len(parts) != len(rows[0]) for parts in rows):
+            continue
+        columns = [[part.strip() for part in column] for column in zip(*rows, strict=True)]
+        numeric = [column for column in columns if all(map(is_number, column))]
+        if len(numeric) < len(columns) and sign in ", ":
+            continue
+        if any(not all(map(is_integer, column)) for column in numeric):
+            raise ValueError(
+                f"has {looked_at[0][:_SHOWN]!r} in row {row + (row == 1)}, which seems to contain "
+                f"several entries, separated by {sign!r}: separate entries by commas in csv files, "
+                "by tabs in tsv files, and by white space in txt files"
+            )
 
 
 def _counts(column: Sequence[Any]) -> bool:

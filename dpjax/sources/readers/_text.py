@@ -19,6 +19,7 @@ from dpjax.sources.readers._columns import (
     columns_in_words,
     refuse_decimal_commas,
     refuse_index,
+    refuse_other_delimiter,
 )
 from dpjax.sources.readers._entries import (
     SPACE,
@@ -282,6 +283,7 @@ def _chunk(rows: list[list[str]], place: int | None, read: int) -> np.ndarray:
         raise ValueError(decimal_comma_text(entries[0], read + 1))
     if width > 1:
         raise ValueError("must have one label per line; otherwise, name the column to use")
+    refuse_other_delimiter(entries, read + 1)
     return as_labels([entry.strip(SPACE) for entry in entries])
 
 

@@ -177,6 +177,11 @@ def test_written_nan_and_infinities_are_left_to_the_audit(tmp_path):
             "'-1,05' in row 2, but decimal commas .* write -1.05 ",
         ),
         ("semicolons.csv", "1;2\n3;4\n5\n", "semicolons.csv mixes numbers and other entries"),
+        ("cells.csv", "v;w\n0.5;1\n-2;3\n", "'0.5;1' in row 2, which seems .*, separated by ';'"),
+        ("bars.csv", "a|0.5\nb|2.5\n", r"'b\|2.5' in row 2, which seems .*, separated by '\|'"),
+        ("tabs.csv", "0.5\ta\n2\tb\n-1.5\tc\n", r"'2\\tb' in row 2, .*, separated by '\\t'"),
+        ("commas.tsv", "0.5,1\n2,0.3\n", "'2,0.3' in row 2, which seems .*, separated by ','"),
+        ("blanks.csv", " 0.5  1\n 2 3.5\n", "' 2 3.5' in row 2, which seems .*, separated by ' '"),
         ("words.csv", "a,b\nc,d\n", "words.csv must have one label per line"),
         ("x.parquet", "1\n", "x.parquet cannot be read: it is not a Parquet file"),
         ("x.feather", "1\n", r"must end in \.npy, .* but ends in '\.feather'"),
@@ -189,6 +194,13 @@ def test_written_nan_and_infinities_are_left_to_the_audit(tmp_path):
 def test_refused_contents(tmp_path, name, text, message):
     with pytest.raises(ValueError, match=f"samples file .*{message}"):
         read_samples(write(tmp_path, name, text))
+
+
+@pytest.mark.parametrize(
+    "labels", [["1;0", "0;1"], ["0.5 stars", "2 stars"], ["a;b", "c;d"], ["1.5;a", "b", "2;c"]]
+)
+def test_labels_that_contain_delimiters_stay_labels(tmp_path, labels):
+    assert read_samples(write(tmp_path, "x.csv", "\n".join(labels))).tolist() == labels
 
 
 @pytest.mark.parametrize("name", ["", "Unnamed: 0", "index", "ID", "__index_level_0__"])
