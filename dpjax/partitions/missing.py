@@ -62,6 +62,19 @@ def unmasked(array: np.ndarray) -> np.ndarray:
     return found
 
 
+def masked_rows(table: np.ndarray) -> list[tuple[object, ...]] | None:
+    """Return the rows of a structured array with masked entries, or None if no entry is masked.
+
+    `MASKED` replaces a masked number or string, and None replaces a masked part of a nested field.
+    """
+    masks = np.ascontiguousarray(np.ma.getmaskarray(table))
+    if not isinstance(table, np.ma.MaskedArray) or not masks.view(bool).any():
+        return None
+    columns = [table[name] for name in table.dtype.names or ()]
+    plain = [column if column.dtype.names else unmasked(column) for column in columns]
+    return list(zip(*[column.tolist() for column in plain], strict=True))
+
+
 @lru_cache
 def is_array(kind: type) -> bool:
     """Return whether a type is an array of NumPy, JAX or PyTorch, without row or column labels."""

@@ -23,6 +23,7 @@ from dpjax.partitions.low_bits import check_bits, names_of_bits
 from dpjax.partitions.missing import (
     Raised,
     as_known_kind,
+    masked_rows,
     patterns_of,
     rows_of_objects,
     unmasked,
@@ -105,6 +106,9 @@ class Encoder:
     def _encode_table(self, table: np.ndarray) -> Outputs:
         """Encode a structured array like the dicts of its rows."""
         names = table.dtype.names or ()
+        if (rows := masked_rows(table)) is not None:
+            return self._encode_objects([dict(zip(names, row, strict=True)) for row in rows])
+        table = np.asarray(table)
         columns = {name: table[name] for name in sorted(names, key=repr)}
         if table_of(columns) is not None:
             one = Nested.of(dict.fromkeys(names, 0.0))

@@ -153,3 +153,18 @@ def test_outputs_whose_methods_raise_are_refused_by_their_type():
     for output, name in ((Hostile(), "Hostile"), (cyclic, "list")):
         with pytest.raises(TypeError, match=f"must give numbers, vectors or labels.*{name}"):
             Encoder("it").encode([1.0, output])
+
+
+@pytest.mark.parametrize(
+    ("kind", "mask"),
+    [("i4", True), ("(2,)i4", [True, False]), ([("p", "i4")], (True,))],
+    ids=["number", "vector", "nested"],
+)
+def test_masks_of_structured_arrays_are_outcomes(kind, mask):
+    table = np.ma.array(np.zeros(3, [("x", np.dtype(kind)), ("y", "f8")]))
+    first = Encoder("it").encode(table)
+    assert not first.labels.any() and type(first.values) is np.ndarray
+    masks = np.zeros(3, np.ma.make_mask_descr(table.dtype))
+    masks["x"][[0, 2]] = mask
+    labels = Encoder("it").encode(np.ma.array(table, mask=masks)).labels.tolist()
+    assert labels[0] == labels[2] != labels[1]
