@@ -41,6 +41,9 @@ The claim times the two factors in _AROUND defines a range. In addition to the c
 against every _FINE-th level of the hypothesis in this range, and every _COARSE-th level elsewhere.
 """
 
+_ROUNDING = 1e-6
+"""Largest difference of two log wealths that may be due to rounding on different processors."""
+
 
 @dataclass(frozen=True)
 class Wealth:
@@ -129,7 +132,7 @@ class Wealth:
         """Restore the state from the arrays that `to_plain` returned.
 
         Raises:
-            ValueError: If an array is missing, or if the shapes of the arrays are inconsistent.
+            ValueError: If an array is missing, or if the arrays are inconsistent.
         """
         # Earlier versions used no level sets in looks.
         plain = {"monotonic": True, **plain}
@@ -162,6 +165,11 @@ class Wealth:
             or not np.all((state.shared >= 0) & (state.shared < state.shared.size))
         ):
             raise ValueError("the arrays of the state must have consistent shapes")
+        validate.open_unit(error=state.error)
+        validate.counts(first=state.first, second=state.second)
+        above = state.log_mean + math.log(state.error)
+        if np.any((above >= 0) != state.is_refuted, where=np.abs(above) > _ROUNDING):
+            raise ValueError("the refuted levels of the state do not follow from its wealth")
         return state
 
 

@@ -1,5 +1,6 @@
 """Sequential audits, which bet on all events of all pairs; the bounds are valid at any time."""
 
+import math
 import time
 from dataclasses import dataclass, replace
 from functools import partial
@@ -11,11 +12,11 @@ from numpy.typing import NDArray
 from dpjax.core import validate
 from dpjax.core.options import option
 from dpjax.core.wording import EVENTS, BadValue, term
-from dpjax.inference import first_round
+from dpjax.inference import errors, first_round, levels_of_bets, start
 from dpjax.methods._candidates import promised
 from dpjax.methods._stopped import saying_so_far
-from dpjax.methods._walk import ENDLESS, Walk
-from dpjax.notions import Terms
+from dpjax.methods._walk import ENDLESS, TINY, Walk
+from dpjax.notions import BetWealth, Terms
 from dpjax.results import Finding, Findings
 from dpjax.sources import ONE_RUN, OpenedInTurn, Request, Rounds, Source
 
@@ -85,6 +86,8 @@ class Sequential:
 
     def _run(self, source: Source, pairs: object, terms: Terms, run: np.int32) -> Finding:
         earlier = terms.earlier
+        if earlier is not None:
+            _refuse_other_bets(earlier, terms)
         total = self._total_of(source)
         few = earlier.wealth.few if earlier else total <= _FEW or source.one_by_one
         request = Request(
@@ -137,3 +140,32 @@ def _rounds(total: int, few: bool, num_pairs: int) -> Rounds:
             f"pair are used only to determine its cells, but was {total}."
         )
     return Rounds(first, 0, 0, total)
+
+
+def _refuse_other_bets(earlier: BetWealth, terms: Terms) -> None:
+    """Raise an error if an audit with the same terms cannot have placed the bets of `earlier`.
+
+    Raises:
+        ValueError: If the levels or error probabilities of the bets are those of another claim,
+            notion or confidence, because the result was edited.
+    """
+    error, hypothesis = 1 - terms.own_confidence, terms.notion.hypothesis(terms.distance)
+    assert hypothesis is not None
+    levels = levels_of_bets(hypothesis.levels, terms.level)
+    claim = None if terms.level is None else max(terms.level, TINY)
+    new = start(1, 1, error, hypothesis=hypothesis, claim=claim, grid=levels)
+    # Without a claim, part of the error probability may be reserved for a look.
+    bets, look = errors(error)
+    shares = [error] if claim is not None else [error, bets]
+    states = [state for state in (earlier.wealth, earlier.before) if state is not None]
+    if (
+        not math.isclose(earlier.error, error)
+        or (earlier.look is not None and not math.isclose(earlier.look.error, look))
+        or any(state.hypothesis != hypothesis or state.claim != claim for state in states)
+        or any(not np.array_equal(state.grid, new.grid) for state in states)
+        or not all(any(math.isclose(state.error, e) for e in shares) for state in states)
+    ):
+        raise ValueError(
+            "the audit cannot be continued: its bets are not those of an audit with its claim, "
+            "notion and confidence. Use the result as dpjax wrote it."
+        )

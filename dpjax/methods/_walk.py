@@ -55,7 +55,7 @@ The size is _GROWTH times the number of draws in all earlier blocks, or _GROWTH_
 number for a compiled mechanism. A block has at least _LEAST draws per side.
 """
 
-_TINY = 1e-9
+TINY = 1e-9
 """Level that replaces a claim of 0 in bets."""
 
 
@@ -122,7 +122,7 @@ class Walk:
             self._size,
             first,
             hypothesis=hypothesis,
-            claim=None if level is None else max(level, _TINY),
+            claim=None if level is None else max(level, TINY),
             few=few,
             **self._line,
             grid=levels_of_bets(hypothesis.levels, level),

@@ -104,6 +104,47 @@ def test_an_order_is_a_doubt_also_where_few_outputs_refute():
     assert known.verdict == "violated"
 
 
+def place_of(*path):
+    """A change of one place of a result."""
+
+    def change(content, value):
+        *parents, last = path
+        for part in parents:
+            content = content[part]
+        content[last] = value(content[last])
+
+    return change
+
+
+_BETS = ("evidence", "counted", "wealth")
+
+
+@pytest.mark.parametrize(
+    ("change", "value"),
+    [
+        (place_of("statement", "claim"), lambda claim: 5.0),
+        (place_of("statement", "confidence"), lambda confidence: 0.5),
+        (place_of("statement", "num_claims"), lambda number: 100),
+        (place_of("recipe", "distance"), lambda distance: 2),
+        (place_of("evidence", "counted", "error"), lambda error: error / 10),
+        (place_of(*_BETS, "error"), lambda error: 1e-30),
+        (place_of(*_BETS, "claim"), lambda claim: None),
+        (place_of(*_BETS, "grid"), lambda grid: [*grid[:-1], 2 * grid[-1]]),
+        (place_of(*_BETS, "log_wealth"), lambda wealth: [[-1e6 for _ in row] for row in wealth]),
+        (place_of(*_BETS, "is_refuted"), lambda refuted: [True for _ in refuted]),
+        (place_of(*_BETS, "first"), lambda counts: [[-count for count in row] for row in counts]),
+    ],
+)
+def test_a_result_that_was_edited_is_not_continued(change, value):
+    x, y = laplace(3_000)
+    first = dpjax.audit(Recorded(x[:1_000], y[:1_000]), **CLAIM)
+    assert first.lower_bound > 0
+    content = json.loads(first.to_json())
+    change(content, value)
+    with pytest.raises(ValueError, match=r"cannot be continued: its bets|not a dpjax audit result"):
+        dpjax.resume(dpjax.AuditResult.from_json(json.dumps(content)), Recorded(x, y))
+
+
 def test_copies_are_a_doubt_and_blocks_are_refused():
     x, y = laplace(20_000)
     resample = np.random.default_rng(1).choice(x[:2_000], 20_000)

@@ -115,11 +115,12 @@ def test_the_path_of_the_bound():
 @pytest.mark.parametrize("is_looked_at", [True, False])
 def test_it_is_kept_without_rounding(is_looked_at):
     look = Look(0, np.array([True, False]), 1, 4000, 0.04, (24, 16), (40, 39))
-    found = wealth(path=[(7, 0.5, 1.25)], look=look if is_looked_at else None)
-    found = replace(found, before=found.wealth, laid="ab", held={"a": 1}, larger=1)
+    found = wealth(look=look if is_looked_at else None)
+    path = [(7, 0.5, 1.25), (6_000, found.wealth.bound, 0.0)]
+    found = replace(found, before=found.wealth, path=path, laid="ab", held={"a": 1}, larger=1)
     again = BetWealth.from_plain({k: v for k, v in found.to_plain().items() if k != "kind"})
     assert again.to_plain() == found.to_plain()
-    assert again.bound(0.99) == found.bound(0.99) and again.path == [(7, 0.5, 1.25)]
+    assert again.bound(0.99) == found.bound(0.99) and again.path == path
     np.testing.assert_array_equal(again.before.grid, found.before.grid)
     assert (again.look is None) is not is_looked_at
 
@@ -129,3 +130,12 @@ def test_what_is_no_wealth_is_refused(changed):
     plain = {k: v for k, v in wealth().to_plain().items() if k != "kind"}
     with pytest.raises(ValueError, match="not the wealth of a sequential audit"):
         BetWealth.from_plain(plain | changed)
+
+
+@pytest.mark.parametrize("last", [None, (5_999, 0.0, 0.0), (6_000, 0.1, 0.0), (6_000, 0.0, 1.0)])
+def test_a_path_that_ends_elsewhere_is_refused(last):
+    found = wealth()
+    path = [] if last is None else [(last[0], found.wealth.bound + last[1], last[2])]
+    plain = {k: v for k, v in replace(found, path=path).to_plain().items() if k != "kind"}
+    with pytest.raises(ValueError, match="the last block of the path does not end with"):
+        BetWealth.from_plain(plain)

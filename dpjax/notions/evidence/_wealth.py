@@ -161,6 +161,9 @@ class BetWealth(Evidence):
         laid_by = np.asarray(content.pop("laid_by"), np.int64)
         if content or side not in (0, 1) or not 0 < error < 1:
             raise ValueError("the content is not the wealth of a sequential audit")
+        last = (int(wealth.draws[:, 0].sum()), wealth.bound, wealth.log_at_claim)
+        if not path or not np.allclose(path[-1], last, rtol=_NEARLY, atol=_NEARLY):
+            raise ValueError("the last block of the path does not end with the wealth of the audit")
         past = None if look is None else Look.from_plain(look)
         state = None if before is None else _wealth(before)
         shown = (first, second, draws)
