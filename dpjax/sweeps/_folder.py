@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from dpjax.core import random
-from dpjax.core.files import write_whole
+from dpjax.core.files import read_document, write_whole
 from dpjax.core.types import JsonObject
 from dpjax.results import provenance
 from dpjax.sweeps._binding import FORMAT
@@ -73,23 +73,36 @@ def processors_of(folder: Path, manifest: JsonObject) -> list[str]:
     add processors at the same time.
 
     Raises:
-        ValueError: If a file does not contain the name of a processor.
+        DamagedProcessor: If a file does not contain the name of the processor for which it was
+            written.
     """
     added = []
     for path in sorted(folder.glob(_ADDED.format("*"))):
         try:
-            added.append(json.loads(path.read_text(encoding="utf-8")))
-        except ValueError:
+            added.append(json.loads(read_document("processor file", path)))
+        except (ValueError, OSError, RecursionError):
             added.append(None)
-        if not isinstance(added[-1], str):
-            raise ValueError(f"{path} is damaged: it does not contain the name of a processor.")
+        if not isinstance(added[-1], str) or path != _file_of(folder, added[-1]):
+            raise DamagedProcessor(
+                f"{path} is damaged: it does not contain the name of a processor. Delete this "
+                "file; blocks from its processor will not be used until the processor is added "
+                "again."
+            )
     return [*manifest["processors"], *added]
+
+
+class DamagedProcessor(ValueError):
+    """The error for a damaged file of a processor, which is not an error of the manifest."""
+
+
+def _file_of(folder: Path, processor: str) -> Path:
+    digest = hashlib.sha256(processor.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    return folder / _ADDED.format(digest)
 
 
 def add_processor(folder: Path, processor: str) -> None:
     """Accept blocks from another processor from now on."""
-    digest = hashlib.sha256(processor.encode()).hexdigest()[:16]
-    write_whole({folder / _ADDED.format(digest): json.dumps(processor) + "\n"})
+    write_whole({_file_of(folder, processor): json.dumps(processor) + "\n"})
 
 
 def refuse_strangers(folder: Path) -> None:

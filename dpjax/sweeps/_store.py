@@ -39,6 +39,7 @@ from dpjax.sweeps._folder import (
     BLOCKS,
     MANIFEST,
     Contents,
+    DamagedProcessor,
     add_processor,
     manifest_of,
     processors_of,
@@ -162,6 +163,8 @@ class Store:
             )
         try:
             store = cls(folder, manifest, allow_import)
+        except DamagedProcessor:
+            raise
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(f"{folder / MANIFEST} holds no sweep: {error}") from error
         return store

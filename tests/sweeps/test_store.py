@@ -5,6 +5,7 @@ import hashlib
 import io
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -235,12 +236,16 @@ def test_processes_on_other_processors_do_not_lose_each_other(copy, monkeypatch)
         assert resumed(folder)[0] == 0
 
 
-@pytest.mark.parametrize("text", ["", "[]", "1"])
+@pytest.mark.parametrize("text", ["", "[]", "1", "[" * 10**5, '"cpu 01234567"', '"\\ud800"'])
 def test_a_damaged_processor_is_refused(copy, text):
+    """The message is about the file of the processor, not about the manifest."""
     folder, _ = copy
-    (folder / "processor-0123.json").write_text(text)
-    with pytest.raises(ValueError, match=r"processor-0123\.json is damaged: it does not contain"):
-        resumed(folder)
+    path = folder / "processor-0123.json"
+    path.write_text(text)
+    said = f"^{re.escape(str(path))} is damaged: it does not contain the name of a processor"
+    for use in (resumed, Store.open):
+        with pytest.raises(ValueError, match=said):
+            use(folder)
 
 
 def test_other_rows_of_another_processor_are_left_out(whole, copy):
