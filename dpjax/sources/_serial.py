@@ -78,12 +78,15 @@ def notes_of_order(
             )
         ]
     _, distance, number = min(found)
-    correlation = _correlations(ways[number][0])
-    size = ways[number][0].size
+    sequence = ways[number][0]
+    correlation, size = _correlations(sequence), sequence.size
+    centred = sequence - sequence.mean()
+    # `_correlations` lacks the largest distance, which is a quarter of the number of outputs.
+    shown = float(centred[:-distance] @ centred[distance:] / (centred @ centred))
     return [
         Doubt(
             f"{name}: successive outputs are correlated: the correlation at distance {distance} is "
-            f"{correlation[distance]:.2g} (for independent draws, the probability of such a value "
+            f"{shown:.2g} (for independent draws, the probability of such a value "
             f"is below {_CHANCE:g}). The {size} outputs contain about as much information as "
             f"{effective_size(correlation, size)} independent outputs, so the bound may exceed the "
             "true level. Record every output in a separate run. If a Markov chain draws the "

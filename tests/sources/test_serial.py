@@ -244,3 +244,14 @@ def test_what_changes_once_is_said_to_be_sorted(splits, sorted_):
     assert ("its values are sorted or change only once" in note) == sorted_
     if not sorted_:
         assert "at distance 1 is 0.99 (" in note and "The 400 outputs contain about" in note
+
+
+@pytest.mark.parametrize("distance", [16, 32, 64])
+def test_the_largest_distance_of_a_short_recording(distance):
+    """Outputs repeat after a quarter of the recording, and are independent otherwise."""
+    for seed in range(20):
+        cycle = np.random.default_rng(seed).permutation(distance)
+        (doubt,) = notes_of_order("x", [np.tile(cycle >= distance // 2, 4)], np.tile(cycle, 4))
+        if f"at distance {distance} is 0.75 " in doubt:
+            return
+    raise AssertionError("no doubt states the correlation at the largest distance")
