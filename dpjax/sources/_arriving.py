@@ -31,6 +31,8 @@ class Chunk(NamedTuple):
         digests: For each side, a digest of all its outputs, or "" if the side is empty.
         telling: For each side, whether its sequence of outputs is too long to occur twice by
             chance.
+        together: Whether the sequences of both sides together are too long to occur twice by
+            chance.
         columns: Names of the columns if the outputs are rows of a table, in order, or [].
     """
 
@@ -39,6 +41,7 @@ class Chunk(NamedTuple):
     hashes: tuple[Words, Words]
     digests: tuple[str, str]
     telling: tuple[bool, bool]
+    together: bool
     columns: list[str]
 
     @classmethod
@@ -56,7 +59,8 @@ class Chunk(NamedTuple):
         hashes = _hashes(sides[0]), _hashes(sides[1])
         digests = _digest(hashes[0]), _digest(hashes[1])
         telling = cannot_recur(hashes[0]), cannot_recur(hashes[1])
-        return cls(name, sides, hashes, digests, telling, columns_of(x) or columns_of(y))
+        together = cannot_recur(np.concatenate(hashes))
+        return cls(name, sides, hashes, digests, telling, together, columns_of(x) or columns_of(y))
 
     @property
     def kinds(self) -> list[str | None]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from dpjax.core.wording import BadValue, term
 from dpjax.sources.readers import read_samples
 
 _UNFINISHED = (".tmp", ".part")
@@ -37,7 +38,8 @@ class Folder:
         The arrays x and y contain the outputs for the database and for its neighbor.
 
         Raises:
-            ValueError: If a file cannot be read, or if a file lacks one of the columns.
+            ValueError: If a file cannot be read, if a file lacks one of the columns, or if both
+                sides would be read from one column.
         """
         for path in sorted(self._path.iterdir(), key=lambda path: path.name):
             if path.name.startswith(".") or path.suffix in _UNFINISHED or path.is_dir():
@@ -53,4 +55,9 @@ class Folder:
         first, second = (
             usual[side] if column is None else column for side, column in enumerate(self._columns)
         )
+        if str(first) == str(second):
+            raise BadValue(
+                f"{term('columns', '--column and --column-y')} must name different columns, but "
+                f"both sides of {path} would be read from {first}."
+            )
         return read_samples(path, first), read_samples(path, second)

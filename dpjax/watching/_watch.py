@@ -135,11 +135,12 @@ class Watch:
                 )
 
     def _refuse_again(self, chunk: Chunk) -> None:
-        places = {d: before.name for before in self.state.taken for d in before.digests if d}
-        for digest, tells in zip(chunk.digests, chunk.telling, strict=True):
-            if tells and digest in places:
+        again = {d for d, tells in zip(chunk.digests, chunk.telling, strict=True) if tells}
+        for before in self.state.taken:
+            both = chunk.together and before.digests == chunk.digests
+            if both or not again.isdisjoint(before.digests):
                 raise ValueError(
-                    f"{chunk.name} contains the same outputs as {places[digest]}, but each output "
+                    f"{chunk.name} contains the same outputs as {before.name}, but each output "
                     "may be counted only once. Remove the new chunk, or draw new outputs."
                 )
         if chunk.digests[0] == chunk.digests[1] and all(chunk.telling):

@@ -182,6 +182,25 @@ def test_bytes_are_not_joined_with_strings():
     assert "contains labels, but other outputs were labels of bytes" in str(refusal(next, found))
 
 
+def test_a_short_chunk_that_arrives_again_is_refused():
+    """Neither side has 32 outputs, but both together have."""
+    (x, y), (x2, y2) = laplace([(20, 20)] * 2)
+    found = dpjax.watch([(x, y), (x, y2), (x2, y), (x, y)], claim=1.0)
+    assert [next(found).settings["drawn"] for _ in range(3)] == [20, 40, 60]
+    text = "chunk 000000004 contains the same outputs as chunk 000000001"
+    assert text in str(refusal(next, found))
+
+
+@pytest.mark.parametrize(
+    ("name", "columns"),
+    [("1.csv", ("x", "x")), ("1.csv", (None, "x")), ("1.csv", (["y"], ["y"])), ("1.npy", ("1", 1))],
+)
+def test_both_sides_of_a_file_are_different_columns(tmp_path, name, columns):
+    (tmp_path / name).write_text("x,y\n1.5,2.5\n")
+    with pytest.raises(ValueError, match="must name different columns, but both sides of"):
+        next(Folder(tmp_path, columns).chunks())
+
+
 def test_short_chunks_of_labels_may_be_alike_by_chance():
     chunks = [(["a", "b"], ["b", "a"])] * 3 + names([(2_000, 2_000)])
     (result,) = dpjax.watch(chunks, claim=1.0)
