@@ -10,7 +10,7 @@ from functools import partial
 from typing import ClassVar, Self
 
 from dpjax.core import validate
-from dpjax.core.errors import name_of_function
+from dpjax.core.errors import name_of_function, text_of
 from dpjax.core.options import option
 from dpjax.core.types import JsonObject
 from dpjax.core.wording import NO_RESTART, NO_WORKERS, ONE_BY_ONE, BadType, BadValue, term
@@ -209,6 +209,15 @@ class HostMechanism(OnHost):
                 yield batch
         except futures.BrokenExecutor:
             raise self._ended(NO_WORKERS) from None
+        except (pickle.PicklingError, AttributeError, TypeError, RecursionError) as error:
+            # Other errors of the function in a worker were replaced by errors of dpjax.
+            if pool is None or isinstance(error, BadType):
+                raise
+            raise BadType(
+                f"workers need outputs that can be pickled, but those of the function {self.name} "
+                f"cannot be ({text_of(error)}): return numbers, vectors or labels, or use "
+                f"{NO_WORKERS}."
+            ) from None
 
     def _ended(self, without: str) -> BadValue:
         """Return the error that is raised if a worker process ended without an answer."""

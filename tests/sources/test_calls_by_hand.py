@@ -1,5 +1,7 @@
 """One call of a user's function: what it is given, what it is told, and what sources state."""
 
+import threading
+
 import numpy as np
 import pytest
 
@@ -161,6 +163,22 @@ def test_what_is_drawn_in_this_process():
     assert [len(batch) for batch in found] == [3, 1, 2] and told == [1] * 6
     seeds = [seed for batch in found for seed in batch]
     assert len(set(seeds)) == 6 and seed_of_batch((1,), 0) not in seeds
+
+
+def returning_a_lock(database):
+    return threading.Lock()
+
+
+def returning_a_function(database):
+    return lambda: 1
+
+
+@pytest.mark.parametrize("function", [returning_a_lock, returning_a_function])
+def test_outputs_that_a_worker_cannot_send_are_refused(function):
+    source = HostMechanism(function, batched=False, workers=1)
+    said = f"those of the function {function.__name__} cannot be .* pickle"
+    with source.drawing() as draw, pytest.raises(TypeError, match=said):
+        list(draw(0.5, Span(range(2), (1,), print)))
 
 
 def test_options_that_are_stated():
