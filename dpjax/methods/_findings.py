@@ -80,8 +80,8 @@ def finding_of(
     )
 
 
-def _curve(search: Search, event: np.ndarray) -> dict[str, list]:
-    """Return the curve to plot: frequencies of the cells under both databases.
+def _curve(search: Search, event: np.ndarray) -> dict[str, list] | None:
+    """Return the curve to plot, if any: frequencies of the cells under both databases.
 
     If outputs have labels, the curve has one point per label. If outputs are vectors, the cells are
     boxes that are sorted by rank.

@@ -17,14 +17,19 @@ If there are more labels, the plot shows only the labels with the largest produc
 and loss. If there are more numeric cells, the plot shows only the cells with the largest counts.
 """
 
+_LARGEST = 1e300
+"""Largest absolute value of an output in a plot. Distances and margins then do not overflow."""
+
 
 def curve_of(
     counts: np.ndarray,
     event: np.ndarray,
     bounds: np.ndarray,
     name_of: Callable[[int], str],
-) -> dict[str, list]:
+) -> dict[str, list] | None:
     """Return the probabilities and losses of the cells that contain outputs of the search set.
+
+    The result is None if an end is so large that distances between outputs may overflow.
 
     Args:
         counts: Counts of outputs from the database and from its neighbor, integers [2, cells].
@@ -49,6 +54,8 @@ def curve_of(
     labels = labels[np.argsort(-(loss * shares.max(axis=0))[labels], kind="stable")[:_LABELS]]
     numbers = numbers[np.argsort(-counts[:, numbers].max(axis=0), kind="stable")[:_NUMBERS]]
     kept: list[int] = sorted([*numbers.tolist(), *labels.tolist()])
+    if np.any(np.abs(bounds[kept]) > _LARGEST, where=np.isfinite(bounds[kept])):
+        return None
     ends: list[list[float]] = bounds[kept].tolist()
     return {
         "points": [

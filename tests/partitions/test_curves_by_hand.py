@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dpjax.partitions._curve import _fit_to, _other_ratios, ranked_boxes
+from dpjax.partitions._curve import _fit_to, _other_ratios, curve_of, ranked_boxes
 
 HALVES = np.array([[[1, 2, 4], [3, 0, 2]], [[5, 1, 1], [0, 2, 9]]])
 """Counts of two halves, two sides and three boxes."""
@@ -51,3 +51,12 @@ def test_boxes_of_the_event_come_first_and_labels_have_no_place():
     assert of_boxes[0] and np.flatnonzero(np.diff(of_boxes.astype(int))).size == 1
     within = counts[:, 2:][:, of_boxes].sum(axis=1)
     np.testing.assert_array_equal(within, total[:, [2, 5]].sum(axis=1))
+
+
+@pytest.mark.parametrize(("end", "is_drawn"), [(1e300, True), (1.1e300, False), (np.inf, True)])
+def test_outputs_whose_distances_may_overflow_are_not_drawn(end, is_drawn):
+    """The middle of two ends of 1e308 would be infinite, which JSON cannot represent."""
+    counts, bounds = np.array([[3, 5], [4, 4]]), np.array([[-1e300, 0.0], [0.0, end]])
+    found = curve_of(counts, np.array([True, False]), bounds, str)
+    assert (found is not None) is is_drawn
+    assert found is None or np.isfinite(found["points"]).all()
