@@ -169,7 +169,15 @@ def _cast(given: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:
     # jax's default float type is float64 if x64 is on.
     if dtype is np.float32 and jax.config.read("jax_enable_x64"):
         dtype = np.float64
-    cast = tuple(side.astype(dtype) for side in given)
+    with np.errstate(over="ignore"):
+        cast = tuple(side.astype(dtype) for side in given)
+    for wide, narrow in zip(given, cast, strict=True):
+        if not np.all(np.isfinite(narrow)):
+            large = wide[~np.isfinite(narrow)][0]
+            raise BadValue(
+                f"pairs must hold numbers that fit in {narrow.dtype}, but held {large}: scale them "
+                "down, or turn on float64 (jax_enable_x64; --x64 on the command line)."
+            )
     if len(given) == 2 and given[0].shape == given[1].shape:
         _refuse_other_distances(given, cast)
     return cast

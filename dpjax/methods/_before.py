@@ -70,6 +70,6 @@ def pairs_to_audit(
     pairs = source.usual_pairs if pairs is None else as_space(pairs)
     if not isinstance(pairs, Space):
         return pairs, []
-    from dpjax.methods._pairs import searched_pairs
+    from dpjax.methods._pairs import best_pairs
 
-    return searched_pairs(source, pairs, terms, least)
+    return best_pairs(source, pairs, terms, least)

@@ -18,25 +18,20 @@ from dpjax.core.errors import neutral
 from dpjax.core.execution import Execution
 from dpjax.core.notebook import html_titled
 from dpjax.core.settings import own_settings
-from dpjax.core.types import FiniteSpace, MixedSpace
+from dpjax.core.types import MixedSpace
 from dpjax.core.wording import COLUMNS, BadType, BadValue, amount
 from dpjax.databases import Pairs
 from dpjax.databases.spaces import Space, as_space
 from dpjax.databases.trees import nth
 from dpjax.methods._pairs_counted import CountedPairs, notes_of_untried, search_counted
 from dpjax.methods._rungs import RUNG_DRAWS, Ladder
+from dpjax.methods._stacks import stacks_of
 from dpjax.methods.local import Local, dpl_runs
 from dpjax.notions import Epsilon, Terms
 from dpjax.partitions import RegionLike, as_region
 from dpjax.partitions.previews import preview_database
 from dpjax.sources import ONE_RUN, AnyPairs, Source, as_source
-from dpjax.sources._subject import (
-    check_shape,
-    inner_range,
-    mechanism_at,
-    pairs_of,
-    pilot_outputs,
-)
+from dpjax.sources._subject import check_shape, mechanism_at, pairs_of
 from dpjax.sources._workers import kept_workers
 from dpjax.sources.streams import DrawnStreams
 
@@ -47,6 +42,9 @@ _METHOD = "events"
 _FEWEST = 128
 _BUDGET = 1_000_000
 """Default budget for a JAX mechanism: the total number of draws on both sides of all pairs."""
+
+_RUNGS = 4
+"""Number of rungs for which the default budget of a JAX mechanism is enough."""
 
 _CONFIDENCE = 0.999
 MOST_AUDITED, _FACTOR = 4, 4
@@ -135,9 +133,11 @@ def search_pairs(
 ) -> FoundPairs:
     """Find the pairs with the largest estimated loss, by successive halving.
 
-    For JAX mechanisms, pairs are ranked by the privacy loss that the local method estimates. For
-    all other sources, pairs are ranked by the expected bound from an event. If `pairs` comes from
-    `dpjax.neighbors`, the search also tries variations of the best pairs.
+    For a list of pairs and a JAX mechanism, pairs are ranked by the privacy loss that the local
+    method estimates. In all other cases, pairs are ranked by the expected bound from an event. If
+    `pairs` comes from `dpjax.neighbors`, the search also tries variations of the best pairs. For a
+    JAX mechanism, it leaves out pairs that the types of JAX cannot represent, and returns only
+    pairs of the same shape as the best pair.
 
     Args:
         subject: Subject of the search, in any form that `dpjax.audit` accepts.
@@ -146,7 +146,7 @@ def search_pairs(
             None, the search uses the standard pairs of a built-in mechanism, or the neighbors that
             a library's object specifies.
         budget: Maximum total number of draws on both sides of all pairs. The draws are divided
-            equally among the rungs. If `budget` is None, the maximum is 1,000,000 for JAX
+            equally among the rungs. If `budget` is None, the maximum is about 1,000,000 for JAX
             mechanisms, and about 12,000 per rung for other sources, whose time limit then applies
             to the search, too.
         keep: Number of pairs to return. If the time limit of the source applies, the search returns
@@ -154,7 +154,8 @@ def search_pairs(
         factor: Factor by which each rung reduces the number of pairs. Each rung keeps at least
             `keep` pairs.
         region: Region of outputs, as in the methods of `dpjax.audit`. A region is required for a
-            JAX function whose outputs are not the integers from 0 to num_outcomes - 1.
+            list of pairs and a JAX function whose outputs are not the integers from 0 to
+            num_outcomes - 1.
         key: Integer seed or typed JAX key. The audit may use the same key.
         execution: Execution options, which never change the result.
 
@@ -179,13 +180,13 @@ def search_pairs(
     if reason := source.refuses(_METHOD):
         raise BadType(reason)
     pairs = source.usual_pairs if pairs is None else as_space(pairs)
-    if source.sampler is None:
+    if source.sampler is None or isinstance(pairs, Space):
         terms = Terms(Epsilon(), None, _CONFIDENCE, 1, key, execution)
         limit, seconds = getattr(source, "time_limit", None), None
         if limit is not None and budget is None:
             seconds = _SEARCH_SHARE * limit
-        ladder = Ladder(budget, seconds, keep, factor)
-        return _found(search_counted(source, pairs, ladder, terms, region, root))
+        ladder = Ladder(budget, seconds, keep, factor, _rung_draws(source))
+        return _found(source, search_counted(source, pairs, ladder, terms, region, root))
     budget = _BUDGET if budget is None else budget
     pairs = pairs_of(source.sampler, pairs)
     mechanism = mechanism_at(source.sampler, pairs)
@@ -235,50 +236,22 @@ def search_pairs(
     )
 
 
-def searched_pairs(
-    source: Source, space: Space, terms: Terms, least: int
-) -> tuple[object, list[str]]:
-    """Return the best pairs of a space, and notes about the search; see `pairs_to_audit`."""
-    if source.sampler is None:
-        return best_pairs(source, space, terms, least)
-    pairs, root = pairs_of(source.sampler, [*space]), _root(terms)
-    region = _central_region(source, pairs, root)
-    found = search_pairs(source, pairs, region=region, key=root, execution=terms.layout)
-    return found.pairs, _notes(found, varied=False)
-
-
-def _central_region(source: Source, pairs: Pairs, root: Array) -> RegionLike | None:
-    """Return the central range of pilot outputs, or None if the search has a default region.
-
-    Raises:
-        ValueError: If pilot outputs are not finite, or if all of them are equal.
-    """
-    mechanism = mechanism_at(source.sampler, pairs)
-    default = isinstance(mechanism.output_space, FiniteSpace | MixedSpace)
-    if default or getattr(mechanism, "standard_region", None) is not None:
-        return None
-    try:
-        return inner_range(pilot_outputs(mechanism, pairs, root))
-    except BadValue as error:
-        raise BadValue(
-            f"pairs must be a list for {source.name}, because the search for pairs needs a density "
-            f"of the outputs, but {error}"
-        ) from error
-
-
 def best_pairs(
     source: Source, pairs: object, terms: Terms, least: int = 0
-) -> tuple[AnyPairs, list[str]]:
-    """Return the best pairs of a source without a sampler, and notes; see `pairs_to_audit`."""
+) -> tuple[Pairs | AnyPairs, list[str]]:
+    """Return the best pairs, ranked by expected bounds, and notes; see `pairs_to_audit`."""
     limit = getattr(source, "time_limit", None)
     seconds = None if limit is None else TIME_SHARE * limit
-    ladder = Ladder(None, seconds, keep=MOST_AUDITED, factor=_FACTOR, each=max(least, RUNG_DRAWS))
-    found = _found(search_counted(source, pairs, ladder, terms, None, _root(terms)))
-    return AnyPairs.of(found.pairs), _notes(found, varied=isinstance(pairs, Space))
+    each = max(least, _rung_draws(source))
+    ladder = Ladder(None, seconds, keep=MOST_AUDITED, factor=_FACTOR, each=each)
+    root = random.fold_in(terms.root, random.stable_hash(_BEFORE))
+    found = _found(source, search_counted(source, pairs, ladder, terms, None, root))
+    return found.pairs, _notes(found, varied=isinstance(pairs, Space))
 
 
-def _root(terms: Terms) -> Array:
-    return random.fold_in(terms.root, random.stable_hash(_BEFORE))
+def _rung_draws(source: Source) -> int:
+    """Return the default total number of draws in a rung."""
+    return RUNG_DRAWS if source.sampler is None else _BUDGET // _RUNGS
 
 
 def _notes(found: FoundPairs, *, varied: bool) -> list[str]:
@@ -290,12 +263,20 @@ def _notes(found: FoundPairs, *, varied: bool) -> list[str]:
     return [note, *notes_of_untried(found.untried)]
 
 
-def _found(counted: CountedPairs) -> FoundPairs:
-    best = counted.pairs
-    sides = [pair.database for pair in best], [pair.neighbor for pair in best]
-    labels = tuple(pair.label for pair in best)
-    pairs, rungs = AnyPairs(sides, labels), tuple(counted.rungs)
-    return FoundPairs(pairs, tuple(counted.estimates), rungs, counted.probes, counted.untried)
+def _found(source: Source, counted: CountedPairs) -> FoundPairs:
+    """Return the best pairs that an audit can test together.
+
+    Raises:
+        TypeError, ValueError: If the source does not accept the best pair.
+    """
+    stacks = stacks_of(source, counted.pairs)
+    if not stacks or stacks[0].places[0]:
+        # No pair is accepted; the error says why.
+        pair = counted.pairs[0]
+        check_shape(mechanism_at(source.sampler, only := Pairs.of([pair[:2]])), only)
+    places, pairs = stacks[0]
+    estimates = tuple(counted.estimates[place] for place in places)
+    return FoundPairs(pairs, estimates, tuple(counted.rungs), counted.probes, counted.untried)
 
 
 def _rung_sizes(num_pairs: int, keep: int, factor: int) -> list[int]:

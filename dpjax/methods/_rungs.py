@@ -14,9 +14,10 @@ from dpjax.core import random
 from dpjax.core.wording import BadValue, amount
 from dpjax.databases.spaces import Proposed
 from dpjax.methods._candidates import promised
+from dpjax.methods._stacks import stacks_of
 from dpjax.notions import Notion, Terms
 from dpjax.partitions import Budget, RegionLike, Search
-from dpjax.sources import AnyPairs, Request, Rounds, Source
+from dpjax.sources import Request, Rounds, Source
 
 FEWEST = 24
 """Minimum number of draws per side of each pair in the first rung."""
@@ -139,7 +140,7 @@ class Ranked(NamedTuple):
 
     Attributes:
         scores: float64 [pairs], expected bounds. The score of a pair is -infinity if the pair is
-            too slow, or if the rung had no time for the pair.
+            too slow, if the rung had no time for it, or if a JAX mechanism does not accept it.
         paces: float64 [pairs], measured time per output in seconds, or 0 without a time limit.
         drawn: Total number of outputs on both sides of all pairs.
     """
@@ -231,7 +232,9 @@ class Rung:
             total += _drawn(searches)
             # With a time limit, the slower side has fewer draws. Include only as many draws from
             # the faster side because the audit needs equal numbers.
-            even = 2 * sum(int(search.halves.sum(axis=(0, 1, 3)).min()) for search in searches)
+            even = 2 * sum(
+                int(search.halves.sum(axis=(0, 1, 3)).min()) for search in searches if search
+            )
             paces[place] = (time.perf_counter() - began) / max(even, 1)
             # Compute the number of draws per side that a confirmation would have time for.
             planned = min(int(_AUDIT_SHARE * whole / (4 * paces[place])), _PLANNED)
@@ -258,32 +261,42 @@ class Rung:
         searches = self._searches(part, None if seconds is None else seconds / (2 * len(part)))
         return self._promised(part, searches, _PLANNED), _drawn(searches)
 
-    def _promised(self, part: range, searches: list[Search], planned: int) -> NDArray[np.float64]:
+    def _promised(
+        self, part: range, searches: list[Search | None], planned: int
+    ) -> NDArray[np.float64]:
         budget = Budget(planned, self.terms.own_confidence, len(self.alive))
         scores = []
         for place, search in zip(part, searches, strict=True):
+            if search is None:
+                scores.append(-np.inf)
+                continue
             notion, level = self.terms.notion, 0.0
             if self.asked is not None:
                 notion, level = self.asked(self.alive[place])
             scores.append(float(notion.promise(search.at(0), budget)) - level)
         return np.array(scores)
 
-    def _searches(self, part: range, each: float | None) -> list[Search]:
-        """Return search sets of some pairs; drawing takes at most about `each` seconds per side."""
-        pairs = [self.alive[place] for place in part]
-        sides = [pair.database for pair in pairs], [pair.neighbor for pair in pairs]
+    def _searches(self, part: range, each: float | None) -> list[Search | None]:
+        """Return search sets of some pairs; drawing takes at most about `each` seconds per side.
+
+        The search set of a pair that the source does not accept is None.
+        """
         request = Request(
             lambda num_pairs: Rounds(self.draws, 0, 0, _PLANNED),
             self.region,
             partial(promised, self.terms),
-            random.fold_in(self.key, part.start),
+            self.key,
             replace(self.terms.layout, progress=None),
             seconds=each,
         )
         # The search and the audit have a common time limit.
         source = self.source.with_time_used(time.perf_counter() - self.began)
-        with source.opened(AnyPairs(sides, tuple(p.label for p in pairs)), request) as opened:
-            return opened.search()
+        found: dict[int, Search] = {}
+        for places, pairs in stacks_of(source, [self.alive[place] for place in part]):
+            key = random.fold_in(self.key, part.start + places[0])
+            with source.opened(pairs, replace(request, key=key)) as opened:
+                found.update(zip(places, opened.search(), strict=True))
+        return [found.get(place) for place in range(len(part))]
 
 
 def _given(left: float, sides: int, over: float) -> float:
@@ -299,5 +312,5 @@ def _given(left: float, sides: int, over: float) -> float:
     return max(share - over, _LEAST_SHARE * share)
 
 
-def _drawn(searches: list[Search]) -> int:
-    return sum(int(search.halves.sum()) for search in searches)
+def _drawn(searches: list[Search | None]) -> int:
+    return sum(int(search.halves.sum()) for search in searches if search)

@@ -184,6 +184,9 @@ def test_integers_beyond_int32_are_refused_rather_than_wrapped():
 
 def test_a_last_bit_in_an_entry_that_both_sides_share_is_no_distance():
     assert len(Pairs.of([([0.1 + 0.2, 1.0], [0.3, 2.0])])) == 1
+    for large in (1e39, -1e300):
+        with pytest.raises(ValueError, match="must hold numbers that fit in float32, but held"):
+            Pairs([[large, 1.0]], [[large, 2.0]])
     with pytest.raises(ValueError, match="must keep their distances in float32"):
         Pairs([2.0**24], [2.0**24 + 1])
 

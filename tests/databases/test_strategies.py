@@ -244,3 +244,25 @@ def test_refusals(make, error, message):
 
 def test_strategies_are_spaces_of_neighbors():
     assert isinstance(neighbors(SEEN), Neighbors)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"bounds": 0}, r"bounds must be a pair \(low, high\), or a list with .*, but was 0"),
+        ({"bounds": [0, 1, 2]}, r"bounds must be a pair .* but was \[0, 1, 2\]"),
+        ({"bounds": "ab"}, "bounds must be a pair .* but was 'ab'"),
+        ({"bounds": []}, "bounds must be a pair"),
+        ({"categories": 5}, "categories must be a list of values, but was 5"),
+        ({"categories": "ab"}, "categories must be a list of values, but was 'ab'"),
+    ],
+)
+def test_domains_of_other_types_are_refused(given, message):
+    with pytest.raises(TypeError, match=message):
+        dpjax.Domain(**given)
+
+
+def test_domains_may_be_arrays():
+    domain = dpjax.Domain(bounds=np.array([0.0, 1.0]))
+    assert domain.has(0.5) and not domain.has(2.0)
+    assert dpjax.Domain(categories=np.array([1, 2])).has(2)

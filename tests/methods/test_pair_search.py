@@ -11,8 +11,11 @@ from scipy import stats
 import dpjax
 from dpjax import mechanisms, reference
 from dpjax.core import random
-from dpjax.databases import Pairs, Within, all_pairs, hypercube
+from dpjax.databases import Pairs, all_pairs, hypercube
+from dpjax.databases.spaces import Proposed
 from dpjax.methods import _pairs
+from dpjax.methods._stacks import stacks_of
+from dpjax.sources import as_source
 
 CUBE = np.array(list(itertools.product((0.0, 1.0), repeat=6)))
 FULL = 20_000
@@ -121,21 +124,59 @@ def summed(key, database):
     return jnp.sum(database) + random.laplace(key, 1)[0]
 
 
+@pytest.mark.slow
 def test_an_audit_searches_a_space_for_a_function_with_real_outputs():
     """The level is 10, which is reached by changing 10 to 0; no region was given."""
-    like, domain = np.array([1, 2], np.float32), dpjax.Domain(bounds=(0, 10), size=2)
-    space = dpjax.neighbors(like, "change-one", domain)
+    domain = dpjax.Domain(bounds=(0, 10), size=2)
+    space = dpjax.neighbors([1.0, 2.5], "change-one", domain, num_pairs=20)
     found = dpjax.audit(summed, space, method=dpjax.Events(500, 1500), claim=2.0)
     assert found.verdict == "violated" and 2.0 < found.lower_bound <= 10.0
-    assert "The audit used the best" in found.notes[0]
+    (note,) = [note for note in found.notes if "The audit used the best" in note]
+    assert note.startswith("The audit used the best 4 of 20 proposed pairs and their variations")
 
 
-def test_a_space_needs_outputs_with_a_density():
-    space = dpjax.neighbors(np.float32(0.0), Within(1.0), dpjax.Domain(bounds=(0, 5)))
-    said = r"pairs must be a list for unknown, because the search .* in a pilot, .* infinity"
-    with pytest.raises(ValueError, match=said):
-        dpjax.audit(unknown, space)
+def leaks_when_empty(key, database):
+    return random.laplace(key, 1)[0] + (0.0 if len(database) else 9.0)
 
 
-def unknown(key, x):
-    return jnp.where(x == 0, jnp.nan, x + random.laplace(key, 1)[0])
+@pytest.mark.slow
+def test_databases_of_a_space_may_have_any_shape():
+    """Only the empty database has outputs near 9."""
+    space = dpjax.neighbors([1.0], "add-remove", dpjax.Domain(bounds=(0, 1)), num_pairs=12)
+    found = dpjax.search_pairs(leaks_when_empty, space, keep=4)
+    assert {(side.shape[1:]) for side in (found.pairs.database, found.pairs.neighbor)} == {
+        (0,),
+        (1,),
+    }
+    assert found.estimates[0] > 5 and len(found.estimates) == len(found.pairs)
+    assert all("record" in label for label in found.pairs.labels)
+
+
+def first_entry(key, database):
+    return database[0] + random.laplace(key, 1)[0]
+
+
+def test_pairs_of_a_space_are_stacked_by_shape():
+    """Left out: numbers that become infinite or equal in float32, and a function that fails."""
+    sides = [
+        ([1.0], [2.0]), ([1.0, 2.0], [1.0]), ([3.0], [4.0]), ([1e300], [0.0]), ([1e300], [1e300]),
+        ([5e-324], [0.0]), ([], [1.0]), (["a"], ["b"]), ([1], [2]), ([2**40], [0]),
+    ]  # fmt: skip
+    pairs = [Proposed(*pair, f"pair {place}") for place, pair in enumerate(sides)]
+    (one, two, three) = stacks_of(as_source(first_entry), pairs)
+    assert [stack.places for stack in (one, two, three)] == [[0, 2], [1], [8]]
+    assert one.pairs.labels == ("pair 0", "pair 2")
+    assert one.pairs.database.tolist() == [[1.0], [3.0]] and two.pairs.neighbor.tolist() == [[1.0]]
+    (whole,) = stacks_of(as_source(dpjax.HostMechanism(first_entry)), pairs)
+    assert [*whole.places] == [*range(10)] and whole.pairs.sides[0] == [side for side, _ in sides]
+
+
+def fails(key, database):
+    raise ValueError("never works")
+
+
+def test_a_function_that_fails_for_all_pairs_of_a_space_is_refused():
+    space = dpjax.neighbors([1.0, 2.0], "change-one", num_pairs=5)
+    for call in (dpjax.search_pairs, dpjax.audit):
+        with pytest.raises(TypeError, match=r"fails failed for .* never works"):
+            call(fails, space)

@@ -54,11 +54,19 @@ class Domain:
 
     def __post_init__(self):
         if self.bounds is not None:
+            if not _is_bounds(self.bounds):
+                raise BadType(
+                    "bounds must be a pair (low, high), or a list with one pair or None per field, "
+                    f"but was {self.bounds!r}."
+                )
             for place in self._each_bounds():
                 if place is not None:
                     _refuse_falling(*place)
-        if self.categories is not None and not len(self.categories):
-            raise BadValue("categories must hold at least one value, but was empty.")
+        if self.categories is not None:
+            if isinstance(self.categories, str) or not hasattr(self.categories, "__len__"):
+                raise BadType(f"categories must be a list of values, but was {self.categories!r}.")
+            if not len(self.categories):
+                raise BadValue("categories must hold at least one value, but was empty.")
         if self.size is not None:
             validate.positive_int(size=self.size)
         if self.member is not None and not callable(self.member):
@@ -108,6 +116,18 @@ class Domain:
         if len(given) == 2 and all(isinstance(v, _NUMBERS + _TIMES) for v in given):
             return [tuple(given)]
         return [None if b is None else tuple(b) for b in given]
+
+
+def _is_bounds(bounds: object) -> bool:
+    """Return whether bounds are a pair, or a list of pairs and None."""
+    if not isinstance(bounds, list | tuple | np.ndarray) or not len(bounds):
+        return False
+    if len(bounds) == 2 and all(isinstance(end, _NUMBERS + _TIMES) for end in bounds):
+        return True
+    return all(
+        part is None or (isinstance(part, list | tuple | np.ndarray) and len(part) == 2)
+        for part in bounds
+    )
 
 
 def check_columns(columns: object, name: str) -> None:
