@@ -88,6 +88,8 @@ class Poisson:
 
     def __post_init__(self):
         validate.open_unit(rate=self.rate)
+        if round(self.rate * 2**32) == 0:
+            raise BadValue(f"rate must be at least 2^-32, but was {self.rate!r}.")
 
     def check(self, num_records: int) -> None:
         """See `Sampling`."""

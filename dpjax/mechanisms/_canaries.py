@@ -208,9 +208,12 @@ def canary_pair(
     records = np.ones((len(rows) + 1, rows.shape[1] + 2), np.float32)
     records[:-1, :-2], records[:-1, -2] = rows, answers
     records[-1, :-2], records[-1, -2] = own, _float32("label", label)
-    if not np.isfinite(records).all():
+    with np.errstate(over="ignore"):
+        squares = np.square(records).sum(axis=1)
+    if not np.isfinite(squares).all():
         raise BadValue(
-            "features, labels and the canary must be finite float32 numbers, but some are not."
+            "features, labels and the canary must be finite, and float32 must be able to represent "
+            "the sum of their squares, because gradients are clipped by their norm."
         )
     without = records.copy()
     without[-1, -1] = 0

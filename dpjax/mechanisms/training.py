@@ -111,9 +111,14 @@ def likelihood_score(
         scalar is the log likelihood ratio if the rate is below 1, and the sum of `lengths` if the
         rate is 1.
 
+    Raises:
+        ValueError: If the rate is not in (0, 1].
+
     References:
         Nasr et al. (2023), section 4; Abadi et al. (2016).
     """
+    if not 0 < rate <= 1:
+        raise BadValue(f"rate must be in (0, 1], but was {rate!r}.")
     if rate == 1:
         return jnp.asarray(lengths).sum()
     loss = (jnp.asarray(lengths) - 0.5) / noise_multiplier**2
@@ -193,6 +198,13 @@ class DpSgd:
         validate.one_of(SCORES, score=self.score)
         for name in ("noise_multiplier", "clip", "learning_rate"):
             validate.positive(**{name: getattr(self, name)})
+        for name, made in (
+            ("sampling", "FullBatch(), Poisson(rate) or Shuffle(size)"),
+            ("model", "Logistic() or Network(...)"),
+        ):
+            value = getattr(self, name)
+            if isinstance(value, type) or not hasattr(value, "start"):
+                raise BadType(f"{name} must be {made}, but was {value!r}.")
         if isinstance(self.canary, bool) or not isinstance(self.canary, Integral):
             raise BadType(f"canary must be an integer, but was {self.canary!r}.")
         if self.score == "final" and not isinstance(self.model, Logistic):

@@ -1,4 +1,4 @@
-"""Refusal of outputs if hardly any label occurs twice."""
+"""Refusal of outputs if hardly any label occurs twice, and a note if many labels do not."""
 
 from collections.abc import Sequence
 
@@ -15,10 +15,14 @@ _LEAST_LOOKED_AT = 200
 """Minimum number of outputs for a refusal; fewer outputs are always accepted."""
 
 
-def refuse_labels_alone(
+_NOTED_SHARE = 0.5
+"""There is a note if the labels of at least this fraction of outputs are unique."""
+
+
+def notes_of_labels_alone(
     pilots: Sequence[Outputs], encoder: Encoder, names: str, num_outputs: int | None = None
-) -> None:
-    """Raise an error if all outputs are labels and hardly any label occurs twice.
+) -> list[str]:
+    """Return a note if many labels occur only once; raise an error if almost all labels do.
 
     Args:
         pilots: Pilot outputs of both sides.
@@ -27,12 +31,23 @@ def refuse_labels_alone(
         num_outputs: Total number of outputs; None if the pilots contain all outputs.
 
     Raises:
-        ValueError: If hardly any label occurs twice.
+        ValueError: If all outputs are labels, and hardly any label occurs twice.
     """
     labels = np.concatenate([pilot.labels for pilot in pilots])
-    if len(labels) >= _LEAST_LOOKED_AT and all(pilot.alone.all() for pilot in pilots):
-        counts = np.unique(labels, return_counts=True)[1]
+    if len(labels) < _LEAST_LOOKED_AT:
+        return []
+    only = labels[np.concatenate([pilot.alone for pilot in pilots])]
+    kinds, counts = np.unique(only, return_counts=True)
+    if len(only) == len(labels):
         refuse_alone(counts, names, num_outputs or len(labels), encoder.names[labels[0]])
+    unique = kinds[counts == 1]
+    if len(unique) < _NOTED_SHARE * len(labels):
+        return []
+    return [
+        f"Of the first {len(labels):,} outputs, {len(unique):,} have a label that no other one has "
+        f"(such as {encoder.names[unique[0]]}). Labels are only compared for equality: write "
+        "numbers as numbers, or group the labels."
+    ]
 
 
 def refuse_alone(counts: np.ndarray, names: str, num_outputs: int, example: str) -> None:

@@ -31,7 +31,7 @@ from dpjax.partitions._scored import fold_of
 from dpjax.sources._counting import Tally, count_halves, marks_counter
 from dpjax.sources._definition import definition_of
 from dpjax.sources._kept import Kept
-from dpjax.sources._labels_alone import refuse_labels_alone
+from dpjax.sources._labels_alone import notes_of_labels_alone
 from dpjax.sources._learned import lay_best
 from dpjax.sources._pairs import AnyPairs
 from dpjax.sources._schedule import Draw, Restarted
@@ -153,6 +153,7 @@ class _OpenedOnHost:
         self._cut: int | None = None
         self._counted: set[int] = set()
         self._said: list[str] = []
+        self._rare: dict[int, list[str]] = {}
         # Keep all outputs if each output is expensive; otherwise, keep only outputs that determine
         # cells.
         every = request.each and not source.batched
@@ -172,9 +173,13 @@ class _OpenedOnHost:
         """Notes for the result, as collected so far."""
         unvaried = [note for pair in sorted(self._counted) for note in self._stream.notes(pair)]
         columns = [encoder.columns for encoder in self._encoders]
-        parts = dict.fromkeys(note for p in sorted(self._counted) for note in columns[p].notes())
+        of_pairs = dict.fromkeys(
+            note
+            for pair in sorted(self._counted)
+            for note in (*columns[pair].notes(), *self._rare.get(pair, []))
+        )
         ignored = notes_of_ignored(columns) if self._counted else []
-        return [*self._said, *parts, *ignored, *unvaried]
+        return [*self._said, *of_pairs, *ignored, *unvaried]
 
     def search(self) -> list[Search]:
         """Draw and count the outputs of the first search round; see `dpjax.sources.Opened`."""
@@ -258,13 +263,13 @@ class _OpenedOnHost:
         streams = self._stream.streams()
         self.shares = self._pace.alike(streams)
         self.num_confirm = self._pace.confirm(streams, wanted, self._used())
-        self._said += _said_fewer(self._pace, self.num_confirm, wanted, "for the confirmation")
+        self._said += self._pace.notes_of_fewer(self.num_confirm, wanted, "for the confirmation")
         self.tally.expect(2 * self.num_confirm)
 
     def _note_fewer(self, halves: Iterable[np.ndarray], wanted: int, what: str) -> None:
         if self._pace is not None:
             least = min(int(counts.sum(axis=(-3, -1)).min()) for counts in halves)
-            self._said += _said_fewer(self._pace, least, wanted, what)
+            self._said += self._pace.notes_of_fewer(least, wanted, what)
 
     def count(self, marked: Marked) -> NDArray[np.int64]:
         """Count fresh outputs of the chosen pair; see `dpjax.sources.Opened`."""
@@ -378,7 +383,7 @@ class _OpenedOnHost:
             sides = zip(pilots, rests, strict=True)
             pilots, rests = zip(*(parted(chain([p], r), size) for p, r in sides), strict=True)
         pilots = encoder.fixed(pilots)
-        refuse_labels_alone(pilots, encoder, f"outputs of {encoder.source}")
+        self._rare[pair] = notes_of_labels_alone(pilots, encoder, f"outputs of {encoder.source}")
         folds = [fold_of(np.arange(len(pilot.labels))) for pilot in pilots]
         cells = lay_best(
             pilots, folds, encoder.names, self._promise, encoder.parts, region=self._box
@@ -386,12 +391,3 @@ class _OpenedOnHost:
         sides = zip(pilots, rests, strict=True)
         halves = count_halves(cells, [chain([p], map(encoder.padded, r)) for p, r in sides])
         return Search(cells, halves[None], cells.inside(self._box))
-
-
-def _said_fewer(pace: Pace, possible: int, wanted: int, what: str) -> list[str]:
-    if possible >= wanted:
-        return []
-    return [
-        f"Within {pace.limit:.3g} s, the time limit allowed only {possible} outputs per side "
-        f"{what}, instead of {wanted}."
-    ]

@@ -11,7 +11,7 @@ from dpjax.partitions._columns import notes_of_ignored
 from dpjax.sources._copied import notes_of_copies, notes_of_near_copies, refuse_copies
 from dpjax.sources._counting import Tally
 from dpjax.sources._held import Sides, held
-from dpjax.sources._labels_alone import refuse_labels_alone
+from dpjax.sources._labels_alone import notes_of_labels_alone
 from dpjax.sources._learned import lay_best
 from dpjax.sources._pairs import RECORDED, AnyPairs
 from dpjax.sources._serial import notes_of_order
@@ -62,7 +62,8 @@ class OpenedRecorded:
             notes_of_new_draws([part.name for part in parts], [part.values for part in parts])
         )
         names = " and ".join(part.name for part in parts)
-        refuse_labels_alone(pilots, encoder, names, sum(part.values.total for part in parts))
+        total = sum(part.values.total for part in parts)
+        self.notes += notes_of_labels_alone(pilots, encoder, names, total)
         # Only one output of each block is counted.
         blocks = self._source.blocks or 1
         num_confirm = min(int(part.values.total * (1 - part.fraction) / blocks) for part in parts)

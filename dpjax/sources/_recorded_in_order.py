@@ -17,7 +17,7 @@ from dpjax.partitions import Encoder, Partition, Search
 from dpjax.partitions._scored import fold_of
 from dpjax.sources._counting import Tally, count_halves, marks_counter
 from dpjax.sources._held import Chunked, Sides, held
-from dpjax.sources._labels_alone import refuse_labels_alone
+from dpjax.sources._labels_alone import notes_of_labels_alone
 from dpjax.sources._learned import lay_best
 from dpjax.sources._pairs import RECORDED, AnyPairs
 from dpjax.sources._recorded_counts import notes_of_new_draws, refuse_two_kinds, weighed
@@ -150,7 +150,7 @@ class OpenedInOrder:
         encoder = copy.deepcopy(self._encoder)
         beginnings = [encoder.encode(side.beginning()) for side in self._sides]
         total = sum(value.total for value in values)
-        refuse_labels_alone(beginnings, encoder, encoder.source, total)
+        self.notes += notes_of_labels_alone(beginnings, encoder, encoder.source, total)
         for side, beginning in zip(self._sides, beginnings, strict=True):
             # Test the order of many outputs now, since the audit may later count only a few
             # outputs.

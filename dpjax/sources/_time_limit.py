@@ -306,6 +306,15 @@ class Pace:
         """
         return max(self._source.workers, 1) if self._source.batched else 1
 
+    def notes_of_fewer(self, possible: int, wanted: int, what: str) -> list[str]:
+        """Return a note if the time limit allowed fewer outputs per side than were wanted."""
+        if possible >= wanted:
+            return []
+        return [
+            f"Within {self.limit:.3g} s, the time limit allowed only {possible} outputs per side "
+            f"{what}, instead of {wanted}."
+        ]
+
     def _fitting(self, seconds: float) -> int:
         """Return the number of outputs that can be drawn in `seconds`."""
         batch = self._source.batch_size

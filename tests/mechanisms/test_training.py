@@ -323,3 +323,20 @@ def test_an_accountant_is_refused_where_it_says_nothing(monkeypatch):
     monkeypatch.setattr("dpjax.core.errors.find_spec", lambda name: None)
     with pytest.raises(ModuleNotFoundError, match=r"dpjax\[accounting\]"):
         accounted(1.0, FullBatch(), 10)
+
+
+@pytest.mark.parametrize(
+    ("made", "error", "message"),
+    [
+        (lambda: DpSgd(sampling="full"), TypeError, r"sampling must be FullBatch\(\), .*'full'"),
+        (lambda: DpSgd(sampling=FullBatch), TypeError, "sampling must be FullBatch"),
+        (lambda: DpSgd(model=None), TypeError, r"model must be Logistic\(\) or .* was None"),
+        (lambda: Poisson(1e-10), ValueError, r"rate must be at least 2\^-32, but was 1e-10"),
+        (lambda: likelihood_score([1.0], 1.0, 1.5), ValueError, r"rate must be in \(0, 1\]"),
+        (lambda: likelihood_score([1.0], 1.0, 0.0), ValueError, r"rate must be in \(0, 1\]"),
+        (lambda: canary_pair([[1.0]], [1], amplitude=1e20), ValueError, "the sum of their squares"),
+    ],
+)
+def test_arguments_that_would_hide_the_canary_are_refused(made, error, message):
+    with pytest.raises(error, match=message):
+        made()

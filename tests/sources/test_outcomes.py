@@ -8,7 +8,7 @@ import pytest
 from dpjax.partitions import Encoder
 from dpjax.partitions.missing import MASKED, missing
 from dpjax.sources._held import as_outputs
-from dpjax.sources._labels_alone import refuse_alone, refuse_labels_alone
+from dpjax.sources._labels_alone import notes_of_labels_alone, refuse_alone
 from dpjax.sources._outcomes import (
     _may_be_smoothed,
     _stands_out,
@@ -38,12 +38,25 @@ def test_labels_of_which_hardly_any_repeats(outputs, refused):
     encoder, other = Encoder("x"), [f"other {number}" for number in range(100)]
     pilots = [encoder.encode(np.array(side, object)) for side in (outputs, other)]
     if not refused:
-        refuse_labels_alone(pilots, encoder, "x and y")
+        # 199 outputs are too few for a note.
+        notes = notes_of_labels_alone(pilots, encoder, "x and y")
+        assert len(notes) == (len(outputs) == 100)
         return
     with pytest.raises(ValueError, match=r"x and y hold 200 labels, such as .*0"):
-        refuse_labels_alone(pilots, encoder, "x and y")
+        notes_of_labels_alone(pilots, encoder, "x and y")
     with pytest.raises(ValueError, match=r"x and y hold 999 labels, such as .*0"):
-        refuse_labels_alone(pilots, encoder, "x and y", 999)
+        notes_of_labels_alone(pilots, encoder, "x and y", 999)
+
+
+@pytest.mark.parametrize(("unique", "noted"), [(100, True), (99, False)])
+def test_many_labels_that_occur_once_are_noted(unique, noted):
+    encoder = Encoder("x")
+    sides = [*labels(unique), *["same"] * (100 - unique)], [*["same"] * 50, *[7.5] * 50]
+    pilots = [encoder.encode(np.array(side, object)) for side in sides]
+    notes = notes_of_labels_alone(pilots, encoder, "x and y")
+    assert len(notes) == noted
+    for note in notes:
+        assert note.startswith("Of the first 200 outputs, 100 have a label that no other one has")
 
 
 def test_one_in_a_hundred_outcomes_that_repeat():

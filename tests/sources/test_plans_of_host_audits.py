@@ -8,7 +8,7 @@ import pytest
 import dpjax
 from dpjax.partitions import Encoder, parted
 from dpjax.sources import AnyPairs, Marked, Rounds, Tally, _time_limit
-from dpjax.sources._on_host import _OpenedOnHost, _said_fewer
+from dpjax.sources._on_host import _OpenedOnHost
 from dpjax.sources._time_limit import Pace, Quota
 
 
@@ -78,6 +78,7 @@ def opened(source=None, *, seconds=None, each=False, rounds=(60, 2, 30, 50), pac
     found._request = SimpleNamespace(seconds=seconds, each=each, in_order=False)
     found._rounds, found._pace, found._cut = Rounds(*rounds), pace, "not set"
     found.num_confirm, found._said, found.shares = rounds[3], [], True
+    found._rare = {}
     found.pairs = AnyPairs((["a", "b", "c"], ["d", "e", "f"]), ("1", "2", "3"))
     told = []
     found.tally, found.told = Tally(lambda *both: told.append(both)), told
@@ -117,10 +118,9 @@ def test_rounds_within_a_limit():
 
 def test_confirmations_within_a_limit():
     asked = []
-    pace = SimpleNamespace(
-        alike=lambda streams: asked.append(streams) or False,
-        confirm=lambda *given: asked.append(given) or 35, limit=12.5,
-    )  # fmt: skip
+    pace = Pace(SimpleNamespace(time_limit=12.5), None)
+    pace.alike = lambda streams: asked.append(streams) or False
+    pace.confirm = lambda *given: asked.append(given) or 35
     found = opened(pace=pace)
     found._stream = SimpleNamespace(streams=lambda: "streams")
     found._plan_confirm()
@@ -139,14 +139,14 @@ def test_rounds_that_were_cut_are_told():
     halves = np.zeros((2, 2, 2, 3), int)
     halves[0, :, 0, 0], halves[0, :, 1, 1] = 20, 15  # 40 and 30
     halves[1, :, 0, 2], halves[1, :, 1, 0] = 19, 25  # 38 and 50
-    found = opened(pace=SimpleNamespace(limit=3.0))
+    found = opened(pace=Pace(SimpleNamespace(time_limit=3.0), None))
     found._note_fewer(halves, 30, "for the search")
     assert found._said == []
     found._note_fewer(halves, 31, "for the search")
     said = (
         "Within 3 s, the time limit allowed only 30 outputs per side for the search, instead of 31."
     )
-    assert found._said == [said] == _said_fewer(found._pace, 30, 31, "for the search")
+    assert found._said == [said] == found._pace.notes_of_fewer(30, 31, "for the search")
     free = opened()
     free._note_fewer(halves, 31, "for the search")
     assert free._said == []
