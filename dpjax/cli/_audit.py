@@ -20,6 +20,7 @@ EXAMPLES = (
     "dpjax audit --function release.py:release --pairs '[[0, 1]]' --claim 1",
     "dpjax audit --host release.py:mean_age --pairs pairs.json --time-limit 60",
     "dpjax audit --command './noise {database} {num_samples}' --pairs '[[0, 1]]'",
+    "dpjax audit --function release.py:release --like '[30, 80]' --bounds 0,100",
     "dpjax audit --samples x.csv.gz y.csv.gz --claim 0.5 --json",
     "ssh host cat y.csv | dpjax audit --samples x.csv -",
     "dpjax audit gaussian --notion gdp --claim 1",
@@ -62,7 +63,7 @@ def command(**given: Value) -> int:
         if source not in _WITHOUT_CODE:
             stack.enter_context(untouched())
         subject, pairs = subject_and_pairs(source, written, stack)
-        if pairs is not None:
+        if "pairs" in written:
             AnyPairs.of(pairs).refuse_equal()
         terms = {**chosen(written, _TERMS), "execution": shown_by(show)}
         if "resume" in written:

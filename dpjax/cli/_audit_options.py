@@ -37,6 +37,9 @@ SOURCES = {"mechanism": "NAME", **{name: option_of(name) for name in _NAMED}}
 _GIVEN = [source.name for source in DECLARED_SOURCES.values() if not source.takes_pairs]
 """Names of sources, such as recordings, for which the user passes no pairs of databases."""
 
+_SEARCHED = ("function", "host", "command")
+"""Names of sources for which `dpjax.neighbors` makes pairs from an example."""
+
 _USUAL = [
     f"{source.usual_method} for {option_of(source.name)}"
     for source in DECLARED_SOURCES.values()
@@ -222,6 +225,25 @@ _ROWS: Table = {
         "Neighboring databases: JSON such as '[[0, 1]]', a file with such JSON, or an npz file.",
         metavar="JSON|FILE",
         owners=tuple(name for name in SOURCES if name not in _GIVEN),
+    ),
+    "like": option(
+        str,
+        "Example of a database; the audit searches for the pair of neighbors with the largest "
+        "privacy loss (`dpjax guide neighbors`).",
+        metavar="JSON|FILE",
+        owners=_SEARCHED,
+    ),
+    "relation": option(
+        str,
+        "Which databases are neighbors: add-remove, change-one, any, within:DISTANCE or "
+        "within:DISTANCE:NORM. Default: add-remove.",
+        owners=_SEARCHED,
+    ),
+    "bounds": option(
+        str,
+        "Smallest and largest number in a database that is made from --like.",
+        metavar="LOW,HIGH",
+        owners=_SEARCHED,
     ),
     "column": option(
         list[str],

@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 
     from dpjax.methods._pairs import FoundPairs
 
-_SUBJECT = ("mechanism", "function", "epsilon", "param", "num_outcomes", "pairs", "region", "key")
+_SUBJECT = (
+    "mechanism", "function", "epsilon", "param", "num_outcomes", "pairs", "like", "relation",
+    "bounds", "region", "key",
+)  # fmt: skip
 _SEARCH = ("budget", "keep", "factor", "region", "key")
 
 TABLE: Table = {
@@ -38,6 +41,7 @@ EXAMPLES = (
     "dpjax search-pairs noisy-histogram-2 --epsilon 0.5 --keep 2",
     "dpjax search-pairs --function release.py:release --pairs p.npz --out best.json",
     "dpjax audit --function release.py:release --pairs best.json",
+    "dpjax search-pairs --function f.py:release --like '[30, 80]' --bounds 0,100",
 )
 
 
@@ -45,7 +49,7 @@ def command(**given: Value) -> None:
     """Find the pairs with the largest estimated privacy loss, by successive halving.
 
     The choice of pairs does not affect the confidence of a later audit, because `dpjax audit` draws
-    new outputs. The reported losses are estimates from the local method, not bounds.
+    new outputs. The reported losses are estimates, not bounds.
     """
     written = written_of(given)
     sources = [name for name in ("mechanism", "function") if name in written]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from dpjax.cli._audit_options import DECLARED_SOURCES, declared_values
 from dpjax.cli._given import function_of, pairs_of, standard_input
+from dpjax.cli._neighbors import neighbors_of
 from dpjax.cli._table import Given, Value
 
 if TYPE_CHECKING:
@@ -28,11 +29,14 @@ def subject_and_pairs(source: str, written: Given, stack: ExitStack) -> tuple[Va
     on_host = source in DECLARED_SOURCES
     path = written.get("pairs")
     own = source in ("mechanism", "object") or "input_interval" in written
-    if path is None and not own:
+    pairs = neighbors_of(written)
+    if path is not None:
+        pairs = pairs_of(path, any_kind=on_host)
+    if pairs is None and not own:
         raise ValueError(
-            f"--{source} needs --pairs, such as --pairs '[[0, 1]]', or a file of pairs."
+            f"--{source} needs --pairs, such as --pairs '[[0, 1]]', or a file of pairs; or --like, "
+            "an example of a database, such as --like '[30, 80]'."
         )
-    pairs = None if path is None else pairs_of(path, any_kind=on_host)
     if source == "mechanism":
         return _built_in(written), pairs
     if source == "function":
@@ -96,7 +100,7 @@ def _function(written: Given, pairs: Value) -> Value:
     function = function_of(written["function"], "--function")
     if "num_outcomes" not in written:
         return function
-    if pairs is None:
+    if written.get("pairs") is None:
         raise ValueError(
             "--num-outcomes needs --pairs, because inputs cannot be planned for a function "
             "with finitely many outputs."

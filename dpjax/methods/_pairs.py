@@ -264,19 +264,18 @@ def _notes(found: FoundPairs, *, varied: bool) -> list[str]:
 
 
 def _found(source: Source, counted: CountedPairs) -> FoundPairs:
-    """Return the best pairs that an audit can test together.
+    """Return the best pairs of a search.
 
     Raises:
         TypeError, ValueError: If the source does not accept the best pair.
     """
     stacks = stacks_of(source, counted.pairs)
-    if not stacks or stacks[0].places[0]:
+    if not stacks:
         # No pair is accepted; the error says why.
-        pair = counted.pairs[0]
-        check_shape(mechanism_at(source.sampler, only := Pairs.of([pair[:2]])), only)
-    places, pairs = stacks[0]
-    estimates = tuple(counted.estimates[place] for place in places)
-    return FoundPairs(pairs, estimates, tuple(counted.rungs), counted.probes, counted.untried)
+        only = Pairs.of([counted.pairs[0][:2]])
+        check_shape(mechanism_at(source.sampler, only), only)
+    estimates, rungs = tuple(counted.estimates), tuple(counted.rungs)
+    return FoundPairs(stacks[0].pairs, estimates, rungs, counted.probes, counted.untried)
 
 
 def _rung_sizes(num_pairs: int, keep: int, factor: int) -> list[int]:

@@ -17,6 +17,7 @@ from dpjax.core import random
 from dpjax.databases.spaces import Proposed, Space
 from dpjax.methods._jumps import most_draws, search_jumps
 from dpjax.methods._rungs import Asked, Ladder, Ranked, Rung
+from dpjax.methods._stacks import stacks_of
 from dpjax.notions import Terms
 from dpjax.partitions import RegionLike
 from dpjax.sources import AnyPairs, Source
@@ -44,7 +45,7 @@ class CountedPairs(NamedTuple):
     """The best pairs of a search, sorted from best to worst.
 
     Attributes:
-        pairs: The best pairs.
+        pairs: The best pairs that an audit can test together.
         estimates: Expected bound of each pair, minus the level that the bound should exceed.
         rungs: For each rung, the number of pairs and the number of draws per side of each pair.
         probes: Total number of draws that the search for jumps made.
@@ -132,8 +133,10 @@ def search_counted(
         if tell is not None:
             left = _left(len(alive), rungs[number + 1 :], ladder, varied=space is not None)
             tell(spent, spent + left)
-    best = ranked.best(ladder.keep)
+    together = _together(source, alive, ranked.best(len(alive)))
+    best = together[: ladder.keep]
     small = [] if space is None else _places(space.smallest(alive), alive)
+    small = [place for place in small if place in together]
     if small and ladder.keep > _WITHOUT_SMALL and not set(small) & set(best):
         best[-1] = max(small, key=lambda place: ranked.scores[place])
     # Drop slow pairs because the slowest pair limits the number of draws in an audit.
@@ -199,6 +202,19 @@ def _left(num_pairs: int, rungs: list[tuple[int, int]], ladder: Ladder, *, varie
         num_pairs = size if varied else kept
         total += 2 * num_pairs * draws
     return total
+
+
+def _together(source: Source, alive: list[Proposed], ranked: list[int]) -> list[int]:
+    """Return the indices of pairs that an audit can test together with the best pair.
+
+    Args:
+        source: Source of the outputs.
+        alive: Pairs of the last rung.
+        ranked: Indices of the pairs with finite scores, sorted from best to worst.
+    """
+    stacks = stacks_of(source, [alive[place] for place in ranked])
+    places = stacks[0].places if stacks else range(1)
+    return [ranked[place] for place in places]
 
 
 def _places(some: list[Proposed], pairs: list[Proposed]) -> list[int]:

@@ -21,6 +21,7 @@ class Named(str):
     """A source that is known by its name, and that notes from which databases it is warmed."""
 
     warmed: ClassVar = []
+    sampler: ClassVar = None
 
     def warm(self, database, key):
         """Note the database and the key."""

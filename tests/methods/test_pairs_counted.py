@@ -247,8 +247,8 @@ def test_progress_of_an_audit_begins_with_that_of_its_search():
     execution = dpjax.Execution(progress=lambda *both: told.append(both))
     space = neighbors(0.0, Within(1.0), Domain(bounds=(-2, 2)))
     dpjax.audit(dpjax.mechanisms.Laplace(1.0), space, execution=execution)
-    # A search of a JAX mechanism makes a million draws in all, of which each rung has its share.
-    assert 100_000 < told[0][0] < told[0][1] <= 1_000_000
+    # Each rung makes about a quarter of a million draws, and there are few pairs for one rung.
+    assert 100_000 < told[0][0] <= told[0][1] <= 300_000
 
 
 @pytest.mark.slow

@@ -1,0 +1,87 @@
+"""Neighboring databases that are made from an example on the command line."""
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from dpjax.cli._table import Given, Value
+
+if TYPE_CHECKING:
+    from dpjax.databases.spaces import Neighbors
+
+_WITHIN = "within"
+
+
+def neighbors_of(written: Given) -> "Neighbors | None":
+    """Return the space of neighbors that --like, --relation and --bounds describe, or None.
+
+    Raises:
+        ValueError: If an option is malformed, or if --pairs is given, too.
+    """
+    if "like" not in written:
+        for name in ("relation", "bounds"):
+            if name in written:
+                raise ValueError(f"--{name} needs --like, an example of a database.")
+        return None
+    if "pairs" in written:
+        raise ValueError("give either --pairs, to use these pairs, or --like, to search for pairs.")
+    from dpjax.databases.spaces import Domain, neighbors
+
+    bounds = written.get("bounds")
+    domain = None if bounds is None else Domain(bounds=_bounds_of(bounds))
+    try:
+        return neighbors(
+            _example_of(written["like"]), _relation_of(written.get("relation")), domain
+        )
+    except TypeError as error:
+        raise ValueError(f"--like: {error}") from None
+
+
+def _example_of(text: str) -> Value:
+    """Read an example from JSON on the command line, or from a file with JSON."""
+    from dpjax.core.files import read_document, refuse_endless
+    from dpjax.partitions.previews import shortened
+
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        said = error
+    path = Path(text)
+    if not path.is_file():
+        raise ValueError(
+            f"--like {shortened(text)} must be a database as JSON, such as '[30, 80, 45]', or a "
+            f"file with such JSON: {said}."
+        )
+    refuse_endless("--like", path)
+    try:
+        return json.loads(read_document("--like", path))
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"--like {shortened(text)} must be a file with JSON: {error}.") from None
+
+
+def _bounds_of(text: str) -> tuple[float, float]:
+    try:
+        low, high = map(float, text.split(","))
+    except ValueError:
+        raise ValueError(
+            f"--bounds must be two numbers, such as 0,100, but was {text!r}."
+        ) from None
+    return low, high
+
+
+def _relation_of(text: str | None) -> Value:
+    """Return the relation with a name, or a `Within` for "within:DISTANCE" and a norm."""
+    if text is None:
+        return "add-remove"
+    name, *parts = text.split(":")
+    if name != _WITHIN:
+        return text
+    from dpjax.databases import Within
+
+    try:
+        distance = float(parts[0])
+    except (IndexError, ValueError):
+        raise ValueError(
+            f"--relation must be within:DISTANCE or within:DISTANCE:NORM, but was {text!r}."
+        ) from None
+    return Within(distance, *parts[1:2])

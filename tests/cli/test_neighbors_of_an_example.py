@@ -1,0 +1,70 @@
+"""`--like`, `--relation` and `--bounds`: pairs that are made from an example of a database."""
+
+import json
+
+import pytest
+
+from dpjax.cli._neighbors import neighbors_of
+from dpjax.databases import Domain, Within, neighbors
+
+
+def test_options_describe_a_space(tmp_path):
+    assert neighbors_of({}) is None and neighbors_of({"pairs": "[[0, 1]]"}) is None
+    assert neighbors_of({"like": "[30, 80.5]"}) == neighbors([30, 80.5])
+    found = neighbors_of({"like": "[30, 80]", "relation": "change-one", "bounds": "0, 1e2"})
+    assert found == neighbors([30, 80], "change-one", Domain(bounds=(0.0, 100.0)))
+    assert neighbors_of({"like": "3", "relation": "within:0.5"}) == neighbors(3, Within(0.5))
+    near = {"like": "[3, 4]", "relation": "within:2:l1"}
+    assert neighbors_of(near) == neighbors([3, 4], Within(2.0, "l1"))
+    (tmp_path / "example.json").write_text('{"age": [1, 2]}')
+    assert neighbors_of({"like": str(tmp_path / "example.json")}) == neighbors({"age": [1, 2]})
+
+
+@pytest.mark.parametrize(
+    ("written", "message"),
+    [
+        ({"bounds": "0,1"}, "--bounds needs --like, an example of a database"),
+        ({"relation": "any"}, "--relation needs --like"),
+        ({"like": "[1]", "pairs": "p.json"}, "give either --pairs, .* or --like"),
+        ({"like": "[1"}, r"--like \[1 must be a database as JSON, such as .*, or a file"),
+        ({"like": "[1]", "bounds": "1"}, "--bounds must be two numbers, such as 0,100, but was"),
+        ({"like": "[1]", "bounds": "a,b"}, "--bounds must be two numbers"),
+        ({"like": "[1]", "bounds": "2,1"}, "bounds must have low < high"),
+        ({"like": "[1]", "relation": "near"}, "'near' is not known"),
+        ({"like": "1", "relation": "within"}, "--relation must be within:DISTANCE or"),
+        ({"like": "1", "relation": "within:x"}, "--relation must be within:DISTANCE or"),
+        ({"like": "null"}, "--like: like must be"),
+    ],
+)
+def test_malformed_options_are_refused(written, message):
+    with pytest.raises(ValueError, match=message):
+        neighbors_of(written)
+
+
+@pytest.fixture
+def release(tmp_path, monkeypatch):
+    """A module with a sum that is claimed to be 1-DP for entries of at most 1."""
+    (tmp_path / "summing.py").write_text(
+        "import jax\ndef total(key, x):\n    return x.sum() + jax.random.laplace(key)\n"
+    )
+    monkeypatch.chdir(tmp_path)
+
+
+def test_an_example_belongs_to_functions_and_programs(refused, release):
+    assert "--like is for" in refused("audit", "laplace", "--like", "[1]")
+    both = refused("audit", "--function", "summing:total", "--like", "[1]", "--pairs", "[[0, 1]]")
+    assert "give either --pairs" in both
+    assert "or --like, an example" in refused("audit", "--function", "summing:total")
+
+
+@pytest.mark.slow
+def test_pairs_are_searched_around_an_example(run, release):
+    """The entries are at most 3, so that the level is 3."""
+    given = ("--function", "summing:total", "--like", "[1.0, 2.5]", "--relation", "change-one")
+    done = run("audit", *given, "--bounds", "0,3", "--claim", 1, "--json")
+    told = json.loads(done.output)
+    assert done.exit_code == 1 and 1 < told["statement"]["lower_bound"] <= 3
+    found = json.loads(run("search-pairs", *given, "--bounds", "0,3", "--json").output)
+    first, second = found["pairs"][0]
+    assert len(first) == len(second)
+    assert abs(sum(first) - sum(second)) == pytest.approx(3, rel=1e-3)
