@@ -47,10 +47,12 @@ def command(**given: Value) -> int:
     subject: Value = None
 
     def announce(total: int, seconds: str) -> str:
-        return _announced(source, subject, total, seconds)
+        return _announced(source, subject, total, seconds, written["method"])
 
     with ExitStack() as stack:
-        show = stack.enter_context(progress_bar(quiet=given["quiet"], announce=announce))
+        # With --seconds, the audit ends earlier, so the time for all outputs would be misleading.
+        said = None if "seconds" in written else announce
+        show = stack.enter_context(progress_bar(quiet=given["quiet"], announce=said))
         with importing():
             from dpjax.audit import audit, resume
             from dpjax.methods import METHODS
@@ -74,8 +76,15 @@ def command(**given: Value) -> int:
     return finish(result, written["as_json"], files, place_of(source, written, subject))
 
 
-def _announced(source: str, subject: Value, total: int, seconds: str) -> str:
+def _announced(
+    source: str, subject: Value, total: int, seconds: str, method: str = "events"
+) -> str:
     """Return a sentence that announces a long audit and names the option that limits its time."""
+    if method == "sequential":
+        return (
+            f"drawing all {total:,} outputs takes about {seconds} in total; ctrl-c ends the audit "
+            "with its current bound, and --seconds limits its time."
+        )
     if source not in ("host", "command"):
         return f"drawing {total:,} outputs takes about {seconds} in total."
     calls = -(-total // subject.batch_size) if subject.batched else total

@@ -3,12 +3,13 @@
 import io
 import os
 import sys
+from contextlib import nullcontext
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from dpjax.cli import _app, _declared, _mechanisms
+from dpjax.cli import _app, _audit, _declared, _mechanisms
 from dpjax.cli._audit import _announced
 from dpjax.cli._declared import registered
 from dpjax.cli._given import function_of, pairs_of, standard_input
@@ -144,6 +145,23 @@ def subject(batched, time_limit):
 )
 def test_what_a_long_audit_announces(source, given, sentence):
     assert _announced(source, given and subject(*given), 2050, "3 s") == sentence
+
+
+def test_a_sequential_audit_announces_its_time_unless_it_has_a_limit(monkeypatch, run):
+    assert _announced("mechanism", None, 2050, "3 s", "sequential") == (
+        "drawing all 2,050 outputs takes about 3 s in total; ctrl-c ends the audit with its "
+        "current bound, and --seconds limits its time."
+    )
+    asked = []
+
+    def bar(*, quiet, announce):
+        asked.append(announce)
+        return nullcontext(lambda *_: None)
+
+    monkeypatch.setattr(_audit, "progress_bar", bar)
+    few = ("audit", "laplace", "--method", "sequential", "--num-draws", "1000")
+    assert run(*few).exit_code == 0 and run(*few, "--seconds", "60").exit_code == 0
+    assert callable(asked[0]) and asked[1] is None
 
 
 def test_options_of_the_classes_in_a_table(tmp_path, monkeypatch):
