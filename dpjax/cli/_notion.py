@@ -24,8 +24,8 @@ def notion_of(written: Given) -> "Notion":
     name, _, number = text.partition(":")
     kind = DECLARED_NOTIONS[name]
     if bool(number) != bool(kind.required):
-        example = f"{name}:2" if kind.required else name
-        raise ValueError(f"--notion must be {example}, but was {text!r}.")
+        form = f"{name}:ORDER, such as {name}:2" if kind.required else name
+        raise ValueError(f"--notion must be {form}, but was {text!r}.")
     options = declared_values(kind, written)
     make: Value = NOTIONS[name]
     if not number:

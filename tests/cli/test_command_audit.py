@@ -240,7 +240,7 @@ def test_a_claimed_curve_is_read_from_a_file_and_the_rest_is_counted_too(run, tm
     ("options", "sentence"),
     [
         (("--notion", "gpd"), "did you mean 'gdp'"),
-        (("--notion", "renyi"), "--notion must be renyi:2"),
+        (("--notion", "renyi"), "--notion must be renyi:ORDER, such as renyi:2"),
         (("--notion", "gdp:2"), "--notion must be gdp"),
         (("--notion", "renyi:1"), "order must be a number > 1"),
         (("--notion", "renyi:x"), "--notion 'renyi:x'"),

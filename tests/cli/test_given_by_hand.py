@@ -69,7 +69,7 @@ def test_notions(written, name, attribute, value):
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("renyi", "--notion must be renyi:2, but was 'renyi'"),
+        ("renyi", "--notion must be renyi:ORDER, such as renyi:2, but was 'renyi'"),
         ("gdp:2", "--notion must be gdp, but was 'gdp:2'"),
         ("renyi:0.5", "--notion 'renyi:0.5': order"),
         ("renyi:x", "--notion 'renyi:x': "),
