@@ -111,7 +111,10 @@ class OneRun(GuessedCanaries):
         if isinstance(self.included, Recording):
             words = [str(word).strip().lower().removesuffix(".0") for word in found.tolist()]
             if strange := next((word for word in words if word not in _WORDS), None):
-                raise BadValue(f"included must be a column of 0 and 1, but held {strange!r}.")
+                raise BadValue(
+                    "included must be a column of 1 and 0, or of true and false, but held "
+                    f"{strange!r}."
+                )
             return np.array([_WORDS[word] for word in words], bool)
         if found.dtype != bool or found.ndim != 1:
             raise BadType(

@@ -281,7 +281,7 @@ def test_labels_are_not_compared_with_vectors():
 def test_recorded_coins_are_0_and_1(tmp_path, content):
     (tmp_path / "coins.csv").write_text(10 * content)
     source = OneRun(np.arange(30.0), Recording(tmp_path / "coins.csv"))
-    with pytest.raises(ValueError, match="included must be a column of 0 and 1, but held '"):
+    with pytest.raises(ValueError, match="column of 1 and 0, or of true and false, but held '"):
         source.canaries()
 
 
