@@ -1,6 +1,7 @@
 """`dpjax sweep`: run a sweep and store its rows, or report its progress."""
 
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
@@ -81,6 +82,8 @@ def command(**given: Value) -> int:
     """
     folder, out, shard, dask = (given[name] for name in ("folder", "out", "shard", "dask"))
     allow_import = given["allow_import"] or ()
+    if allow_import:
+        sys.path.insert(0, str(Path.cwd()))
     if given["spec"] == "status":
         from dpjax.cli._sweep_status import show_status
 

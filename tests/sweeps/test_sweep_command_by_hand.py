@@ -3,6 +3,7 @@
 import sys
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from types import ModuleType, SimpleNamespace
 
 import jax
@@ -55,6 +56,7 @@ def parts(monkeypatch):
         found.told.append(f"{name} ends")
 
     stop = SimpleNamespace(asked=lambda: False, exit_code=143)
+    monkeypatch.setattr(sys, "path", [*sys.path])
     monkeypatch.setattr(_sweep, "untouched", lambda: noted("seal"))
     monkeypatch.setattr(_sweep, "stopping_on_signals", lambda: noted("signals", stop))
     monkeypatch.setattr(
@@ -103,6 +105,13 @@ def test_options_are_passed_on(parts):
     assert "progress, quiet False begins" in parts.told and "all cores" not in parts.told
     (options,) = [step[2] for step in parts.told if step[0] == "run"]
     assert options["shard"] == (1, 3)
+
+
+@pytest.mark.parametrize("allowed", [None, ["mine"]])
+def test_modules_of_the_current_folder_can_be_imported(parts, allowed):
+    before = [*sys.path]
+    assert command(**GIVEN | {"allow_import": allowed}) == 0
+    assert sys.path == ([str(Path.cwd())] if allowed else []) + before
 
 
 @pytest.mark.parametrize(
