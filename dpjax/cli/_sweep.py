@@ -131,7 +131,7 @@ def command(**given: Value) -> int:
             "from here."
         )
         return stop.exit_code
-    say(f"wrote {out}: {state.num_runs} runs, {state.num_computed} of them computed just now")
+    say(f"wrote {out}: {state.num_runs} runs, {state.num_computed} of them new")
     return 0
 
 

@@ -91,7 +91,7 @@ def test_a_sweep_from_the_beginning_to_the_end(parts, capsys):
     }  # fmt: skip
     said = capsys.readouterr()
     assert said.err.splitlines() == [
-        "a problem", "wrote levels: 12 runs, 5 of them computed just now",
+        "a problem", "wrote levels: 12 runs, 5 of them new",
     ]  # fmt: skip
     assert said.out == ""
 
