@@ -252,6 +252,8 @@ def test_the_help_shows_the_options_of_each_method_together(run, monkeypatch):
     )
     assert "--region" in panels["--method events and local"]
     assert "JSON such as '[[0, 1]]'" in panels["NAME, --function, --host, --command and --object"]
+    search = run("search-pairs", "--help").output
+    assert "--region" in search and "--host" not in search and "--method" not in search
 
 
 def test_no_function_of_the_command_line_has_many_arguments():
