@@ -49,9 +49,9 @@ class CommandMechanism(OnHost):
             unchanged, and every other database is inserted as JSON. If the command does not contain
             {num_samples}, the program runs once per output. For a program that runs once per
             output, each nonzero exit code is a separate outcome, and so are a timeout and an empty
-            output. If the command contains {seed}, the program receives an integer seed, and the
-            audit can be replayed. A program that receives no seed must draw fresh randomness in
-            every run.
+            output. If the command contains {seed}, the program receives an integer seed below
+            2^63, and the audit can be replayed. A program that receives no seed must draw fresh
+            randomness in every run.
         workers: Number of simultaneous runs.
         batch_size: Number of outputs per run. If the program runs once per output, `batch_size` is
             the number of runs whose outputs are counted together.

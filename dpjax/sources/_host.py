@@ -40,8 +40,8 @@ class HostMechanism(OnHost):
     Attributes:
         function: Function (database, num_samples) -> outputs, where the outputs are an array, a
             list, a dict of columns, or a data frame. With `batched=False`, the form is instead
-            (database) -> one output. If the function has a parameter `seed` (an integer) or `rng`
-            (a `numpy.random.Generator`), dpjax provides the argument, and the audit can be
+            (database) -> one output. If the function has a parameter `seed` (an integer below 2^63)
+            or `rng` (a `numpy.random.Generator`), dpjax provides the argument, and the audit can be
             replayed. Without such a parameter, the function must draw fresh randomness on every
             call. Every call gets its own copy of the database, so the function may modify the copy.
         batched: Whether one call returns many outputs.

@@ -43,7 +43,8 @@ class Repeats(ValueError):
         self.advice = (
             "The mechanism must not set a fixed seed (or a seed from the time in seconds), but "
             "must draw fresh noise on every call. Alternatively, give the mechanism a seed "
-            "parameter."
+            "parameter. dpjax passes seeds below 2^63: if a generator accepts only smaller seeds, "
+            "use the seed modulo 2^31."
         )
         super().__init__(f"{self.sentence} {self.advice}")
 

@@ -43,6 +43,7 @@ def test_a_repetition_says_what_and_what_to_do():
         assert f"Two batches of the function f, drawn from {where}, had" in str(error)
         assert str(error) == f"{error.sentence} {error.advice}"
         assert error.advice.startswith("The mechanism must not set a fixed seed")
+        assert "use the seed modulo 2^31" in error.advice
 
 
 def test_the_surprise_of_a_sequence():
