@@ -49,7 +49,8 @@ class Entry:
         notion: Privacy notion to bound; local and histogram methods accept only epsilon at
             delta = 0.
         claim: Claimed level to compare with every run, as in `dpjax.audit`, or None.
-        confidence: Confidence level of the bounds, if the method provides bounds.
+        confidence: Confidence level of the bounds, if the method provides bounds. The default is
+            0.95, which is lower than the default of `dpjax.audit`.
         distance: Number of records in which the two databases of each pair differ. All bounds are
             converted to bounds for databases that differ in one record.
         num_runs: Number of runs. The runs are numbered 0, ..., num_runs - 1.
