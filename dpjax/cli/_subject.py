@@ -64,10 +64,13 @@ def _built_in(written: Given) -> "Mechanism":
 
     name = written["mechanism"]
     if Path(name).is_file() and name not in CATALOGUE:
-        raise ValueError(
-            f"{name} is a file, not a mechanism: to audit recorded outputs of two databases, use "
-            "--samples X Y."
-        )
+        advice = "to audit recorded outputs of two databases, use --samples X Y."
+        if name.endswith(".py"):
+            advice = (
+                f"use --function {name}:NAME for a JAX function, --host {name}:NAME for another "
+                f"Python function, or --object {name}:NAME for a library object."
+            )
+        raise ValueError(f"{name} is a file, not a mechanism: {advice}")
     if ":" in name:
         raise ValueError(
             f"{name} names a function or an object: use --function {name} for a JAX function, "

@@ -95,6 +95,12 @@ SAID = [
         "databases, use --samples X Y.",
     ),
     (
+        ("audit", "message_mechanisms.py"),
+        "message_mechanisms.py is a file, not a mechanism: use --function "
+        "message_mechanisms.py:NAME for a JAX function, --host message_mechanisms.py:NAME for "
+        "another Python function, or --object message_mechanisms.py:NAME for a library object.",
+    ),
+    (
         ("audit", "t.py:f"),
         "t.py:f names a function or an object: use --function t.py:f for a JAX function, --host "
         "t.py:f for another Python function, or --object t.py:f for a library object.",
