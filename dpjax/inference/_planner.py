@@ -268,9 +268,10 @@ def _solve(
         precision = guarantee.precision(num_samples, confidence)
     else:
         number = sum(value is not None for value in (precision, confidence, num_samples))
+        given = ("none was", "one was", "", "all were")[number]
         raise BadValue(
             f"exactly two of {term('precision')}, {term('confidence')} and {term('num_samples')} "
-            f"must be given, but {number} were given."
+            f"must be given, but {given} given."
         )
     layout = assumption.layout(precision, order)
     return Plan(

@@ -312,7 +312,7 @@ def test_plan_says_what_it_costs():
         ({"max_samples": 1000}, "more than max_samples = 1000 draws"),
         ({"precision": 1e-9}, "more than max_samples"),
         ({"num_samples": 100}, "exactly two of precision, confidence and num_samples"),
-        ({"precision": None}, "exactly two of precision, confidence and num_samples"),
+        ({"precision": None}, "must be given, but one was given"),
         ({"confidence": None, "num_samples": 3}, "num_samples 3 is too small for a confidence"),
         ({"precision": None, "num_samples": 1}, "num_samples 1 is too small to reach even"),
     ],
