@@ -87,7 +87,10 @@ def _built_in(written: Given) -> "Mechanism":
             first = "--epsilon" if key == "epsilon" and settings else f"an earlier --param {key}"
             raise ValueError(f"--param {setting!r} repeats {first}: give only one of them.")
         if key not in fields:
-            raise ValueError(f"{name} has no parameter {key!r}; {nearest(key, list(fields))}")
+            found = nearest(key, list(fields))
+            if key == "epsilon":
+                found += " To set a parameter, use --param NAME=VALUE."
+            raise ValueError(f"{name} has no parameter {key!r}; {found}")
         kind = int if isinstance(fields[key].default, int) else float
         try:
             values[key] = kind(text)

@@ -117,7 +117,7 @@ def test_sentences_speak_of_options(run):
     [
         (("laplce",), "did you mean 'laplace'"),
         (("laplace", "--epsilon", -1), "--epsilon must be a number > 0, but was -1.0"),
-        (("gaussian", "--epsilon", 1), "gaussian has no parameter 'epsilon'"),
+        (("gaussian", "--epsilon", 1), "known: sigma. To set a parameter, use --param NAME=VALUE."),
         (("laplace", "--param", "epsilon=x"), "must be a number, but was 'x'"),
         (("laplace", "--num-samples", 1), "--num-samples must be an integer >= 2"),
         (
