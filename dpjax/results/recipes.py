@@ -146,7 +146,7 @@ def notion_to_plain(notion: Notion, implied: str | None = None) -> JsonObject:
 
 def notion_from_plain(content: JsonObject) -> Notion:
     """Restore a notion from the output of `notion_to_plain`, or from a user's table."""
-    options = dict(content)
+    options = validate.check_table("notion, such as {name = 'gdp'} or {delta = 1e-6},", content)
     validate.one_of(NOTIONS, notion=(name := options.pop("name", Epsilon.name)))
     return options_from_plain(NOTIONS[name], options)
 

@@ -50,6 +50,7 @@ def spec_of(**more):
         ({"method": "local", "options": {"bandwidth": {"rule": ["x"]}}}, "."),
         ({"confidence": "high"}, "confidence"),
         ({"notion": {"delta": []}}, "delta"),
+        ({"notion": "gdp"}, r"notion, such as \{name = 'gdp'\} .*, must be a table, but was 'gdp'"),
         ({"mechanism": ""}, "mechanism '' is not known"),
         ({"source": "dice"}, "source 'dice' is not known"),
         ({"mechanism": ":"}, "would import code"),
