@@ -36,7 +36,7 @@ class Sequential:
 
     Attributes:
         num_draws: Number of draws per side, summed over all pairs, after which the audit ends. If
-            `num_draws` is None, the default is 250,000.
+            `num_draws` is None, the default is 250,000, or no limit if `seconds` is given.
         seconds: Time in seconds after which the audit ends, or None for no limit.
 
     Raises:
