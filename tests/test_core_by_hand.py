@@ -232,6 +232,11 @@ def test_notes_of_equal_outputs():
         "All 5 outputs from the database were the same, and all 7 outputs from its"
     )
     assert (note.pair, note.failure) == ("pair 3", "error: ValueError")
+    assert note.endswith("or draws the same random numbers on every call.")
+    assert wording.Unvaried((5, 7), "pair 3", None, ("error: ValueError", None)) == (
+        "All 5 outputs from the database were 'error: ValueError', and all 7 outputs from its "
+        "neighbor were the same."
+    )
     assert wording.Unvaried("a text") == "a text" and wording.Unvaried("a text").pair == ""
     assert wording.Unvaried("a text").failure is None and isinstance(note, wording.Sentence)
 

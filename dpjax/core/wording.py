@@ -118,21 +118,31 @@ class Unvaried(Sentence):
         pair: Label of the pair.
         failure: Error with which every call for every pair ended, such as "error: ValueError"; or
             None if some call returned an output.
+        errors: For each side, the error with which every call for this pair ended, or None.
     """
 
     pair: str
     failure: str | None
 
     def __new__(
-        cls, counts: tuple[int, int] | str, pair: str = "", failure: str | None = None
+        cls,
+        counts: tuple[int, int] | str,
+        pair: str = "",
+        failure: str | None = None,
+        errors: tuple[str | None, str | None] = (None, None),
     ) -> Self:
         """Create the note from the numbers of outputs, or from the note's complete text."""
         if not isinstance(counts, str):
+            same = ["the same" if error is None else repr(error) for error in errors]
             counts = (
-                f"All {counts[0]} outputs from the database were the same, and all {counts[1]} "
-                "outputs from its neighbor were the same. Perhaps the mechanism draws "
-                "no random numbers, or draws the same random numbers on every call."
+                f"All {counts[0]} outputs from the database were {same[0]}, and all {counts[1]} "
+                f"outputs from its neighbor were {same[1]}."
             )
+            if errors == (None, None):
+                counts += (
+                    " Perhaps the mechanism draws no random numbers, or draws the same random "
+                    "numbers on every call."
+                )
         note = super().__new__(cls, counts)
         note.pair, note.failure = pair, failure
         return note

@@ -114,16 +114,19 @@ class Watched:
         if any(self._constant.get((pair, side)) is None for side in (0, 1)):
             return []
         first, second = (self.taken[pair, side][0] for side in (0, 1))
-        return [Unvaried((first, second), self._pairs.labels[pair], self._failure())]
+        errors = self._error(pair, 0), self._error(pair, 1)
+        return [Unvaried((first, second), self._pairs.labels[pair], self._failure(), errors)]
 
     def _failure(self) -> str | None:
         """Return the error that is the only outcome of all calls for all pairs, or None."""
-        names = {
-            None if only is None else self._encoders[pair].names[int(only[0])]
-            for (pair, _), only in self._constant.items()
-        }
-        name = names.pop()
-        return name if name and name.startswith(FAILED) and not names else None
+        errors = {self._error(pair, side) for pair, side in self._constant}
+        return errors.pop() if len(errors) == 1 else None
+
+    def _error(self, pair: int, side: int) -> str | None:
+        """Return the error that is the only outcome of all calls for one side, or None."""
+        only = self._constant[pair, side]
+        name = None if only is None else self._encoders[pair].names[int(only[0])]
+        return name if name and name.startswith(FAILED) else None
 
     def refuse_same(self, pair: int, restarted: Restarted) -> None:
         """Raise an error if two new runs of the mechanism have equal outputs.

@@ -69,6 +69,16 @@ def test_one_output_for_each_database_is_a_verdict_where_it_refutes_the_claim():
     assert dpjax.audit(source, [(0.0, 1.0)], method=FEW).verdict == "not random"
 
 
+def test_a_failure_for_one_database_is_named():
+    def first(records, rng):
+        return records[0]
+
+    source = HostMechanism(first, batched=False)
+    result = dpjax.audit(source, [([], [1])], method=FEW, claim=1.0)
+    assert "outputs from the database were 'error: IndexError', and all" in result.sentence
+    assert "outputs from its neighbor were the same. With" in result.sentence
+
+
 @pytest.mark.parametrize("claim", [1.0, 20.0])
 def test_honest_outputs_that_hardly_vary_are_no_verdict(claim):
     """A release that is nearly always empty; and the exponential mechanism at a large epsilon."""
