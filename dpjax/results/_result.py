@@ -13,13 +13,14 @@ from dpjax.core.files import as_path, read_document
 from dpjax.core.settings import own_settings
 from dpjax.core.types import JsonObject
 from dpjax.core.wording import BadType, confidence_text, printed_row
+from dpjax.databases.spaces import VARIED
 from dpjax.notions import Notion, Rows, Statement, evidence_from_plain
 from dpjax.partitions import EVERYWHERE
 from dpjax.report import Glance, Page, Shown, Verdict
 from dpjax.results._figures import figure_of, levels_figure
 from dpjax.results._parts import Conclusion, Observed, Provenance, Witness
 from dpjax.results._shortcuts import Parts
-from dpjax.results._words import HEADLINES, shown_rows
+from dpjax.results._words import HEADLINES, short, shown_rows
 from dpjax.results.recipes import notion_from_plain
 
 if TYPE_CHECKING:
@@ -225,6 +226,9 @@ class AuditResult(Parts, Shown):
             rows.append((kind, f"{first:.4g} at the database, {second:.4g} at the neighbor"))
         if witness is not None and witness.difference is not None:
             rows.append(("databases", witness.difference))
+        elif witness is not None and witness.pair.endswith(VARIED):
+            sides = f"{short(witness.database)} and its neighbor {short(witness.neighbor)}"
+            rows.append(("databases", sides))
         if (draws := observed.draws()) is not None:
             rows.append(("draws", draws))
         if observed.region not in (None, EVERYWHERE):

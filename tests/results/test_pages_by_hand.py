@@ -233,6 +233,9 @@ def test_what_is_printed():
     more = str(made(bandwidth=0.5, difference="entry 1", region="[0, 1]", output=1 / 3))
     assert "  witness      first pair, output 0.33333333\n  density      0.248 at" in more
     assert "\n  databases    entry 1\n  draws " in more and more.endswith("\n  region       [0, 1]")
+    assert "databases" not in str(result)
+    varied = str(made(pair="first pair, varied", database=[1, 2], neighbor=[1]))
+    assert "\n  databases    [1, 2] and its neighbor [1]\n" in varied
     few = str(made(densities=None, region=None, num_confirm=None, verdict="not refuted"))
     assert [line.split()[0] for line in few.split("\n")[2:]] == ["lower", "estimate"]
     assert "refuted " in str(made(verdict="not random"))

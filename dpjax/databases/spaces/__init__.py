@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from dpjax.databases.spaces._relations import ChangeOne as ChangeOne
     from dpjax.databases.spaces._relations import Relation as Relation
     from dpjax.databases.spaces._relations import Within as Within
+    from dpjax.databases.spaces._space import VARIED as VARIED
     from dpjax.databases.spaces._space import Path as Path
     from dpjax.databases.spaces._space import Proposed as Proposed
     from dpjax.databases.spaces._space import Space as Space

@@ -14,7 +14,7 @@ from dpjax.databases.spaces._forms import in_numpy
 from dpjax.databases.spaces._record_pairs import RecordPairs
 from dpjax.databases.spaces._records import short
 from dpjax.databases.spaces._relations import Relation, relation_of
-from dpjax.databases.spaces._space import Maker, Path, Proposed, Space
+from dpjax.databases.spaces._space import VARIED, Maker, Path, Proposed, Space
 from dpjax.databases.spaces._value_pairs import ValuePairs
 
 _MOST_HELD = 4_000_000
@@ -25,9 +25,6 @@ _SMALLEST = 3
 
 _DRAWN = 40
 """Maximum number of example databases that are drawn from a strategy."""
-
-_AS = ", varied"
-"""Suffix for the label of a varied pair."""
 
 _TRIES = 20
 """Maximum number of attempts to find a variation that satisfies the relation and the domain."""
@@ -100,7 +97,7 @@ class Neighbors(Space):
     def varied(self, pair: Proposed, seed: Sequence[int]) -> Proposed | None:
         """Vary the records that both sides of a pair share, or replace the record that differs."""
         rng = np.random.default_rng([self.seed, *seed])
-        label, maker = f"{pair.label.removesuffix(_AS)}{_AS}", self._maker_of(pair.database)
+        label, maker = f"{pair.label.removesuffix(VARIED)}{VARIED}", self._maker_of(pair.database)
         for _ in range(_TRIES):
             made = maker.made(*maker.varied(pair, rng), label)
             if made is not None:

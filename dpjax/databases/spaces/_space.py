@@ -8,6 +8,9 @@ import numpy as np
 
 from dpjax.core import validate
 
+VARIED = ", varied"
+"""Suffix for the label of a varied pair, which does not describe its databases."""
+
 Database = Any
 """A database of any type: a list, an array, a data frame, a number, and so on."""
 
