@@ -19,6 +19,9 @@ from dpjax.partitions import Box, Outcomes, Region
 from dpjax.results._exact import exact, is_exact, restored
 from dpjax.sources import AnyPairs
 
+_MOST_ROWS = 100
+"""Maximum number of rows of a data frame that is shown as a dict of columns."""
+
 _SHOWN = 2000
 """Maximum length of a database's text, in characters; longer texts are truncated."""
 
@@ -170,13 +173,29 @@ def _plain_value(value: object) -> object:
 
 def plain_database(database: object) -> object:
     """Return a database as JSON values, or as text if it is long or JSON cannot represent it."""
-    text = text_of(listed := as_lists(database))
+    text = text_of(_columns_of(listed := as_lists(database)))
     if len(text) > _SHOWN:
         return f"{text[:_SHOWN]}..."
     try:
         return listed if _is_plain(listed) else text
     except RecursionError:  # A list may contain itself.
         return text
+
+
+def _columns_of(database: Any) -> object:
+    """Return a short data frame as a dict of its columns, which fits on a line; see `_MOST_ROWS`.
+
+    Every other database, and a frame in which two columns have the same name, is unchanged.
+    """
+    if not (hasattr(database, "columns") and hasattr(database, "to_dict")):
+        return database
+    try:
+        names = list(database.columns)
+        if len(database) > _MOST_ROWS or len(set(names)) < len(names):
+            return database
+        return {name: list(database[name]) for name in names}
+    except Exception:
+        return database  # A foreign type only looks like a data frame.
 
 
 def compared(pairs: AnyPairs, index: int) -> JsonObject:

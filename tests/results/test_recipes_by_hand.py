@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import dataclass, replace
+from types import SimpleNamespace
 from typing import ClassVar
 
 import jax
@@ -244,6 +245,20 @@ def test_databases_in_recipes():
     endless = []
     endless.append(endless)
     assert isinstance(plain(endless), str)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_a_short_frame_is_shown_by_its_columns(library):
+    frames = pytest.importorskip(library)
+    frame = frames.DataFrame({"pay": [1.0, 5.0], "town": ["a", "b"]})
+    assert recipes.plain_database(frame) == "{'pay': [1.0, 5.0], 'town': ['a', 'b']}"
+    long = frames.DataFrame({"pay": [0.0] * 101})
+    assert recipes.plain_database(long) == repr(long)
+    if library == "pandas":
+        frame.columns = ["pay", "pay"]
+        assert recipes.plain_database(frame) == repr(frame)
+        strange = SimpleNamespace(columns=3, to_dict=None)
+        assert recipes.plain_database(strange) == repr(strange)
 
 
 def test_a_pair_that_is_compared():
