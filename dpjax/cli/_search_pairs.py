@@ -20,12 +20,13 @@ _SUBJECT = (
     "mechanism", "function", "epsilon", "param", "num_outcomes", "pairs", "like", "relation",
     "bounds", "region", "key",
 )  # fmt: skip
+_ANYWHERE = ("pairs", "like", "relation", "bounds", "region")
 _SEARCH = ("budget", "keep", "factor", "region", "key")
 
 TABLE: Table = {
     **{name: _AUDIT[name] for name in _SUBJECT},
     # The help of `dpjax audit` lists these options under sources and methods that the search lacks.
-    **{name: _AUDIT[name]._replace(panel="Options") for name in ("pairs", "region")},
+    **{name: _AUDIT[name]._replace(panel="Options") for name in _ANYWHERE},
     "budget": option(
         int, "Maximum total number of draws, on both sides of all pairs.", default=1_000_000
     ),

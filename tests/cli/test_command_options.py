@@ -61,7 +61,9 @@ def test_options_of_a_method_are_its_arguments(method):
 def test_options_of_a_source_are_its_arguments(source):
     fields = {field.name for field in SUBJECTS[source]} - OTHER_WORDS
     audits = {"pairs", "num_samples", "num_confirm", "num_draws"}
+    searched = {"like", "relation", "bounds"}
     more = {
+        **dict.fromkeys(("function", "host", "command"), searched),
         "mechanism": {"epsilon", "param"},
         "samples": {"column", "column_y"},
         "one_run": {"score"},
@@ -76,7 +78,8 @@ def test_defaults_that_are_said_are_those_of_python():
     kinds = (*kinds, dpjax.Recorded, dpjax.Guesses)
     known = {f.name: f.default for kind in kinds for f in dataclasses.fields(kind)}
     known |= {f.name: f.default for f in dataclasses.fields(dpjax.HostMechanism)}
-    known |= {name: p.default for name, p in inspect.signature(dpjax.audit).parameters.items()}
+    for function in (dpjax.audit, dpjax.neighbors):
+        known |= {name: p.default for name, p in inspect.signature(function).parameters.items()}
     said = 0
     for name, row in TABLE.items():
         for text in re.findall(r"Default: (\S+)\.$", row.text):
