@@ -154,3 +154,11 @@ def test_requests_that_begin_at_any_block_get_its_draws(keeps, asked):
         for number, first in asked:
             found = opened._draw(0, 0, 1, 2, number, first)
             np.testing.assert_array_equal(found, whole[128 * first : 128 * first + number])
+
+
+def test_progress_states_all_draws_from_the_start():
+    """2,000 draws to search, and 4,000 to confirm, whichever side has more of them."""
+    told = []
+    layout = Execution(progress=lambda *both: told.append(both))
+    dpjax.audit(Laplace(1.0), PAIR, method=Events(1000, 2000), execution=layout)
+    assert told[0] == (0, 6000) and told[-1] == (6000, 6000)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from dpjax.sources.readers import _text
-from dpjax.sources.readers._columns import refuse_decimal_commas, refuse_index
+from dpjax.sources.readers._columns import refuse_decimal_commas, refuse_index, without_indices
 from dpjax.sources.readers._entries import (
     as_labels,
     as_numbers,
@@ -295,3 +295,9 @@ def test_decimal_numbers_that_a_comma_splits(rows, refused):
         return
     with pytest.raises(ValueError, match=refused):
         refuse_decimal_commas(rows)
+
+
+def test_names_that_are_only_indices_are_no_names():
+    assert without_indices(["0", "1"]) == [] == without_indices([])
+    for names in (["a", "b"], ["1", "0"], ["0", "b"]):
+        assert without_indices(names) == names
