@@ -189,15 +189,12 @@ class Encoder:
                 nested[place] = kind
             else:
                 rows[place] = kind
-        plain = [place for place, row in enumerate(rows) if row is not None]
-        self._place_nested(nested, rows, labels)
-        if plain and self.columns.excludes_plain:
-            labels[plain] = self.labels.named("a number without a structure")
+        if nested or self.columns.usual is not None:
+            self._place_nested(nested, rows, labels)
         numeric = np.array([row is not None for row in rows], bool)
-        if self.columns.extra:
-            for place in plain:
-                rows[place] = self.columns.padded(rows[place] or ())
-        lengths = sorted({len(row) - len(self.columns.extra) for row in rows if row is not None})
+        with_numbers = [row for row in rows if row is not None]
+        further = len(self.columns.extra)
+        lengths = sorted(length - further for length in {*map(len, with_numbers)})
         if len(lengths) > 1:
             raise ValueError(
                 f"{self.source} must give outputs of one length, but their lengths were {lengths}: "
@@ -206,12 +203,13 @@ class Encoder:
         if not lengths:
             return self._alone(labels)
         self._check_dimension(lengths[0])
-        # A nested output with other numbers than the first columns has no number to look at.
-        narrow = [
-            place not in nested or len(nested[place].numbers) == 1 for place in range(len(rows))
-        ]
-        found = np.array([row for row in rows if row is not None])
-        numbers = self._encode_rows(found, np.array(narrow)[numeric])
+        narrow: np.ndarray | bool = True
+        if nested and self._bits is not None:
+            # A nested output with other numbers than the first columns has no number to look at.
+            narrow = np.ones(len(rows), bool)
+            narrow[[*nested]] = [len(one.numbers) == 1 for one in nested.values()]
+            narrow = narrow[numeric]
+        numbers = self._encode_rows(np.array(with_numbers), narrow)
         values = np.zeros((len(items), self.dimension or 1))
         alone = ~numeric
         own = labels[numeric]
@@ -229,14 +227,20 @@ class Encoder:
         rows: list[tuple[float, ...] | None],
         labels: np.ndarray,
     ) -> None:
-        """Store the numbers and labels of nested outputs in `rows` and `labels`."""
-        base = self._base or next((len(row) for row in rows if row is not None), None)
+        """Store the numbers and labels of nested outputs, and adapt those of other outputs."""
+        plain = [place for place, row in enumerate(rows) if row is not None]
+        base = self._base or next((len(rows[place] or ()) for place in plain), None)
         self.columns.add([one for one in nested.values() if one.numbers], base)
         for place, one in nested.items():
             rows[place] = self.columns.row(one)
             if rows[place] is None or not self.columns.needs_no_label(one):
                 key = DpjaxLabel(one.key) if isinstance(one.key, str) else one.key
                 labels[place] = self.labels.of(key, shortened(one.structure))
+        if plain and self.columns.excludes_plain:
+            labels[plain] = self.labels.named("a number without a structure")
+        if self.columns.extra:
+            for place in plain:
+                rows[place] = self.columns.padded(rows[place] or ())
 
     def _classify(self, item: object) -> "int | tuple[float, ...] | Nested":
         """Return the index of a label, the entries of a number or vector, or a `Nested` object."""
