@@ -114,6 +114,14 @@ class Nested(NamedTuple):
         key = (whole, *values) if values else whole
         return cls(structure, tuple(numbers), tuple(paths), not labels, key)
 
+    @classmethod
+    def bare(cls, numbers: tuple[float, ...]) -> "Nested":
+        """Return the form of a number or vector that occurs beside nested outputs."""
+        size = len(numbers)
+        text = f"{'a number' if size == 1 else f'{size} numbers'} without a structure"
+        entries = tuple(f"[{place}]" for place in range(size))
+        return cls(text, numbers, ("a number",) if size == 1 else entries, False, text)
+
 
 def _refuse_identity(label: object) -> None:
     """Raise an error if a label has no hash, or is an object that equals only itself.

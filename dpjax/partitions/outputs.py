@@ -132,7 +132,9 @@ class Encoder:
             )
         rows = raw.reshape(len(raw), -1)
         if self.columns.excludes_plain:
-            return self._encode_objects([tuple(row) for row in rows.tolist()])
+            # Large integers are labels, unless they are entries of a vector.
+            plain = rows[:, 0].tolist() if rows.shape[1] == 1 else map(tuple, rows.tolist())
+            return self._encode_objects([*plain])
         self._check_dimension(rows.shape[1])
         return self._encode_rows(self.columns.wide(rows))
 
@@ -229,6 +231,8 @@ class Encoder:
     ) -> None:
         """Store the numbers and labels of nested outputs, and adapt those of other outputs."""
         plain = [place for place, row in enumerate(rows) if row is not None]
+        if self.columns.excludes_plain:
+            nested |= {place: Nested.bare(rows[place] or ()) for place in plain}
         base = self._base or next((len(rows[place] or ()) for place in plain), None)
         self.columns.add([one for one in nested.values() if one.numbers], base)
         for place, one in nested.items():
@@ -236,9 +240,7 @@ class Encoder:
             if rows[place] is None or not self.columns.needs_no_label(one):
                 key = DpjaxLabel(one.key) if isinstance(one.key, str) else one.key
                 labels[place] = self.labels.of(key, shortened(one.structure))
-        if plain and self.columns.excludes_plain:
-            labels[plain] = self.labels.named("a number without a structure")
-        if self.columns.extra:
+        if self.columns.extra and not self.columns.excludes_plain:
             for place in plain:
                 rows[place] = self.columns.padded(rows[place] or ())
 

@@ -69,11 +69,30 @@ def test_each_batch_adds_columns():
     assert whole.alone.tolist() == [False, True] + [False] * 6
 
 
-def test_vectors_of_another_length_are_refused_beside_further_columns():
-    encoder, _ = encoded([{"n": 1.5}, {"n": 1.0, "m": 4.0}])
-    for raw in ([(1.0, 2.0)], np.ones((1, 2)), [(1.0, 2.0), {"n": 1.5}]):
-        with pytest.raises(ValueError, match="of one length"):
-            encoder.encode(raw)
+def test_numbers_and_vectors_beside_nested_outputs_may_have_another_length():
+    encoder, (_, later, alike) = encoded(
+        [{"n": 1.5, "m": 4.0}], [-1, (1.0, 2.0), (1.0, 2.0, 3.0), {"n": 1.0, "m": 2.0}], [5]
+    )
+    assert encoder.parts == ("['m']", "['n']", "[0]", "[1]", "[2]", "a number")
+    whole = encoder.padded(joined([later, alike]))
+    assert whole.values.tolist() == [
+        [0, 0, 0, 0, 0, -1], [1, 2, 0, 0, 0, 0], [0, 0, 1, 2, 3, 0], [2, 1, 0, 0, 0, 0],
+        [0, 0, 0, 0, 0, 5],
+    ]  # fmt: skip
+    assert [encoder.names[label] for label in whole.labels] == [
+        "a number without a structure", "2 numbers without a structure",
+        "3 numbers without a structure", "a number", "a number without a structure",
+    ]  # fmt: skip
+    encoder.columns.closed = True
+    (last,) = encoder.encode(np.ones((1, 4))).values.tolist()
+    assert last == [0, 0, 1, 1, 1, 0] and "[3] were" in ignored(encoder)
+
+
+def test_large_integers_beside_nested_outputs_are_labels():
+    encoder, (_, one) = encoded([{"n": 1.5}], [2**60])
+    for raw in (np.array([2**60]), np.array([[2**60]])):
+        assert encoder.encode(raw).labels.tolist() == one.labels.tolist()
+        assert encoder.encode(raw).alone.all()
 
 
 def test_no_columns_are_added_once_they_are_fixed():
