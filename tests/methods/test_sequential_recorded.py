@@ -145,6 +145,20 @@ def test_a_result_that_was_edited_is_not_continued(change, value):
         dpjax.resume(dpjax.AuditResult.from_json(json.dumps(content)), Recorded(x, y))
 
 
+def test_levels_that_another_processor_rounded_differently_are_accepted():
+    x, y = laplace(3_000)
+    content = json.loads(dpjax.audit(Recorded(x[:1_000], y[:1_000]), **CLAIM).to_json())
+    wealth = content["evidence"]["counted"]["wealth"]
+    wealth["grid"] = [
+        level if level == wealth["claim"] else float(np.nextafter(level, 9))
+        for level in wealth["grid"]
+    ]
+    path = content["evidence"]["counted"]["path"]
+    earlier = dpjax.AuditResult.from_json(json.dumps(content))
+    found = dpjax.resume(earlier, Recorded(x, y)).evidence.counted
+    assert found.wealth.draws[0, 0] == 3_000 and found.path[: len(path)] == [*map(tuple, path)]
+
+
 def test_copies_are_a_doubt_and_blocks_are_refused():
     x, y = laplace(20_000)
     resample = np.random.default_rng(1).choice(x[:2_000], 20_000)
