@@ -212,17 +212,21 @@ def special_text(row: Sequence[float] | np.ndarray) -> str:
     return names[0] if len(names) == 1 else f"({', '.join(names)})"
 
 
-def patterns_of(rows: np.ndarray) -> tuple[list[str], np.ndarray]:
+def patterns_of(rows: np.ndarray, base: int) -> tuple[list[str], np.ndarray]:
     """Return the texts of all patterns of NaN and infinities, and the pattern of each row.
 
     Args:
         rows: float64 [n, d].
+        base: Number of columns that every text describes. Further columns are described only up to
+            the last one that is not finite, so that the text does not change if columns are added.
 
     Returns:
         The result of `special_text` for each pattern, and the index of each row's pattern, int [n].
     """
     kinds = np.where(np.isnan(rows), 1, np.where(np.isfinite(rows), 0, np.sign(rows) + 3))
-    _, first, places = np.unique(
+    found, first, places = np.unique(
         kinds.astype(np.int8), axis=0, return_index=True, return_inverse=True
     )
-    return [special_text(rows[row]) for row in first], places.ravel()
+    ends = [max(base, 1 + int(np.flatnonzero(kind).max(initial=-1))) for kind in found]
+    texts = [special_text(rows[row, :end]) for row, end in zip(first, ends, strict=True)]
+    return texts, places.ravel()

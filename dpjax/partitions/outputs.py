@@ -155,10 +155,12 @@ class Encoder:
         strange = np.flatnonzero(~finite.all(axis=1))
         if strange.size:
             # Each pattern of NaN and infinities is a label, beside the numbers in other entries.
-            texts, places = patterns_of(values[strange])
+            texts, places = patterns_of(values[strange], self._base or 1)
             labels[strange] = np.array([*map(self.labels.outcome, texts)], np.int32)[places]
-        alone = np.all(~finite, axis=1)
         values[~finite] = 0.0
+        # A further column is 0 in outputs that lack it, and counts only if it is not 0.
+        base = self._base
+        alone = np.all(~finite[:, :base], axis=1) & np.all(values[:, base:] == 0, axis=1)
         single = rows.dtype.kind == "f" and self._base == 1
         if self._bits is not None and (single or self._bits != "auto"):
             self._look_at_bits(rows, labels, values, alone, narrow)

@@ -88,6 +88,19 @@ def test_numbers_and_vectors_beside_nested_outputs_may_have_another_length():
     assert last == [0, 0, 1, 1, 1, 0] and "[3] were" in ignored(encoder)
 
 
+@pytest.mark.parametrize("first", [{"n": np.nan}, np.nan, {"n": np.nan, "m": 1.0}, {"m": np.nan}])
+def test_what_is_not_finite_has_the_same_label_before_and_after_columns_are_added(first):
+    more = {"n": 1.0, "k": 2.0, "l": np.inf}
+    encoder, batches = encoded([{"n": 1.0}], [first], [more, {"v": [1.0, 2.0]}], [first])
+    _, before, _, after = map(encoder.padded, batches)
+    for one, other in zip(before, after, strict=True):
+        np.testing.assert_array_equal(one, other)
+    encoder, batches = encoded([1.0], [first], [more], [first])
+    _, before, _, after = map(encoder.padded, batches)
+    for one, other in zip(before, after, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
 def test_large_integers_beside_nested_outputs_are_labels():
     encoder, (_, one) = encoded([{"n": 1.5}], [2**60])
     for raw in (np.array([2**60]), np.array([[2**60]])):
