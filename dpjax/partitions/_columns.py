@@ -125,7 +125,7 @@ class Columns:
             return None
         form = self.usual
         return {
-            "usual": [form.structure, list(form.numbers), list(form.entries), form.numeric],
+            "usual": [form.structure, list(form.entries), form.numeric],
             "after_plain": self._after_plain,
             "first": list(self._first),
             "extra": list(self.extra),
@@ -133,10 +133,10 @@ class Columns:
 
     def restore(self, plain: JsonObject) -> None:
         """Restore the columns that `to_plain` returned."""
-        structure, numbers, entries, numeric = plain["usual"]
-        self.usual = Nested(
-            str(structure), tuple(numbers), tuple(entries), bool(numeric), str(structure)
-        )
+        text, entries, numeric = plain["usual"]
+        # The numbers of this output do not matter.
+        zeros = (0.0,) * len(entries)
+        self.usual = Nested(str(text), zeros, tuple(entries), bool(numeric), str(text))
         self._after_plain = bool(plain["after_plain"])
         self._first = {str(path): place for place, path in enumerate(plain["first"])}
         self.extra = {

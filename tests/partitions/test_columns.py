@@ -1,5 +1,6 @@
 """Columns of nested outputs: rare numbers, labels that are compared by value, and tables."""
 
+import json
 from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import Enum
@@ -98,6 +99,16 @@ def test_what_is_not_finite_has_the_same_label_before_and_after_columns_are_adde
     encoder, batches = encoded([1.0], [first], [more], [first])
     _, before, _, after = map(encoder.padded, batches)
     for one, other in zip(before, after, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_the_state_of_an_encoder_is_stored_without_the_numbers_of_an_output():
+    encoder, _ = encoded([{"n": np.nan}, {"n": 1.0, "m": 2.0}])
+    again = Encoder("it")
+    again.restore(json.loads(json.dumps(encoder.to_plain(), allow_nan=False)))
+    assert again.to_plain() == encoder.to_plain() and again.parts == encoder.parts
+    rows = [{"n": 3.0}, {"n": np.nan}, {"m": 2.0, "n": 4.0}]
+    for one, other in zip(again.encode(rows), encoder.encode(rows), strict=True):
         np.testing.assert_array_equal(one, other)
 
 
