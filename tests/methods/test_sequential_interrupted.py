@@ -72,3 +72,18 @@ def test_an_interrupt_within_a_step_undoes_the_step(monkeypatch, name, claim):
     else:
         more = dpjax.resume(stopped, subject, num_draws=4_000)
         assert more.evidence.counted.path == whole.evidence.counted.path
+
+
+@pytest.mark.parametrize("batched", [True, False])
+def test_an_audit_with_labels_that_occurred_after_its_cells_were_chosen_goes_on(batched):
+    def answer(count, rng):
+        share = rng.random()
+        return "rare" if share < 0.0002 else "often" if share < 0.5 else float(rng.laplace(count))
+
+    def answers(count, size, rng):
+        return [answer(count, rng) for _ in range(size)]
+
+    subject = dpjax.HostMechanism(answers if batched else answer, batched=batched)
+    first = dpjax.audit(subject, PAIR, claim=2.0, method=Sequential(8_000), key=0)
+    more = dpjax.resume(first, subject, num_draws=9_000)
+    assert more.evidence.counted.path[-1][0] == 9_000
