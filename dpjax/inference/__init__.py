@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from dpjax.inference._allocation import LAYING as LAYING
+    from dpjax.inference._allocation import PLANNED as PLANNED
     from dpjax.inference._allocation import allocation as allocation
     from dpjax.inference._allocation import first_round as first_round
     from dpjax.inference._allocation import leader as leader

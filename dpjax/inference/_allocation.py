@@ -58,6 +58,11 @@ _GROWTH_FAR n.
 LAYING = 4096
 """Maximum number of draws per side that are used to construct the cells of a pair."""
 
+PLANNED = 2**16
+"""Number of draws per side that a sequential audit assumes when it chooses cells. The number is
+constant, so that a resumed audit with more draws or longer recordings has the same cells.
+"""
+
 _OUTGROWN = 1.5
 """A pair's cells are constructed again when its number of draws has grown by this factor."""
 

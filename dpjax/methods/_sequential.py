@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from dpjax.core import validate
 from dpjax.core.options import option
 from dpjax.core.wording import EVENTS, BadValue, term
-from dpjax.inference import errors, first_round, levels_of_bets, start
+from dpjax.inference import PLANNED, errors, first_round, levels_of_bets, start
 from dpjax.methods._candidates import promised
 from dpjax.methods._stopped import saying_so_far
 from dpjax.methods._walk import ENDLESS, TINY, Walk
@@ -93,7 +93,9 @@ class Sequential:
         request = Request(
             rounds=partial(_rounds, total, few),
             region=None,
-            promise=partial(promised, terms),
+            promise=lambda cells, halves, _, compared: promised(
+                terms, cells, halves, PLANNED, compared
+            ),
             key=terms.root,
             # Other layouts would take longer to compile than these blocks take to run.
             execution=replace(terms.layout, layout="gathered"),

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from dpjax.core.arrays import joined
 from dpjax.core.wording import EVENTS, BadValue
-from dpjax.inference import LAYING
+from dpjax.inference import LAYING, PLANNED
 from dpjax.partitions import Encoder, Partition, Search
 from dpjax.partitions._scored import fold_of
 from dpjax.sources._counting import Tally, count_halves, marks_counter
@@ -27,11 +27,6 @@ from dpjax.sources._source import Marked, Request
 
 _ORDERED = 2**18
 """Number of first outputs per side whose order is tested for independence."""
-
-_PLANNED = 2**16
-"""Number of confirmation samples per side that is assumed when the cells are chosen. The assumed
-number is constant, so the cells do not depend on the length of the recordings.
-"""
 
 
 class _Side:
@@ -176,7 +171,7 @@ class OpenedInOrder:
             pilots,
             [fold_of(np.arange(len(pilot.labels))) for pilot in pilots],
             encoder.names,
-            lambda cells, halves, number: self._request.promise(cells, halves, _PLANNED, number),
+            lambda cells, halves, number: self._request.promise(cells, halves, PLANNED, number),
             encoder.parts,
             discrete=self._source.discrete,
             region=None,

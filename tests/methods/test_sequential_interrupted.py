@@ -5,8 +5,9 @@ import pytest
 
 import dpjax
 from dpjax import Sequential
+from dpjax.inference import PLANNED
 from dpjax.mechanisms import Laplace
-from dpjax.methods import _walk
+from dpjax.methods import _sequential, _walk
 
 PAIR = [(0.0, 1.0)]
 SHIFTS = [(0.0, 1.0)] * 3
@@ -87,3 +88,19 @@ def test_an_audit_with_labels_that_occurred_after_its_cells_were_chosen_goes_on(
     first = dpjax.audit(subject, PAIR, claim=2.0, method=Sequential(8_000), key=0)
     more = dpjax.resume(first, subject, num_draws=9_000)
     assert more.evidence.counted.path[-1][0] == 9_000
+
+
+def test_expected_bounds_of_cells_do_not_depend_on_the_number_of_draws(monkeypatch):
+    asked = []
+
+    def promised(terms, cells, halves, num_confirm, compared):
+        asked.append(num_confirm)
+        return float(halves.sum())
+
+    def vectors(count, size, rng):
+        return rng.laplace(count, 1.0, (size, 2))
+
+    monkeypatch.setattr(_sequential, "promised", promised)
+    for size in (100, 5_000):
+        dpjax.audit(dpjax.HostMechanism(vectors), PAIR, claim=1.0, method=Sequential(size))
+    assert {*asked} == {PLANNED}
