@@ -49,8 +49,9 @@ def joined(parts: Sequence[np.ndarray]) -> np.ndarray:
             numbers.
     """
     kinds = {part.dtype.kind for part in parts}
-    large = any(part.dtype.kind in "iu" and has_inexact(part) for part in parts)
-    if len(kinds & {*"iuf"}) < 2 or not large:
+    if len(kinds & {*"iuf"}) < 2:
+        return np.concatenate(parts)
+    if not any(part.dtype.kind in "iu" and has_inexact(part) for part in parts):
         return np.concatenate(parts)
     if "f" in kinds:
         raise ValueError("integers above 2^53 and floats, which no 64-bit type can represent")
