@@ -115,6 +115,9 @@ class FoundPairs:
 
 def _shown(database: object) -> str:
     """Return a string that shows a database without the dtypes of its arrays."""
+    if isinstance(database, np.ndarray | np.generic) and database.dtype == np.float32:
+        # As a Python float, the float32 0.9 would be shown as 0.8999999761581421.
+        database = np.asarray(database).astype(str).astype(float)
     return preview_database(database.tolist() if hasattr(database, "tolist") else database)  # pyright: ignore[reportAttributeAccessIssue]
 
 
