@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from dpjax.methods import Histogram as Histogram
     from dpjax.methods import Local as Local
     from dpjax.methods import Sequential as Sequential
+    from dpjax.methods import plan_draws as plan_draws
     from dpjax.methods import search_pairs as search_pairs
     from dpjax.methods.histogram import histogram_levels as histogram_levels
     from dpjax.methods.histogram import midpoints as midpoints

@@ -1,4 +1,4 @@
-"""`dpjax plan`: the number of samples that a histogram estimate needs, computed before any draw."""
+"""`dpjax plan`: the number of draws that an audit or a histogram estimate needs."""
 
 import json
 from typing import TYPE_CHECKING
@@ -11,13 +11,21 @@ if TYPE_CHECKING:
 
 _INTERVAL = ("lipschitz", "width")
 _INPUTS = ("input_lipschitz", "input_width")
+_OTHERS = ("precision", "num_samples", "order", "num_inputs", "num_outputs", "least_probability")
 _COMMON = ("precision", "confidence", "num_samples", "order", "bound")
+
+_REFUTED = "Options of a plan for an audit"
+_CLAIM = ("epsilon", "probability", "delta", "power")
 
 TABLE: Table = {
     "lipschitz": option(float, "C: Lipschitz constant of the output densities."),
     "width": option(float, "W: length of the output interval. Default: 1."),
     "precision": option(float, "Maximum error of the estimate."),
-    "confidence": option(float, "Minimum probability that the error is at most the precision."),
+    "confidence": option(
+        float,
+        "Minimum probability that the error is at most the precision; or confidence of the audit, "
+        "with --claim.",
+    ),
     "num_samples": option(
         int, "Number of draws per input; replaces either the precision or the confidence."
     ),
@@ -40,25 +48,43 @@ TABLE: Table = {
         default="all-intervals",
         choices=("all-intervals", "published"),
     ),
+    "claim": option(
+        float,
+        "Claimed epsilon. The plan is then the number of draws with which `dpjax audit` probably "
+        "refutes this claim.",
+    ),
+    "epsilon": option(float, "True epsilon, above the claim."),
+    "probability": option(
+        float,
+        "Probability of the best event on the side where it is less likely. Default: 0.1.",
+    ),
+    "delta": option(float, "Delta of the claim and of the true privacy level. Default: 0."),
+    "power": option(float, "Probability that the audit refutes the claim. Default: 0.9."),
     "draws_per_second": option(
         float, "Draws per second. Default: measured on this machine.", "--rate"
     ),
     "as_json": AS_JSON,
 }
+TABLE |= {name: TABLE[name]._replace(panel=_REFUTED) for name in ("claim", *_CLAIM)}
 
 
 EXAMPLES = (
     "dpjax plan --lipschitz 0.64 --width 1 --precision 0.1 --confidence 0.9",
     "dpjax plan --lipschitz 0.64 --num-samples 1000000 --confidence 0.9 --order 2",
+    "dpjax plan --claim 1 --epsilon 1.2",
 )
 
 
 def command(**given: Value) -> None:
-    """Plan a histogram estimate: intervals, sample size, inputs and time.
+    """Plan an audit or a histogram estimate: number of draws, intervals, inputs and time.
 
-    Pass two of --precision, --confidence and --num-samples to compute the third. For finitely many
-    outputs, pass --num-outputs and --least-probability instead of --lipschitz and --width.
+    For an audit by events, pass --claim and --epsilon. For a histogram estimate, pass two of
+    --precision, --confidence and --num-samples to compute the third. For finitely many outputs,
+    pass --num-outputs and --least-probability instead of --lipschitz and --width.
     """
+    if given["claim"] is not None or chosen(given, _CLAIM):
+        _plan_refutation(given)
+        return
     planned = _planned(given)
     rate = given["draws_per_second"]
     if rate is None:
@@ -71,6 +97,27 @@ def command(**given: Value) -> None:
         print(json.dumps({**planned.to_dict(), "seconds": seconds}))
     else:
         print(_text(planned, seconds))
+
+
+def _plan_refutation(given: Given) -> None:
+    """Print the number of draws with which an audit probably refutes a claim."""
+    from dpjax.methods import plan_draws
+
+    others = [name for name in (*_INTERVAL, *_INPUTS, *_OTHERS) if given[name] is not None]
+    if others:
+        raise ValueError(
+            f"--{others[0].replace('_', '-')} is for histogram estimates, and cannot be combined "
+            "with --claim, --epsilon, --probability, --delta or --power."
+        )
+    for name in ("claim", "epsilon"):
+        if given[name] is None:
+            raise ValueError(f"--{name} must be given: a plan for an audit needs both epsilons.")
+    options = chosen(given, ("claim", *_CLAIM, "confidence"))
+    number = plan_draws(**options)
+    if given["as_json"]:
+        print(json.dumps({**options, "num_draws": number}))
+    else:
+        print(f"draws per side  {number:,} (--num-draws {number})")
 
 
 def _planned(given: Given) -> "Plan":

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from dpjax.inference._divergences import two_points as two_points
     from dpjax.inference._divergences import zcdp as zcdp
     from dpjax.inference._events import Event as Event
+    from dpjax.inference._events import best_ratio as best_ratio
     from dpjax.inference._events import event_lower_bound as event_lower_bound
     from dpjax.inference._guesses import Guessed as Guessed
     from dpjax.inference._guesses import delta_of_guesses as delta_of_guesses

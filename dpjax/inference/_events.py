@@ -106,7 +106,15 @@ def best_ratio(
     confidence: float,
     hypothesis: Hypothesis,
 ) -> NDArray[np.float64]:
-    """Return the ratio N2 / N1 of sample sizes for which the expected bound is largest."""
+    """Return the ratio N2 / N1 of sample sizes for which the expected bound is largest.
+
+    Args:
+        larger: p, probabilities on the side where the event is more likely, float [...].
+        smaller: q, probabilities on the other side, of the same shape.
+        num_confirm: N, the mean number of draws per side.
+        confidence: Confidence of the bound.
+        hypothesis: Hypothesis whose level is bounded.
+    """
     ratios, bounds = _by_ratio(larger, smaller, num_confirm, confidence, hypothesis)
     return np.take_along_axis(ratios, np.argmax(bounds, axis=0)[None], axis=0)[0]
 

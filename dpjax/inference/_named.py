@@ -29,5 +29,5 @@ def hypothesis_from_plain(plain: Mapping[str, float]) -> Hypothesis:
     kind = _BY_NAME[str(options.pop("name"))]
     validate.positive_int(distance=options["distance"])
     if not 0 <= options.get("delta", 0.0) < 1:
-        raise ValueError(f"delta must lie in [0, 1), but was {options['delta']!r}")
+        raise ValueError(f"the delta {options['delta']!r} is not in [0, 1)")
     return kind(**options)  # type: ignore[arg-type]

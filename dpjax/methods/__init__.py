@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from dpjax.methods._method import Method as Method
     from dpjax.methods._pairs import FoundPairs as FoundPairs
     from dpjax.methods._pairs import search_pairs as search_pairs
+    from dpjax.methods._plan_draws import plan_draws as plan_draws
     from dpjax.methods._sequential import Sequential as Sequential
     from dpjax.methods._table import METHODS as METHODS
     from dpjax.methods.histogram import Histogram as Histogram

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from dpjax import plan_draws
 from dpjax.inference import InputInterval, plan
 
 WORKED = ["--lipschitz", "1.58", "--width", "1", "--precision", "0.5", "--confidence", "0.8"]
@@ -88,3 +89,18 @@ def test_text_is_for_people(run):
 )
 def test_errors_are_one_sentence(refused, arguments, message):
     assert message in refused(*RATE, *arguments)
+
+
+def test_the_command_prints_the_plan(run, refused):
+    wanted = ("plan", "--claim", 1, "--epsilon", 1.2, "--power", 0.5)
+    number = plan_draws(1.0, 1.2, power=0.5)
+    assert run(*wanted).output == f"draws per side  {number:,} (--num-draws {number})\n"
+    told = json.loads(run(*wanted, "--confidence", 0.95, "--json").output)
+    assert told == {
+        "claim": 1.0, "epsilon": 1.2, "power": 0.5, "confidence": 0.95,
+        "num_draws": plan_draws(1.0, 1.2, power=0.5, confidence=0.95),
+    }  # fmt: skip
+    assert "--epsilon must be given" in refused("plan", "--claim", 1)
+    assert "--claim must be given" in refused("plan", "--power", 0.8)
+    assert "--width is for histogram estimates" in refused(*wanted, "--width", 2)
+    assert "--epsilon must be above the claim" in refused("plan", "--claim", 1, "--epsilon", 0.5)

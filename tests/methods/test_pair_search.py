@@ -183,5 +183,7 @@ def test_a_function_that_fails_for_all_pairs_of_a_space_is_refused():
 
 
 def test_float32_numbers_are_shown_with_their_own_digits():
-    found = dpjax.search_pairs(mechanisms.Laplace(1.0), [(0.0, 0.9), (0.0, 0.1)], keep=1)
+    found = dpjax.search_pairs(
+        mechanisms.Laplace(1.0), [(0.0, 0.9), (0.0, 0.1)], keep=1, budget=2000
+    )
     assert str(found).splitlines()[-1].endswith("pair 0: [0.0, 0.9]")

@@ -1,0 +1,89 @@
+"""The number of draws with which an audit probably refutes a claim."""
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import dpjax
+from dpjax import plan_draws
+from dpjax.inference import Ratio, Shared, best_ratio, divided, event_lower_bound
+from dpjax.sources import rounds_within
+
+
+@pytest.mark.parametrize("confidence", [0.95, 0.999])
+@pytest.mark.parametrize("q", [0.3, 0.05, 0.001])
+def test_many_draws_are_those_of_a_normal_estimate_of_the_log_ratio(q, confidence):
+    """With N1 + N2 = 2 N, the variance is at least (s1 + s2)^2 / (2 N); plans are rounded by 5%."""
+    claim, epsilon, power = 0.5, 0.52, 0.8
+    p = math.exp(epsilon) * q
+    spread = math.sqrt(1 / p - 1) + math.sqrt(1 / q - 1)
+    reach = stats.norm.ppf(confidence) + stats.norm.ppf(power)
+    confirmed = (reach * spread / (epsilon - claim)) ** 2 / 2
+    number = plan_draws(claim, epsilon, probability=q, confidence=confidence, power=power)
+    assert 0.97 * confirmed < rounds_within(1, number).num_confirm < 1.15 * confirmed
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("claim", "epsilon", "q", "delta"),
+    [(1.0, 1.2, 0.15, 0.0), (0.0, 0.3, 0.4, 0.0), (2.0, 2.5, 0.02, 0.0), (0.5, 1.0, 0.1, 0.05)],
+)
+def test_bounds_from_so_many_draws_exceed_the_claim_as_often_as_planned(claim, epsilon, q, delta):
+    """False alarms: 1e-5 for each of four cases, besides 4% for the approximation."""
+    power, runs, hypothesis = 0.9, 1500, Ratio(delta)
+    number = plan_draws(claim, epsilon, probability=q, delta=delta, confidence=0.99)
+    confirmed = Shared(rounds_within(1, number).num_confirm)
+    p = math.exp(epsilon) * q + delta
+    trials = [
+        int(n) for n in divided(best_ratio(p, q, confirmed, 0.99, hypothesis), confirmed.mean)
+    ]
+    rng = np.random.default_rng(3)
+    counts = [rng.binomial(n, share, runs) for n, share in zip(trials, (p, q), strict=True)]
+    refuted = event_lower_bound(*counts, *trials, 0.99, hypothesis) > claim
+    spread = stats.norm.isf(5e-6) * math.sqrt(power * (1 - power) / runs)
+    assert abs(refuted.mean() - power) < 0.04 + spread
+
+
+def test_harder_tasks_need_more_draws():
+    usual = plan_draws(1.0, 1.3)
+    assert usual == plan_draws(1.0, 1.3, probability=0.1, confidence=0.999, power=0.9)
+    for harder in ({"probability": 0.01}, {"confidence": 0.9999}, {"power": 0.99},
+                   {"num_claims": 10}):  # fmt: skip
+        assert plan_draws(1.0, 1.3, **harder) > usual
+    assert plan_draws(1.0, 1.2) > usual > plan_draws(1.0, 1.6)
+    assert usual < 100 or usual % 10 ** (len(str(usual)) - 2) == 0
+    dpjax.Events(num_draws=plan_draws(0.0, 2.0, power=0.01, confidence=0.5))
+
+
+@pytest.mark.parametrize(
+    ("given", "error", "message"),
+    [
+        ((1.0, 1.0), ValueError, "epsilon must be above the claim, 1, because .* but was 1"),
+        ((-1.0, 1.0), ValueError, "claim must be a number >= 0"),
+        ((1.0, math.inf), ValueError, "epsilon must be"),
+        (("1", 2.0), TypeError, "claim must be"),
+        ((1.0, 1.0 + 1e-12), ValueError, "more than 1e.15 draws would be needed"),
+    ],
+)
+def test_refused_levels(given, error, message):
+    with pytest.raises(error, match=message):
+        plan_draws(*given)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"probability": 0.5}, r"probability must be at most .* 0.368, but was 0.5"),
+        ({"probability": 0.3, "delta": 0.2}, "probability must be at most .* 0.294, but was 0.3"),
+        ({"probability": 0}, "probability must lie strictly between 0 and 1"),
+        ({"delta": 1.0}, r"delta must lie in \[0, 1\)"),
+        ({"power": 1.0}, "power must lie strictly"),
+        ({"confidence": 2.0}, "confidence must lie strictly"),
+        ({"num_claims": 0}, "num_claims must be an integer >= 1"),
+    ],
+)
+def test_refused_options(options, message):
+    with pytest.raises(ValueError, match=message):
+        plan_draws(0.5, 1.0, **options)
