@@ -72,16 +72,12 @@ def plan_draws(
             f"{term('probability')} must be at most (1 - delta) / e^epsilon, {most:.3g}, but was "
             f"{q!r}."
         )
-    sure = 1 - (1 - confidence) / num_claims
-    hypothesis, margin, quantile = (
-        Ratio(delta),
-        float(scipy.special.ndtri(power)),
-        -float(scipy.special.ndtri(1 - sure)),
-    )
+    false_alarm, hypothesis = (1 - confidence) / num_claims, Ratio(delta)
+    margin, quantile = (-float(scipy.special.ndtri(x)) for x in (1 - power, false_alarm))
 
     def is_enough(num_draws: int) -> bool:
         confirmed = Shared(rounds_within(1, num_draws).num_confirm)
-        ratio = best_ratio(p, q, confirmed, sure, hypothesis)
+        ratio = best_ratio(p, q, confirmed, 1 - false_alarm, hypothesis)
         first, second = (int(side) for side in divided(ratio, confirmed.mean))
         middle, error = hypothesis.order_and_error(p * first, q * second, (first, second), quantile)
         return bool(middle - margin * error >= claim)
