@@ -47,8 +47,8 @@ def plan_draws(
 
     Returns:
         Total number of draws per side for `Events(num_draws=...)`, rounded up to two significant
-        digits. An audit of several pairs needs more draws; for ten pairs
-        of which half have almost the same level, 2.5 times as many.
+        digits. An audit of several pairs needs more draws: 2.5 times as many for Laplace
+        noise and the ten pairs (0, 0.1), (0, 0.2), ..., (0, 1).
 
     Raises:
         ValueError: If a number is out of range, if e^epsilon q + delta is above 1, or if more than
