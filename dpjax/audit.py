@@ -55,12 +55,15 @@ def audit(
 
     Args:
         subject: Subject of the audit: a mechanism from `dpjax.mechanisms`, a JAX function (key,
-            database) -> output that draws one output, a `dpjax.HostMechanism`, a
-            `dpjax.CommandMechanism`, `dpjax.Recorded` outputs, or a `dpjax.OneRun`, which contains
-            the scores of canaries from a single run. An OpenDP measurement or a diffprivlib
-            mechanism is also accepted; its claim and neighbors are read from the object (see
-            `dpjax.LibraryMechanism`). If the subject is a `dpjax.Family`, the audit first searches
-            for the least private member of the family.
+            database) -> output that draws one output, a Python function that draws its own random
+            numbers, a `dpjax.HostMechanism`, a `dpjax.CommandMechanism`, `dpjax.Recorded` outputs,
+            or a `dpjax.OneRun`, which contains the scores of canaries from a single run. A function
+            whose first parameter is not named `key`, and which requires only (database) or
+            (database, num_samples) besides `seed` and `rng`, is audited as a
+            `dpjax.HostMechanism`; all others are JAX functions. An OpenDP measurement or a
+            diffprivlib mechanism is also accepted; its claim and neighbors are read from the object
+            (see `dpjax.LibraryMechanism`). If the subject is a `dpjax.Family`, the audit first
+            searches for the least private member of the family.
         pairs: `dpjax.Pairs`, or a list of (database, neighbor). If `pairs` is a search space that
             `dpjax.neighbors(...)` returned, or a Hypothesis strategy that draws pairs, the audit
             first searches for the best pairs, at most four. The audit also searches if the

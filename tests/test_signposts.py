@@ -1,6 +1,8 @@
 """What a new user gives to `audit` first, and the words that say what fits and where it goes."""
 
 from dataclasses import fields
+from functools import partial
+from inspect import signature
 
 import jax
 import numpy as np
@@ -41,10 +43,22 @@ def unknown(left, right):
     return np.asarray(left) + np.asarray(right)
 
 
+def counted(database, count):
+    return np.random.default_rng().laplace(database, 1.0, count)
+
+
+def scaled(database, epsilon):
+    return np.random.laplace(database, 1 / epsilon)
+
+
+def scaled_and_seeded(database, epsilon, delta, rng):
+    return rng.laplace(database, 1 / (epsilon + delta))
+
+
 class Net(type("Module", (), {"__module__": "torch.nn.modules.module"})):
     """Looks like a model of PyTorch, which need not be installed to be known."""
 
-    def __call__(self, batch):
+    def __call__(self, *batch):
         return batch
 
 
@@ -84,11 +98,8 @@ def test_arguments_without_names_are_named(given):
 @pytest.mark.parametrize(
     ("function", "python", "command"),
     [
-        (batch, "dpjax.HostMechanism(batch)", "--host"),
-        (one, "dpjax.HostMechanism(one, batched=False)", "--host with --one-by-one"),
-        (seeded, "dpjax.HostMechanism(seeded, batched=False)", "--host with --one-by-one"),
+        (counted, "dpjax.HostMechanism(counted)", "--host"),
         (unknown, "dpjax.HostMechanism", "--host"),
-        (lambda d: np.random.laplace(d), "dpjax.HostMechanism(function, batched=False)", "--host"),
         (np.random.default_rng().laplace, "dpjax.HostMechanism", "--host"),
     ],
 )
@@ -98,15 +109,25 @@ def test_functions_of_numpy_are_told_how_they_are_audited(function, python, comm
     assert f"as {command}" in in_options(error, OPTIONS)
 
 
+@pytest.mark.parametrize(
+    ("function", "advice"),
+    [
+        (scaled, "functools.partial(scaled, epsilon=...)."),
+        (scaled_and_seeded, "functools.partial(scaled_and_seeded, epsilon=..., delta=...)."),
+    ],
+)
+def test_functions_with_further_parameters_are_told_to_bind_them(function, advice):
+    assert str(refusal(dpjax.audit, function, ONE)).endswith(advice)
+    few = dpjax.Events(300, 500)
+    bound = partial(function, **dict.fromkeys([*signature(function).parameters][1:-1], 0.5))
+    bound = bound if function is scaled_and_seeded else partial(function, epsilon=0.5)
+    assert dpjax.audit(bound, ONE, method=few).num_confirm == 500
+
+
 def test_the_form_that_is_named_works():
     """Each suggestion is followed as it is written."""
-    few = dpjax.Events(300, 500)
-    for subject in (
-        dpjax.HostMechanism(batch),
-        dpjax.HostMechanism(one, batched=False),
-        dpjax.HostMechanism(seeded, batched=False),
-    ):
-        assert dpjax.audit(subject, ONE, method=few).num_confirm == 500
+    subject = dpjax.HostMechanism(counted)
+    assert dpjax.audit(subject, ONE, method=dpjax.Events(300, 500)).num_confirm == 500
 
 
 def test_a_jax_function_that_fails_gets_no_advice_on_numpy():

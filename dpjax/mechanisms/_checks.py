@@ -20,7 +20,7 @@ from dpjax.core.types import (
 from dpjax.core.wording import BadType, BadValue
 from dpjax.databases.trees import as_tree, shape_of
 from dpjax.mechanisms._base import Mechanism
-from dpjax.mechanisms._host_form import ANY_FUNCTION, host_form
+from dpjax.mechanisms.host_form import ANY_FUNCTION, host_form
 
 if TYPE_CHECKING:
     from jax.extend.core import ClosedJaxpr

@@ -15,13 +15,18 @@ from dpjax.core.wording import BadType, BadValue
 from dpjax.mechanisms.named import imported, path_of
 from dpjax.notions import Notion
 from dpjax.partitions import Encoder
+from dpjax.sources._host import HostMechanism
 from dpjax.sources._on_host import OnHost
+from dpjax.sources._recognized import recognized
 from dpjax.sources._schedule import Draw, Restarted
 from dpjax.sources._source import Source, Trust
-from dpjax.sources.libraries import LibraryMechanism, knows
+from dpjax.sources.libraries import LibraryMechanism
 
 _MOST_MEMBERS = 48
 """Maximum number of family members that are tried before parameters are varied at random."""
+
+_KINDS: dict[str, Callable[..., OnHost]] = {"object": LibraryMechanism, "host": HostMechanism}
+"""Map from the kinds of sources whose outputs a family can compare to their classes."""
 
 _PLAIN = (bool, int, float, str, type(None))
 
@@ -66,8 +71,8 @@ class Family(Source):
 
     Attributes:
         make: Function that accepts the parameters as keyword arguments, and returns an object
-            of a privacy library (see `dpjax.LibraryMechanism`), a `dpjax.HostMechanism` or a
-            `dpjax.CommandMechanism`.
+            of a privacy library (see `dpjax.LibraryMechanism`), a Python function that draws its
+            own random numbers, a `dpjax.HostMechanism` or a `dpjax.CommandMechanism`.
         ranges: Map from the name of each parameter to a list of its values, or to an interval (low,
             high) of numbers. If both ends are integers, the interval contains only integers.
 
@@ -131,14 +136,17 @@ class Family(Source):
             TypeError: If the function does not return a host mechanism or a library object.
         """
         made = self.make(**chosen)
-        source = LibraryMechanism(made) if knows(made) else made
-        if not isinstance(source, OnHost):
+        if isinstance(made, OnHost):
+            return Member(made, self.make, dict(chosen))
+        kind, options = recognized(made)
+        if kind == "mechanism":
             raise BadType(
-                "make must return a library object, a dpjax.HostMechanism or a "
-                f"dpjax.CommandMechanism, but {self.name} returned {text_of(made)[:80]}. "
-                "To compare mechanisms that JAX draws, use the grid of a sweep."
+                "make must return a library object, a Python function of (database) or (database, "
+                f"num_samples), or a dpjax.CommandMechanism, but {self.name} returned "
+                f"{text_of(made)[:80]}. To compare mechanisms that JAX draws, use the grid of a "
+                "sweep."
             )
-        return Member(source, self.make, dict(chosen))
+        return Member(_KINDS[kind](made, **options), self.make, dict(chosen))
 
     @cached_property
     def _ranges(self) -> dict[str, _Interval | list[object]]:

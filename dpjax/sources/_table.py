@@ -3,8 +3,8 @@
 from typing import TYPE_CHECKING, Any
 
 from dpjax.core.lazy import Classes
+from dpjax.sources._recognized import recognized
 from dpjax.sources._source import Source
-from dpjax.sources.libraries import knows
 
 if TYPE_CHECKING:
     from dpjax.sources._family import Family
@@ -29,8 +29,8 @@ def as_source(subject: object) -> Source:
     """Convert the subject of an audit to a source."""
     if isinstance(subject, Source):
         return subject
-    kind = SOURCES["object" if knows(subject) else "mechanism"]
-    return kind(subject)
+    kind, options = recognized(subject)
+    return SOURCES[kind](subject, **options)
 
 
 def family_of(subject: object) -> "Family | None":

@@ -23,6 +23,9 @@ _BEGINNINGS = (100, 1000)
 with the first k outputs of other batches from the same side.
 """
 
+_MANY_FAILED = 0.5
+"""There is a note if at least this fraction of the calls for each database ended with an error."""
+
 
 class Watched:
     """Encoded batches of a host mechanism's outputs, and detection of repeated noise.
@@ -56,6 +59,8 @@ class Watched:
         self._seen: dict[tuple[int, int, bytes], tuple[int, int]] = {}
         # The first output of each (pair, side), or None if a different output has occurred.
         self._constant: dict[tuple[int, int], tuple[float, ...] | None] = {}
+        # Number of calls for each (pair, side) that ended with an error.
+        self._failed: dict[tuple[int, int], int] = {}
 
     def words(self, pair: int, side: int, stage: int) -> tuple[int, ...]:
         """Return the integers that seed the outputs of one side in one stage."""
@@ -110,12 +115,19 @@ class Watched:
         return [[self.taken[pair, side] for side in (0, 1)] for pair in range(len(self._pairs))]
 
     def notes(self, pair: int) -> list[str]:
-        """Return a note if the outputs of a pair are constant on both sides."""
-        if any(self._constant.get((pair, side)) is None for side in (0, 1)):
-            return []
+        """Return a note if a pair's outputs are constant, or mostly errors, on both sides."""
         first, second = (self.taken[pair, side][0] for side in (0, 1))
-        errors = self._error(pair, 0), self._error(pair, 1)
-        return [Unvaried((first, second), self._pairs.labels[pair], self._failure(), errors)]
+        if all(self._constant.get((pair, side)) is not None for side in (0, 1)):
+            errors = self._error(pair, 0), self._error(pair, 1)
+            return [Unvaried((first, second), self._pairs.labels[pair], self._failure(), errors)]
+        failed = [self._failed.get((pair, side), 0) for side in (0, 1)]
+        if failed[0] < _MANY_FAILED * first or failed[1] < _MANY_FAILED * second:
+            return []
+        return [
+            f"{failed[0]:,} of {first:,} calls for the database ended with an error, and "
+            f"{failed[1]:,} of {second:,} calls for its neighbor. If these errors should not "
+            "occur, the audit says little about the other outputs."
+        ]
 
     def _failure(self) -> str | None:
         """Return the error that is the only outcome of all calls for all pairs, or None."""
@@ -158,9 +170,18 @@ class Watched:
         only = self._constant.get((pair, side), tuple(rows[0].tolist()))
         same = only is not None and rows.shape[1] == len(only) and bool(np.all(rows == only))
         self._constant[pair, side] = only if same else None
+        self._count_errors(outputs, pair, side)
         for size in _BEGINNINGS:
             if size > len(outputs.labels) or (nats := nats_of(outputs, size)) < LEAST_NATS:
                 continue
             digest = blake2b(content_of(outputs, size), digest_size=16).digest()
             if self._seen.setdefault((pair, side, digest), where) != where:
                 raise self._repeats(pair, side, RepeatedRuns("batches", size, nats))
+
+    def _count_errors(self, outputs: Outputs, pair: int, side: int) -> None:
+        if not outputs.labels.any():  # All outputs are numbers.
+            return
+        names = self._encoders[pair].names
+        errors = [kind for kind in np.unique(outputs.labels) if names[kind].startswith(FAILED)]
+        failed = int(np.isin(outputs.labels, errors).sum())
+        self._failed[pair, side] = self._failed.get((pair, side), 0) + failed

@@ -40,8 +40,9 @@ class Entry:
     """A mechanism, the method that audits it, and the number of runs.
 
     Attributes:
-        mechanism: A mechanism from the catalogue, an importable class or function, or a
-            `dpjax.HostMechanism` or `dpjax.CanaryRuns` that wraps an importable function.
+        mechanism: A mechanism from the catalogue, an importable class or function in any form that
+            `dpjax.audit` accepts, or a `dpjax.HostMechanism` or `dpjax.CanaryRuns` that wraps an
+            importable function.
         method: A method of `dpjax.audit` with its options, or `LocalSearch` or `HistogramEstimate`,
             which provide estimates without a bound.
         pairs: Pairs to search, or None for the mechanism's standard pairs. Histogram methods that

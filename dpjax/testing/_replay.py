@@ -80,7 +80,7 @@ def _mechanism(mechanism: object) -> tuple[list[str], str]:
         if plain and _importable(kind):
             return [f"from {kind.__module__} import {kind.__name__}"], call
         return [], f"...  # the {call} in the test"
-    if drawn and _importable(mechanism):
+    if _importable(mechanism):
         name = getattr(mechanism, "__qualname__", "")
         return [f"from {mechanism.__module__} import {name}"], name
     if getattr(mechanism, "__name__", "") == "<lambda>":

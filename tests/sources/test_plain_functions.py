@@ -1,0 +1,139 @@
+"""Python functions that are audited without `dpjax.HostMechanism`, recognized by their parameters.
+
+The expected source is written by hand for each signature, and audits are compared with those of the
+same function in a `HostMechanism`.
+"""
+
+from functools import partial
+
+import jax
+import numpy as np
+import pytest
+
+import dpjax
+from dpjax.mechanisms import Laplace
+from dpjax.sources import as_source
+from dpjax.testing import assert_not_private, assert_private
+
+PAIR = [(0.0, 1.0)]
+
+
+def alone(database):
+    return database + np.random.laplace()
+
+
+def with_rng(database, rng):
+    return database + rng.laplace()
+
+
+def with_optional_rng(database, rng=None):
+    return database + rng.laplace()
+
+
+def with_keyword_seed(database, *, seed):
+    return database + np.random.default_rng(seed).laplace()
+
+
+def with_setting(database, scale=1.0, rng=None):
+    return database + rng.laplace(scale=scale)
+
+
+def many(database, num_samples, rng):
+    return database + rng.laplace(size=num_samples)
+
+
+def many_with_setting(database, n_samples, scale=1.0, seed=0):
+    return database + np.random.default_rng(seed).laplace(scale=scale, size=n_samples)
+
+
+def bound(database, epsilon, rng):
+    return database + rng.laplace(scale=1 / epsilon)
+
+
+class Release:
+    def draw(self, database, rng):
+        return database + rng.laplace()
+
+    def __call__(self, database, rng):
+        return self.draw(database, rng)
+
+
+SINGLE = [
+    alone, with_rng, with_optional_rng, with_keyword_seed, with_setting,
+    partial(bound, epsilon=1.0), Release().draw, Release(), lambda x: x + np.random.laplace(),
+]  # fmt: skip
+BATCHED = [many, many_with_setting, partial(many_with_setting, scale=1.0)]
+
+JAX = [
+    lambda key, count: count + jax.random.laplace(key),
+    lambda prng_key, count=0.0: count + jax.random.laplace(prng_key),
+    lambda rng, count: count + jax.random.laplace(rng),
+    lambda seed, num_samples: num_samples + jax.random.laplace(seed),
+    lambda k, x: x + jax.random.laplace(k),
+    lambda k, n: n + jax.random.laplace(k),
+    lambda k, count: count + jax.random.laplace(k),
+    lambda *both: both[1] + jax.random.laplace(both[0]),
+    jax.jit(lambda key, count: count + jax.random.laplace(key)),
+    partial(lambda key, count, scale: count + scale * jax.random.laplace(key), scale=1.0),
+    Laplace(),
+]
+
+
+@pytest.mark.parametrize("function", SINGLE + BATCHED)
+def test_python_functions_are_recognized_by_their_parameters(function):
+    source = as_source(function)
+    assert (source.kind, source.batched) == ("host", function in BATCHED)
+    assert source.function is function
+
+
+@pytest.mark.parametrize("function", JAX)
+def test_jax_functions_and_mechanisms_stay_as_they_were(function):
+    assert as_source(function).kind == "mechanism"
+    result = dpjax.audit(function, PAIR, method=dpjax.Events(2_000, 4_000), confidence=0.95)
+    assert 0.5 < result.lower_bound < 1.1
+
+
+@pytest.mark.parametrize("function", [with_rng, many, with_setting])
+def test_the_audit_is_that_of_the_wrapped_function(function):
+    terms = {"method": dpjax.Events(2_000, 4_000), "claim": 0.5}
+    plain = dpjax.audit(function, PAIR, **terms)
+    wrapped = dpjax.audit(dpjax.HostMechanism(function, batched=function is many), PAIR, **terms)
+    assert plain.verdict == "violated" and plain.lower_bound == wrapped.lower_bound
+    assert plain.recipe == wrapped.recipe and plain.witness == wrapped.witness
+
+
+def test_an_assertion_prints_an_import_of_the_function():
+    sizes = {"num_samples": 2_000, "num_confirm": 8_000}
+    assert_private(with_rng, epsilon=1.0, pairs=PAIR, **sizes)
+    assert_not_private(with_rng, epsilon=0.5, pairs=PAIR, **sizes)
+    with pytest.raises(AssertionError, match=r"import with_rng\n *subject = with_rng\n"):
+        assert_private(with_rng, epsilon=0.5, pairs=PAIR, **sizes)
+
+
+def test_noise_from_a_fixed_key_is_not_random():
+    """A function of JAX that takes no key is called once per output, and its noise repeats."""
+    result = dpjax.audit(
+        lambda count: float(count + jax.random.laplace(jax.random.key(3))),
+        PAIR,
+        claim=1.0,
+        method=dpjax.Events(200, 300),
+    )
+    assert result.verdict == "not random"
+
+
+def test_a_sweep_takes_the_function(tmp_path):
+    from dpjax.sweeps import Entry
+
+    (tmp_path / "released.py").write_text(
+        "def release(database, rng):\n    return database + rng.laplace()\n"
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(tmp_path))
+        from released import release
+
+        plain = Entry(release, pairs=PAIR, method=dpjax.Events(50, 100))
+        wrapped = Entry(
+            dpjax.HostMechanism(release, batched=False), pairs=PAIR, method=dpjax.Events(50, 100)
+        )
+        assert plain == wrapped
+        assert Entry.from_dict(plain.to_dict(), ["released"]) == plain
