@@ -41,7 +41,7 @@ class Folder:
             ValueError: If a file cannot be read, if a file lacks one of the columns, or if both
                 sides would be read from one column.
         """
-        for path in sorted(self._path.iterdir(), key=lambda path: path.name):
+        for path in self._listed():
             if path.name.startswith(".") or path.suffix in _UNFINISHED or path.is_dir():
                 continue
             found = path.stat()
@@ -49,6 +49,17 @@ class Folder:
             if self._seen.get(path.name) != look:
                 yield path.name, *self._read(path)
                 self._seen[path.name] = look
+
+    def _listed(self) -> list[Path]:
+        """Return the folder's files in the order of their names, without a gap.
+
+        While a large folder is listed, the listing may miss a new file and still contain files that
+        were created after it. If files are created in the order of their names, a second listing
+        contains all files whose names sort before the last name of the first listing.
+        """
+        last = max((path.name for path in self._path.iterdir()), default="")
+        listed = (path for path in self._path.iterdir() if path.name <= last)
+        return sorted(listed, key=lambda path: path.name)
 
     def _read(self, path: Path) -> tuple[object, object]:
         usual: tuple[Column, Column] = (0, 1) if path.suffix.lower() == ".npy" else ("x", "y")

@@ -475,6 +475,27 @@ def test_a_file_is_read_again_only_if_it_has_changed(tmp_path):
     ]  # fmt: skip
 
 
+def test_a_file_that_a_listing_misses_is_read_before_later_files(tmp_path, monkeypatch):
+    """In a large folder, a listing may contain a file, but not a file that was created before."""
+    folder, real, listings = Folder(tmp_path), Path.iterdir, []
+
+    def created(*names):
+        for name in names:
+            (tmp_path / name).write_text("x,y\n1,2\n")
+
+    def listed(path):
+        listings.append([*real(path)])
+        if len(listings) > 1:
+            return iter(listings[-1])
+        created("d.csv")
+        return (found for found in listings[0] if found.name != "b.csv")
+
+    created("a.csv", "b.csv", "c.csv")
+    monkeypatch.setattr(Path, "iterdir", listed)
+    assert [name for name, _, _ in folder.chunks()] == ["a.csv", "b.csv", "c.csv"]
+    assert [name for name, _, _ in folder.chunks()] == ["d.csv"]
+
+
 def test_a_state_that_cannot_be_read_is_not_called_damaged(tmp_path, monkeypatch):
     (tmp_path / "state.json").write_text("{}")
 
