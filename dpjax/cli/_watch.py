@@ -103,8 +103,8 @@ def command(**given: Value) -> int:
         from dpjax.watching import Folder, Watch
 
     columns = [column_of(written[n]) if n in written else None for n in ("column", "column_y")]
-    folder = Folder(written["folder"], (columns[0], columns[1]))
     path = written.get("state", written["folder"] / _STATE)
+    folder = Folder(written["folder"], (columns[0], columns[1]), path)
     terms = {name: written.get(name, usual) for name, usual in _TERMS.items()}
     options = {"discrete": written.get("discrete"), "independent": bool(given["independent"])}
     watched = Watch(claim_of(written), notion_of(written), terms, options, path)

@@ -21,21 +21,30 @@ class Folder:
         columns: Columns with the outputs for the database and for its neighbor. None stands for the
             default column, which is "x" for the database and "y" for the neighbor. In npy files,
             whose columns have no names, the default columns are 0 and 1.
+        state: Path of the state file, which is not read as outputs if it is in the folder.
 
     Raises:
         ValueError: If the path is not a folder.
     """
 
-    def __init__(self, path: Path, columns: tuple[Column, Column] = (None, None)):
+    def __init__(
+        self,
+        path: Path,
+        columns: tuple[Column, Column] = (None, None),
+        state: Path | None = None,
+    ):
         if not path.is_dir():
             raise ValueError(f"folder {path} must be a folder of recorded outputs, but is not.")
         self._path, self._columns = path, columns
+        self._state = None if state is None else state.resolve()
         self._seen: dict[str, tuple[int, int]] = {}
 
     def chunks(self) -> Iterator[tuple[str, object, object]]:
         """Yield (name, x, y) for every file that is new or has changed since the last call.
 
         The arrays x and y contain the outputs for the database and for its neighbor.
+
+        A file that is removed before it is read is skipped.
 
         Raises:
             ValueError: If a file cannot be read, if a file lacks one of the columns, or if both
@@ -44,11 +53,18 @@ class Folder:
         for path in self._listed():
             if path.name.startswith(".") or path.suffix in _UNFINISHED or path.is_dir():
                 continue
-            found = path.stat()
-            look = found.st_size, found.st_mtime_ns
-            if self._seen.get(path.name) != look:
-                yield path.name, *self._read(path)
-                self._seen[path.name] = look
+            if path.resolve() == self._state:
+                continue
+            try:
+                found = path.stat()
+                look = found.st_size, found.st_mtime_ns
+                if self._seen.get(path.name) == look:
+                    continue
+                x, y = self._read(path)
+            except FileNotFoundError:  # The file was removed after the folder was listed.
+                continue
+            yield path.name, x, y
+            self._seen[path.name] = look
 
     def _listed(self) -> list[Path]:
         """Return the folder's files in the order of their names, without a gap.

@@ -10,6 +10,7 @@ from refusals import refusal
 
 import dpjax
 from dpjax.sources import Arriving, Chunk, Passages
+from dpjax.sources.readers import read_samples
 from dpjax.watching._folder import Folder
 from dpjax.watching._state import State, _seal
 
@@ -494,6 +495,29 @@ def test_a_file_that_a_listing_misses_is_read_before_later_files(tmp_path, monke
     monkeypatch.setattr(Path, "iterdir", listed)
     assert [name for name, _, _ in folder.chunks()] == ["a.csv", "b.csv", "c.csv"]
     assert [name for name, _, _ in folder.chunks()] == ["d.csv"]
+
+
+@pytest.mark.parametrize("place", ["dpjax.watching._folder.read_samples", "pathlib.Path.stat"])
+def test_a_file_that_is_removed_before_it_is_read_is_skipped(tmp_path, monkeypatch, place):
+    for name in ("a.csv", "b.csv"):
+        (tmp_path / name).write_text("x,y\n1,2\n")
+    folder = Folder(tmp_path)
+    real = Path.stat if place.endswith("stat") else read_samples
+
+    def removed(path, *given, **named):
+        if path.name == "a.csv":
+            path.unlink(missing_ok=True)
+        return real(path, *given, **named)
+
+    monkeypatch.setattr(place, removed)
+    assert [name for name, _, _ in folder.chunks()] == ["b.csv"]
+
+
+def test_a_state_file_in_the_folder_is_not_read_as_outputs(tmp_path):
+    (tmp_path / "a.csv").write_text("x,y\n1,2\n")
+    (tmp_path / "state.json").write_text("{}")
+    folder = Folder(tmp_path, state=tmp_path / "state.json")
+    assert [name for name, _, _ in folder.chunks()] == ["a.csv"]
 
 
 def test_a_state_that_cannot_be_read_is_not_called_damaged(tmp_path, monkeypatch):
