@@ -67,7 +67,13 @@ class State:
             "result": None if self.result is None else self.result.to_json(),
             "passages": self.passages.to_plain(),
         }
-        write_whole({path: json.dumps({**content, "seal": _seal(content)})})
+        try:
+            write_whole({path: json.dumps({**content, "seal": _seal(content)})})
+        except OSError as error:
+            raise OSError(
+                f"state {path} cannot be written: {error.strerror}. The file still contains the "
+                "state before the last chunk, from which the same watch continues."
+            ) from None
 
     @classmethod
     def read(cls, path: Path) -> "State":

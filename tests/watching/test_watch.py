@@ -1,5 +1,6 @@
 """Outputs that arrive in chunks: one sequential audit, each output counted once."""
 
+import errno
 import json
 from pathlib import Path
 
@@ -529,6 +530,21 @@ def test_a_state_that_cannot_be_read_is_not_called_damaged(tmp_path, monkeypatch
     monkeypatch.setattr(Path, "read_text", denied)
     with pytest.raises(PermissionError):
         State.read(tmp_path / "state.json")
+
+
+def test_a_full_disk_leaves_the_state_before_the_chunk(tmp_path, monkeypatch):
+    chunks, state = [(f"{i}", *chunk) for i, chunk in enumerate(laplace())], tmp_path / "w.json"
+    list(dpjax.watch(chunks[:2], claim=1.0, state=state))
+    before = state.read_bytes()
+
+    def full(files):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch, pytest.raises(OSError) as caught:
+        patch.setattr("dpjax.watching._state.write_whole", full)
+        list(dpjax.watch(chunks, claim=1.0, state=state))
+    assert f"state {state} cannot be written: No space left on device. The" in str(caught.value)
+    assert state.read_bytes() == before
 
 
 @pytest.mark.parametrize(
