@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import dataclass, field
-from hashlib import blake2b
 from pathlib import Path
 from typing import NamedTuple
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from dpjax.core.arrays import packed, unpacked
 from dpjax.core.files import refuse_endless, write_whole
+from dpjax.core.seals import seal_of
 from dpjax.core.types import JsonObject
 from dpjax.inference import LAYING
 from dpjax.results import AuditResult
@@ -68,7 +68,7 @@ class State:
             "passages": self.passages.to_plain(),
         }
         try:
-            write_whole({path: json.dumps({**content, "seal": _seal(content)})})
+            write_whole({path: json.dumps({**content, "seal": seal_of(content)})})
         except OSError as error:
             raise OSError(
                 f"state {path} cannot be written: {error.strerror}. The file still contains the "
@@ -88,7 +88,7 @@ class State:
         try:
             content = json.loads(path.read_text("utf-8"))
             seal = content.pop("seal")
-            if seal != _seal(content) or content["watch"] != _FORMAT:
+            if seal != seal_of(content) or content["watch"] != _FORMAT:
                 raise ValueError("its checksum does not match")
             first, second = (None if side is None else unpacked(side) for side in content["held"])
             text = content["result"]
@@ -135,7 +135,3 @@ class State:
                 raise ValueError("some outputs of its chunks are missing")
             if waiting < drawn - self.gone:
                 raise ValueError("some outputs that determine its cells are missing")
-
-
-def _seal(content: JsonObject) -> str:
-    return blake2b(json.dumps(content, sort_keys=True).encode(), digest_size=16).hexdigest()

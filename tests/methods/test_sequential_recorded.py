@@ -7,6 +7,7 @@ import pytest
 
 import dpjax
 from dpjax import Recorded, Sequential
+from dpjax.core.seals import seal_of
 
 CLAIM = {"claim": 1.0, "method": Sequential()}
 
@@ -154,9 +155,35 @@ def test_levels_that_another_processor_rounded_differently_are_accepted():
         for level in wealth["grid"]
     ]
     path = content["evidence"]["counted"]["path"]
+    del content["evidence"]["counted"]["seal"]
+    content["evidence"]["counted"]["seal"] = seal_of(content["evidence"]["counted"])
     earlier = dpjax.AuditResult.from_json(json.dumps(content))
     found = dpjax.resume(earlier, Recorded(x, y)).evidence.counted
     assert found.wealth.draws[0, 0] == 3_000 and found.path[: len(path)] == [*map(tuple, path)]
+
+
+def test_an_edited_state_is_refused():
+    """The edits are consistent with all other values in the state."""
+    x, y = laplace(1_000)
+    text = dpjax.audit(Recorded(x, y), **CLAIM).to_json()
+
+    def edited(*names, change):
+        content = json.loads(text)
+        inner = content["evidence"]["counted"]
+        for name in names[:-1]:
+            inner = inner[name]
+        inner[names[-1]] = change(inner[names[-1]])
+        return json.dumps(content)
+
+    places = ("shown", 0), ("path", 0, 0), ("wealth", "num_blocks"), ("wealth", "shared", 0, 0)
+    for names in places:
+        # The IDs in `shared` are 0 and 1.
+        change = (lambda value: 1 - value) if "shared" in names else (lambda value: value + 1)
+        with pytest.raises(ValueError, match="the state of the sequential audit was changed or"):
+            dpjax.AuditResult.from_json(edited(*names, change=change))
+    # Another program may write an integer as a float, and earlier versions wrote no checksum.
+    for names, change in ((("wealth", "first", 0, 0), float), (("seal",), lambda _: None)):
+        assert dpjax.AuditResult.from_json(edited(*names, change=change)).lower_bound > 0
 
 
 def test_copies_are_a_doubt_and_blocks_are_refused():

@@ -10,10 +10,11 @@ import pytest
 from refusals import refusal
 
 import dpjax
+from dpjax.core.seals import seal_of
 from dpjax.sources import Arriving, Chunk, Passages
 from dpjax.sources.readers import read_samples
 from dpjax.watching._folder import Folder
-from dpjax.watching._state import State, _seal
+from dpjax.watching._state import State
 
 SIZES = [(500, 900), (700, 300), (3_000, 2_500), (2_000, 4_000), (5_000, 4_000)]
 
@@ -302,10 +303,10 @@ def test_a_state_whose_seal_was_made_again_must_still_fit_together(tmp_path, cha
     content = json.loads(state.read_text())
     assert content["gone"] > 0
     del content["seal"]
-    state.write_text(json.dumps({**content, "seal": _seal(content)}))
+    state.write_text(json.dumps({**content, "seal": seal_of(content)}))
     assert len(list(dpjax.watch(chunks, claim=1.0, state=state))) == 1
     change(content)
-    state.write_text(json.dumps({**content, "seal": _seal(content)}))
+    state.write_text(json.dumps({**content, "seal": seal_of(content)}))
     with pytest.raises(ValueError, match="was changed or damaged"):
         dpjax.watch(chunks, claim=1.0, state=state)
 

@@ -7,6 +7,7 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from dpjax.core.seals import seal_of
 from dpjax.core.types import JsonObject
 from dpjax.inference import Look, Wealth, look_bound
 from dpjax.notions._notion import Notion
@@ -146,8 +147,9 @@ class BetWealth(Evidence):
             look = {name: value.tolist() for name, value in self.look.to_plain().items()}
         path = [[draws, bound, wealth] for draws, bound, wealth in self.path]
         before = None if self.before is None else _plain(self.before)
-        return {**super().to_plain(), "wealth": _plain(self.wealth), "look": look, "path": path,
-                "shown": list(self.shown), "before": before}  # fmt: skip
+        plain = {**super().to_plain(), "wealth": _plain(self.wealth), "look": look, "path": path,
+                 "shown": list(self.shown), "before": before}  # fmt: skip
+        return {**plain, "seal": seal_of(plain)}
 
     @classmethod
     def from_plain(cls, content: JsonObject) -> Self:
@@ -158,6 +160,7 @@ class BetWealth(Evidence):
         first, second, draws = map(int, content.pop("shown"))
         side, error = int(content.pop("larger")), float(content.pop("error"))
         laid, held = str(content.pop("laid")), content.pop("held")
+        seal = content.pop("seal", None)  # Earlier versions wrote no checksum.
         laid_by = np.asarray(content.pop("laid_by"), np.int64)
         if content or side not in (0, 1) or not 0 < error < 1:
             raise ValueError("the content is not the wealth of a sequential audit")
@@ -167,7 +170,12 @@ class BetWealth(Evidence):
         past = None if look is None else Look.from_plain(look)
         state = None if before is None else _wealth(before)
         shown = (first, second, draws)
-        return cls(wealth, past, error, shown, side, path, laid, laid_by, state, held)
+        found = cls(wealth, past, error, shown, side, path, laid, laid_by, state, held)
+        # The checksum is computed from the restored values, because programs that format JSON may
+        # write the same number differently.
+        if seal is not None and seal != found.to_plain()["seal"]:
+            raise ValueError("the state of the sequential audit was changed or damaged")
+        return found
 
 
 def bets_of(evidence: Evidence) -> BetWealth | None:
