@@ -146,7 +146,8 @@ class Store:
             allow_import: Modules from which mechanisms may be imported, as in `Entry.from_dict`.
 
         Raises:
-            ValueError: If the folder holds no sweep, or a sweep in another format.
+            ValueError: If the folder holds no sweep, a sweep in another format, or a sweep with a
+                mechanism that may not be imported.
         """
         folder = as_path("folder", folder)
         try:
@@ -166,7 +167,7 @@ class Store:
         except DamagedProcessor:
             raise
         except (KeyError, TypeError, ValueError) as error:
-            raise ValueError(f"{folder / MANIFEST} holds no sweep: {error}") from error
+            raise ValueError(f"the sweep in {folder / MANIFEST} cannot be read: {error}") from error
         return store
 
     def _repr_html_(self) -> str:

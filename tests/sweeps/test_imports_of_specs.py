@@ -61,7 +61,7 @@ def test_nothing_is_imported(planted, tmp_path, name):
     content = spec_of(name)
     with pytest.raises(ValueError, match=r"would import code.*--allow-import planted_mechanisms"):
         SweepSpec.from_dict(content)
-    with pytest.raises(ValueError, match="would import code"):
+    with pytest.raises(ValueError, match=r"the sweep in .* cannot be read: .* would import code"):
         Store.open(stored(tmp_path, content))
     with pytest.raises(ValueError, match="would import code"):
         SweepSpec.from_dict(content, ["planted", "planted_mechanisms.inner", "json"])
