@@ -17,6 +17,9 @@ _FEWEST, _MOST = 64, 2**50
 _DIGITS = 2
 """Number of significant digits of the result."""
 
+_LARGEST_ERROR = 0.49
+"""Largest error probability for which the plan is computed, just below 1/2."""
+
 
 def plan_draws(
     claim: float,
@@ -72,7 +75,10 @@ def plan_draws(
             f"{term('probability')} must be at most (1 - delta) / e^epsilon, {most:.3g}, but was "
             f"{q!r}."
         )
-    false_alarm, hypothesis = (1 - confidence) / num_claims, Ratio(delta)
+    # At a confidence below 1/2, the normal approximation of the bound is above the estimate, and
+    # would become worse again. Such an audit needs at most as many draws as at 1/2.
+    false_alarm = min((1 - confidence) / num_claims, _LARGEST_ERROR)
+    hypothesis = Ratio(delta)
     margin, quantile = (-float(scipy.special.ndtri(x)) for x in (1 - power, false_alarm))
 
     def is_enough(num_draws: int) -> bool:
@@ -87,8 +93,9 @@ def plan_draws(
         high *= 2
         if high > _MOST:
             raise BadValue(
-                f"more than {_MOST:.1g} draws would be needed to tell epsilon {epsilon:g} from the "
-                f"claim {claim:g}: choose a larger {term('epsilon')}."
+                f"more than {_MOST:.1g} draws would be needed to tell epsilon {epsilon:.12g} from "
+                f"the claim {claim:.12g} if the probability of the event is {q:g}: choose a larger "
+                f"{term('epsilon')} or {term('probability')}."
             )
     low = high // 2
     while high - low > 1 and high > (1 + 10.0**-_DIGITS) * low:

@@ -58,6 +58,8 @@ def test_harder_tasks_need_more_draws():
                    {"num_claims": 10}):  # fmt: skip
         assert plan_draws(1.0, 1.3, **harder) > usual
     assert plan_draws(1.0, 1.2) > usual > plan_draws(1.0, 1.6)
+    falling = [plan_draws(1.0, 1.3, confidence=level) for level in (0.9, 0.6, 0.3, 0.01, 1e-15)]
+    assert falling == sorted(falling, reverse=True)
     assert usual < 100 or usual % 10 ** (len(str(usual)) - 2) == 0
     dpjax.Events(num_draws=plan_draws(0.0, 2.0, power=0.01, confidence=0.5))
 
@@ -69,7 +71,7 @@ def test_harder_tasks_need_more_draws():
         ((-1.0, 1.0), ValueError, "claim must be a number >= 0"),
         ((1.0, math.inf), ValueError, "epsilon must be"),
         (("1", 2.0), TypeError, "claim must be"),
-        ((1.0, 1.0 + 1e-12), ValueError, "more than 1e.15 draws would be needed"),
+        ((1.0, 1.0 + 1e-9), ValueError, "to tell epsilon 1.000000001 from the claim 1 if"),
     ],
 )
 def test_refused_levels(given, error, message):
