@@ -78,6 +78,14 @@ def test_variations_end_after_20_tries():
     assert space.varied(Proposed(["a"], [], ""), (1,)) is None and len(tried) == 20
 
 
+@pytest.mark.parametrize("relation", ["add-remove", "change-one"])
+def test_an_empty_list_is_no_example(relation):
+    with pytest.raises(ValueError, match=r"^like must have at least one record, because \[\] does"):
+        neighbors([], relation).proposed()
+    with pytest.raises(ValueError, match="like must have neighbors in the domain"):
+        neighbors(np.zeros(0), relation, Domain(member=lambda database: False)).proposed()
+
+
 def test_spaces_without_pairs_are_refused():
     space = neighbors(["a"], domain=Domain(member=lambda database: False))
     with pytest.raises(

@@ -86,6 +86,11 @@ class Neighbors(Space):
                 found.setdefault(made.key, made.pair)
             if len(found) == limit:
                 break
+        if not every and not most and self.relation.of_records:
+            raise BadValue(
+                f"like must have at least one record, because {short(self.like)} does not show "
+                "what a record is."
+            )
         if not found:
             raise BadValue(
                 "like must have neighbors in the domain, but none of the pairs made from "
