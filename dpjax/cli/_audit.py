@@ -8,6 +8,7 @@ from dpjax.cli._importing import importing
 from dpjax.cli._notion import claim_of, notion_of
 from dpjax.cli._pipelines import place_of
 from dpjax.cli._progress import progress_bar, shown_by
+from dpjax.cli._recognized import recognized
 from dpjax.cli._resumed import earlier_of
 from dpjax.cli._seal import untouched
 from dpjax.cli._subject import subject_and_pairs
@@ -17,10 +18,10 @@ __all__ = ["EXAMPLES", "TABLE", "command"]
 
 EXAMPLES = (
     "dpjax audit laplace --epsilon 1 --claim 1 --report audit.html",
-    "dpjax audit --function release.py:release --pairs '[[0, 1]]' --claim 1",
-    "dpjax audit --host release.py:mean_age --pairs pairs.json --time-limit 60",
+    "dpjax audit release.py:release --pairs '[[0, 1]]' --claim 1",
+    "dpjax audit release.py:mean_age --pairs pairs.json --time-limit 60",
     "dpjax audit --command './noise {database} {num_samples}' --pairs '[[0, 1]]'",
-    "dpjax audit --function release.py:release --like '[30, 80]' --bounds 0,100",
+    "dpjax audit release.py:release --like '[30, 80]' --bounds 0,100",
     "dpjax audit --samples x.csv.gz y.csv.gz --claim 0.5 --json",
     "ssh host cat y.csv | dpjax audit --samples x.csv -",
     "dpjax audit gaussian --notion gdp --claim 1",
@@ -40,16 +41,16 @@ def command(**given: Value) -> int:
     error in dpjax, and 130 or 143 after a signal. A failure to write a file does not change the
     exit code.
     """
-    written = written_of(given)
-    source = source_of(written)
-    files = Files.of(written)
-    # `announce` reads this variable; it is assigned before the audit reports any progress.
-    subject: Value = None
+    # `announce` reads these variables; they are assigned before the audit reports any progress.
+    source, written, subject = "", written_of(given), None
 
     def announce(total: int, seconds: str) -> str:
         return _announced(source, subject, total, seconds, written["method"])
 
     with ExitStack() as stack:
+        written, is_imported = recognized(written, stack)
+        source = source_of(written)
+        files = Files.of(written)
         # With --seconds, the audit ends earlier, so the time for all outputs would be misleading.
         said = None if "seconds" in written else announce
         show = stack.enter_context(progress_bar(quiet=given["quiet"], announce=said))
@@ -62,7 +63,7 @@ def command(**given: Value) -> int:
         notion, claim = notion_of(written), claim_of(written)
         if source == "object" and not {"notion", "delta"} & written.keys():
             notion = None
-        if source not in _WITHOUT_CODE:
+        if source not in _WITHOUT_CODE and not is_imported:
             stack.enter_context(untouched())
         subject, pairs = subject_and_pairs(source, written, stack)
         if "pairs" in written:

@@ -157,7 +157,8 @@ _NAMED_NOTIONS = [
 _ROWS: Table = {
     "mechanism": argument(
         str,
-        "A built-in mechanism; `dpjax mechanisms` lists them.",
+        "A built-in mechanism, which `dpjax mechanisms` lists, or a Python function or library "
+        "object as FILE.py:NAME or MODULE:NAME.",
         required=False,
         metavar="NAME",
         complete=mechanisms_like,

@@ -5,9 +5,11 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from dpjax.cli._audit_options import SOURCES
 from dpjax.cli._audit_options import TABLE as _AUDIT
 from dpjax.cli._options import AS_JSON, QUIET, say_written
 from dpjax.cli._progress import progress_bar, shown_by
+from dpjax.cli._recognized import recognized
 from dpjax.cli._subject import subject_and_pairs
 from dpjax.cli._table import Given, Table, Value, chosen, option, written_of
 
@@ -42,9 +44,9 @@ TABLE: Table = {
 
 EXAMPLES = (
     "dpjax search-pairs noisy-histogram-2 --epsilon 0.5 --keep 2",
-    "dpjax search-pairs --function release.py:release --pairs p.npz --out best.json",
-    "dpjax audit --function release.py:release --pairs best.json",
-    "dpjax search-pairs --function f.py:release --like '[30, 80]' --bounds 0,100",
+    "dpjax search-pairs release.py:release --pairs p.npz --out best.json",
+    "dpjax audit release.py:release --pairs best.json",
+    "dpjax search-pairs f.py:release --like '[30, 80]' --bounds 0,100",
 )
 
 
@@ -55,20 +57,20 @@ def command(**given: Value) -> None:
     new outputs. The reported losses are estimates, not bounds.
     """
     written = written_of(given)
-    sources = [name for name in ("mechanism", "function") if name in written]
-    if len(sources) != 1:
+    if ("mechanism" in written) == ("function" in written):
         raise ValueError("to search pairs, name either a mechanism or --function.")
     if written.get("out") is not None:
         from dpjax.core.files import refuse_unwritable
 
         refuse_unwritable("file of pairs", written["out"])
     with progress_bar("draws", quiet=given["quiet"]) as show, ExitStack() as stack:
-        found = _found(sources[0], written, stack, show)
-    from dpjax.databases.trees import rows
+        written, _ = recognized(written, stack)
+        (source,) = {*SOURCES} & {*written}
+        found = _found(source, written, stack, show)
     from dpjax.results import as_lists
+    from dpjax.sources import AnyPairs
 
-    stacked = found.pairs.database, found.pairs.neighbor
-    sides = [[as_lists(database) for database in rows(side)] for side in stacked]
+    sides = [map(as_lists, side) for side in AnyPairs.of(found.pairs).sides]
     pairs = [list(pair) for pair in zip(*sides, strict=True)]
     if written["as_json"]:
         content = {"estimates": found.estimates, "pairs": pairs, "labels": found.pairs.labels}

@@ -66,16 +66,8 @@ def _built_in(written: Given) -> "Mechanism":
     if Path(name).is_file() and name not in CATALOGUE:
         advice = "to audit recorded outputs of two databases, use --samples X Y."
         if name.endswith(".py"):
-            advice = (
-                f"use --function {name}:NAME for a JAX function, --host {name}:NAME for another "
-                f"Python function, or --object {name}:NAME for a library object."
-            )
+            advice = f"name a function or a library object in the file, as {name}:NAME."
         raise ValueError(f"{name} is a file, not a mechanism: {advice}")
-    if ":" in name:
-        raise ValueError(
-            f"{name} names a function or an object: use --function {name} for a JAX function, "
-            f"--host {name} for another Python function, or --object {name} for a library object."
-        )
     cls = find_mechanism(name)
     fields = {field.name: field for field in dataclasses.fields(cls)}
     settings = [f"epsilon={written['epsilon']!r}"] if "epsilon" in written else []

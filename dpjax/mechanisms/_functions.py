@@ -22,6 +22,7 @@ from dpjax.core.wording import BadType
 from dpjax.databases.trees import as_tree
 from dpjax.mechanisms._base import draw_dtype
 from dpjax.mechanisms._checks import refuse_impure, trace
+from dpjax.mechanisms.host_form import host_form
 
 _NUMBERS = (jnp.floating, jnp.integer, jnp.bool)
 _WIDE = (jnp.uint32, jnp.int64, jnp.uint64)
@@ -92,7 +93,11 @@ def from_function(
     program, returned = trace(function, label, database)
     for leaf in jax.tree.leaves(returned):
         if not any(map(partial(jnp.issubdtype, leaf.dtype), _NUMBERS)):
-            raise TypeError(f"{label} must return numbers, but returned {leaf.dtype}.")
+            form = host_form(function)
+            raise BadType(
+                f"{label} must return numbers, but returned {leaf.dtype}"
+                f"{'' if form is None else f'; if it uses its own random numbers, {form}'}."
+            )
     leaves = jax.tree.leaves(returned)
     if not any(leaf.size for leaf in leaves):
         raise TypeError(f"{label} must return a number, an array or a pytree of them.")

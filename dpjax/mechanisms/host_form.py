@@ -71,15 +71,15 @@ def _required(function: Callable[..., object]) -> list[str] | None:
     """Return the names of the positional parameters without defaults, except `seed` and `rng`.
 
     Returns:
-        The names, of which the first is the database's; None if the first parameter may be a key of
-        JAX, if no parameter is required, or if the parameters cannot be read.
+        The names, beginning with the database's; None if the first parameter may be a key of JAX,
+        if no parameter is required, or if the parameters cannot be read.
     """
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
         return None
     positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    if not positional or positional[0].name in _SEEDS or "key" in positional[0].name:
+    if not positional or "key" in positional[0].name:
         return None
     required = [p.name for p in positional if p.default is p.empty and p.name not in _SEEDS]
     return required if required and required[0] == positional[0].name else None

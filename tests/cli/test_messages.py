@@ -96,14 +96,12 @@ SAID = [
     ),
     (
         ("audit", "message_mechanisms.py"),
-        "message_mechanisms.py is a file, not a mechanism: use --function "
-        "message_mechanisms.py:NAME for a JAX function, --host message_mechanisms.py:NAME for "
-        "another Python function, or --object message_mechanisms.py:NAME for a library object.",
+        "message_mechanisms.py is a file, not a mechanism: name a function or a library object in "
+        "the file, as message_mechanisms.py:NAME.",
     ),
     (
         ("audit", "t.py:f"),
-        "t.py:f names a function or an object: use --function t.py:f for a JAX function, --host "
-        "t.py:f for another Python function, or --object t.py:f for a library object.",
+        "NAME 't.py:f': there is no file t.py.",
     ),
     # A folder in which nothing can be written.
     (

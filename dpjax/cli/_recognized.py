@@ -1,0 +1,39 @@
+"""Recognition of a Python object that the command line names without saying what it is."""
+
+from contextlib import ExitStack
+
+from dpjax.cli._audit_options import SOURCES
+from dpjax.cli._given import function_of
+from dpjax.cli._importing import importing
+from dpjax.cli._seal import untouched
+from dpjax.cli._table import Value
+
+
+def recognized(written: dict[str, Value], stack: ExitStack) -> tuple[dict[str, Value], bool]:
+    """Import FILE.py:NAME or MODULE:NAME, and name it by the option for its kind.
+
+    The option is --function for a JAX function, --host for another Python function, and --object
+    for an object of a privacy library or a family.
+
+    Args:
+        written: Options from the command line.
+        stack: Exit stack for the check that the imported code does not modify dpjax.
+
+    Returns:
+        The options, and whether code was imported. If the command line names no such object, or
+        more than one thing to audit, the options are unchanged.
+
+    Raises:
+        ValueError: If the object cannot be imported.
+    """
+    path = written.get("mechanism", "")
+    if ":" not in path or len({*SOURCES} & {*written}) > 1:
+        return written, False
+    with importing():
+        from dpjax.sources import family_of
+        from dpjax.sources._recognized import recognized as kind_of
+    stack.enter_context(untouched())
+    found = function_of(path, SOURCES["mechanism"])
+    kind, options = ("object", {}) if family_of(found) else kind_of(found)
+    others = {name: value for name, value in written.items() if name != "mechanism"}
+    return {**options, **others, {"mechanism": "function"}.get(kind, kind): path}, True
