@@ -19,6 +19,7 @@ from dpjax.partitions.low_bits import check_bits
 from dpjax.partitions.outputs import Encoder
 from dpjax.sources._calls import draw_batch, seed_argument
 from dpjax.sources._deadline import Deadline
+from dpjax.sources._generators import pickled_generators
 from dpjax.sources._on_host import OnHost
 from dpjax.sources._plain import known_options, stated_options
 from dpjax.sources._schedule import Draw, Raw, Restarted, Span, in_order, seeds_of_calls
@@ -47,7 +48,8 @@ class HostMechanism(OnHost):
         batched: Whether one call returns many outputs.
         workers: Number of worker processes that call the function, or 0 to call the function in
             this process. Workers need a picklable function, such as a function at the top level of
-            a module.
+            a module. A function without a parameter `seed` or `rng` must not carry a random
+            generator, because every batch would be drawn with a copy of the generator.
         batch_size: Number of outputs per call, or per task of a worker. The batch size affects the
             seeds and therefore the outputs.
         special: "outcomes" to count NaN, infinities, missing values and exceptions as outcomes;
@@ -73,7 +75,8 @@ class HostMechanism(OnHost):
     Raises:
         TypeError: If the function is not callable, requires other arguments, or cannot be sent to
             workers.
-        ValueError: If an option is out of range.
+        ValueError: If an option is out of range, or if workers would draw with copies of a
+            generator.
     """
 
     function: Callable[..., object]
@@ -249,13 +252,21 @@ def _check_arguments(function: Callable[..., object], name: str, batched: bool) 
 
 
 def _check_picklable(function: Callable[..., object], name: str, by_workers: bool) -> None:
+    what, need, without = ("workers", "need", NO_WORKERS)
+    if not by_workers:
+        what, need, without = ("restart", "needs", NO_RESTART)
     try:
-        pickle.dumps(function)
+        found = pickled_generators(function)
     except Exception as error:
-        what, without = (
-            ("workers need", NO_WORKERS) if by_workers else ("restart needs", NO_RESTART)
-        )
         raise BadType(
-            f"{what} a function that can be pickled, but {name} cannot be ({error}): define it "
-            f"at the top level of a module, or use {without}."
+            f"{what} {need} a function that can be pickled, but {name} cannot be ({error}): define "
+            f"it at the top level of a module, or use {without}."
         ) from None
+    if found and seed_argument(function) is None:
+        runs = "batch" if by_workers else "process"
+        raise BadValue(
+            f"{what} {need} a function that carries no random generator, but {name} carries one "
+            f"({found[0]}). Each {runs} would use a copy of the generator, and all copies draw the "
+            "same noise: create the generator within the function, give the function a parameter "
+            f"seed or rng, or use {without}."
+        )

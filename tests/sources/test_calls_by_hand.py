@@ -1,5 +1,6 @@
 """One call of a user's function: what it is given, what it is told, and what sources state."""
 
+import random
 import threading
 
 import numpy as np
@@ -149,6 +150,37 @@ def test_functions_for_workers():
             HostMechanism(plain, **options)
     with pytest.raises(TypeError, match="function must be callable, but was 3"):
         HostMechanism(3)
+
+
+class Carrying:
+    """A function that carries a generator, which pickle would copy for every batch."""
+
+    def __init__(self, generator):
+        self.generators, self.__name__ = [{"noise": generator}], "carrying"
+
+    def __call__(self, database):
+        return database + self.generators[0]["noise"].random()
+
+    def seeded(self, database, seed):
+        return database + np.random.default_rng(seed).random()
+
+
+@pytest.mark.parametrize(
+    "generator",
+    [np.random.default_rng(0), np.random.RandomState(0), np.random.PCG64(0), random.Random(0)],
+    ids=lambda generator: type(generator).__name__,
+)
+def test_copies_of_a_generator_would_draw_the_same_noise(generator):
+    function, kind = Carrying(generator), type(generator).__name__
+    for options, said in (
+        ({"workers": 2}, rf"workers need .* \({kind}\)\. Each batch would .* use workers=0\."),
+        ({"restart": True}, rf"restart needs .* \({kind}\)\. Each process .* restart=False\."),
+    ):
+        with pytest.raises(ValueError, match=said):
+            HostMechanism(function, batched=False, **options)
+        # A function of a seed may keep a generator for other purposes.
+        HostMechanism(function.seeded, batched=False, **options)
+    HostMechanism(function, batched=False)
 
 
 def test_what_is_drawn_in_this_process():
