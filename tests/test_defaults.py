@@ -98,7 +98,7 @@ DEFAULTS = {
     "databases.ChangeOne": dict(distance=1, ordered=False),
     "databases.DrawnPairs": dict(num_pairs=200, seed=0),
     "databases.Neighbors": dict(num_pairs=200, seed=0),
-    "databases.Within": dict(distance=1.0, norm="absolute"),
+    "databases.Within": dict(distance=1.0, norm="absolute", monotonic=False),
     "databases.drawn_pairs": dict(num_pairs=200, seed=0),
     "databases.interval_grid": dict(num_points=11, distance=1.0),
     "databases.random_answers": dict(low=0.0, high=2.0),

@@ -84,4 +84,4 @@ def _relation_of(text: str | None) -> Value:
         raise ValueError(
             f"--relation must be within:DISTANCE or within:DISTANCE:NORM, but was {text!r}."
         ) from None
-    return Within(distance, *parts[1:2])
+    return Within(distance, parts[1]) if parts[1:] else Within(distance)

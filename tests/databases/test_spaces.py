@@ -302,6 +302,9 @@ def test_refusals(make, error, message):
         (Within(1.0, "l1"), [0.0, 0.0], [0.5, 0.75], False),
         (Within(1.0, "linf"), [0.0, 0.0], [1.0, -1.0], True),
         (Within(1.0, "linf"), [0.0, 0.0], [1.0, -1.5], False),
+        (Within(1.0, "linf", monotonic=True), [0.0, 0.0, 0.0], [1.0, 0.5, 0.0], True),
+        (Within(1.0, "linf", monotonic=True), [0.0, 0.0, 0.0], [1.0, -0.5, 0.0], False),
+        (Within(1.0, "linf", monotonic=True), [], [], True),
         (Within(1.0), math.inf, math.inf, False),
         (Within(1.0, "l1"), [0.0, 0.0], [0.0], False),
     ],
@@ -430,6 +433,6 @@ def test_values_of_jax_are_those_of_numpy(like, relation):
     "like", [np.ones((2, 2)), np.zeros(0), [], [[1, 2], [3, 4]], "abc", ["a"], None]
 )
 def test_what_is_no_vector_has_no_distance(like):
-    said = r"like must be a number or a vector if relation is Within\(distance=1.0, norm='l1'\)"
+    said = r"like must be a number or a vector if relation is Within\(distance=1.0, norm='l1', "
     with pytest.raises(ValueError, match=said):
         neighbors(like, Within(1.0, "l1"))

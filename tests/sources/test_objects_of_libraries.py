@@ -154,6 +154,26 @@ def test_utilities_and_values_of_diffprivlib_are_its_pairs():
     assert as_source(laplace).usual_pairs is None
 
 
+def in_both_directions(pair):
+    moves = np.subtract(*pair)
+    return moves.min() < 0 < moves.max()
+
+
+@pytest.mark.parametrize("monotonic", [False, True])
+def test_utilities_that_are_monotonic_move_in_one_direction(monotonic):
+    """If utilities are monotonic, half of the noise suffices, and other pairs violate the claim."""
+    options = {"epsilon": 1.0, "sensitivity": 1.0, "utility": [0.0, 1.0], "monotonic": monotonic}
+    domain = dp.vector_domain(dp.atom_domain(T=int))
+    metric = dp.linf_distance(T=int, monotonic=monotonic)
+    for subject in (
+        mechanisms.Exponential(**options),
+        mechanisms.PermuteAndFlip(**options),
+        dp.m.make_noisy_max(domain, metric, dp.max_divergence(), scale=1.0),
+    ):
+        pairs = [*as_source(subject).usual_pairs]
+        assert len(pairs) > 3 and any(map(in_both_directions, pairs)) is not monotonic
+
+
 def test_objects_are_named_by_their_constructors():
     total = dp.t.make_sum(BOUNDED, RECORDS)
     clamped = dp.t.make_clamp(dp.vector_domain(FLOAT, size=5), RECORDS, (0.0, 10.0))

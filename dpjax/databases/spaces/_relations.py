@@ -92,10 +92,13 @@ class Within(Relation):
     Attributes:
         distance: Maximum distance, measured by `norm`.
         norm: Norm of the distance: "absolute" for numbers; "l1", "l2" or "linf" for vectors.
+        monotonic: Whether no entry may increase if another entry decreases. For instance, if a
+            record is added, counts can only increase.
     """
 
     distance: float = 1.0
     norm: str = "absolute"
+    monotonic: bool = False
     of_records = False
 
     def __post_init__(self):
@@ -110,7 +113,10 @@ class Within(Relation):
             return False
         if not all(math.isfinite(value) for value in (*one, *other)):
             return False
-        gaps = [abs(Fraction(a) - Fraction(b)) for a, b in zip(one, other, strict=True)]
+        moves = [Fraction(b) - Fraction(a) for a, b in zip(one, other, strict=True)]
+        if self.monotonic and min(moves, default=0) < 0 < max(moves, default=0):
+            return False
+        gaps = list(map(abs, moves))
         limit = Fraction(self.distance)
         if self.norm == "l2":
             return sum(gap * gap for gap in gaps) <= limit * limit

@@ -189,7 +189,9 @@ def _pairs_of(mechanism: Any, d_in: object) -> Neighbors | None:
         return None
     sensitivity = float(sensitivity)
     if hasattr(mechanism, "utility"):
-        return neighbors([float(v) for v in mechanism.utility], Within(sensitivity, "linf"))
+        monotonic = bool(getattr(mechanism, "monotonic", False))
+        relation = Within(sensitivity, "linf", monotonic)
+        return neighbors([float(v) for v in mechanism.utility], relation)
     whole = type(mechanism).__name__.startswith(("Geometric", "GaussianDiscrete"))
     bounds = None
     if hasattr(mechanism, "lower"):

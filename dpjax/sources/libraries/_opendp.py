@@ -136,11 +136,11 @@ def _pairs_of(measurement: Any, d_in: object) -> tuple[Neighbors | None, object]
     kind, atom, size = type(domain).__name__, domain, None
     if kind == "VectorDomain":
         atom, size = domain.element_domain, domain.size
-    of_records = metric.partition("(")[0]
+    of_records, _, options = metric.partition("(")
     counts = of_records in ("SymmetricDistance", "InsertDeleteDistance")
     if d_in is None:
         d_in = _FIXED_SIZE_DISTANCE if counts and size is not None else 1
-    relation = _relation_of(of_records, d_in)
+    relation = _relation_of(of_records, d_in, "monotonic" in options)
     if relation is None or type(atom).__name__ != "AtomDomain":
         return None, d_in
     carrier = str(atom.carrier_type)
@@ -166,7 +166,7 @@ def _is_member(domain: Any, database: Any) -> bool:
         return bool(domain.member(database))
 
 
-def _relation_of(metric: str, d_in: Any) -> Relation | None:
+def _relation_of(metric: str, d_in: Any, monotonic: bool) -> Relation | None:
     if metric == "SymmetricDistance":
         return AddRemove(int(d_in))
     if metric == "InsertDeleteDistance":
@@ -178,7 +178,7 @@ def _relation_of(metric: str, d_in: Any) -> Relation | None:
     if metric == "DiscreteDistance":
         return AnyTwo()
     if metric in _BOUNDED:
-        return Within(float(d_in), _BOUNDED[metric])
+        return Within(float(d_in), _BOUNDED[metric], monotonic)
     return None
 
 
