@@ -174,6 +174,19 @@ def test_utilities_that_are_monotonic_move_in_one_direction(monotonic):
         assert len(pairs) > 3 and any(map(in_both_directions, pairs)) is not monotonic
 
 
+def test_a_claim_for_secret_samples_is_refused():
+    """Such a claim is far below the level at which the measurement itself distinguishes databases.
+
+    The claim of a whole contains the claims of its parts.
+    """
+    dp.enable_features("honest-but-curious")
+    total = dp.t.make_sum(dp.vector_domain(dp.atom_domain(bounds=(0.0, 1.0)), size=5), RECORDS)
+    amplified = dp.c.make_population_amplification(total >> dp.m.then_laplace(scale=1.0), 100)
+    for subject in (amplified, dp.c.make_composition([amplified])):
+        with pytest.raises(ValueError, match="make_population_amplification assumes that the"):
+            as_source(subject)
+
+
 def test_objects_are_named_by_their_constructors():
     total = dp.t.make_sum(BOUNDED, RECORDS)
     clamped = dp.t.make_clamp(dp.vector_domain(FLOAT, size=5), RECORDS, (0.0, 10.0))

@@ -66,6 +66,7 @@ def read(measurement: object, d_in: object) -> Handed:
             "an OpenDP object can be audited only if it is a Measurement, but the object was of "
             f"type {type(measurement).__name__}: chain a transformation with a measurement first."
         )
+    _refuse_amplified(measurement)
     pairs, d_in = _pairs_of(measurement, d_in)
     notion, claim = _claim_of(measurement, d_in)
     call = _Measurement(measurement)
@@ -79,6 +80,23 @@ def made(plain: JsonObject) -> object:
     # Enable the features that the measurement may need; otherwise, constructors raise an error.
     enable_features("contrib", "honest-but-curious")
     return deserialize(str(plain["text"]))
+
+
+def _refuse_amplified(part: object) -> None:
+    """Raise ValueError if a part of a measurement requires a secret sample as its database."""
+    made_by = getattr(part, "__opendp_dict__", None)
+    if not isinstance(made_by, dict):
+        return
+    if made_by["__function__"] == "make_population_amplification":
+        raise BadValue(
+            "subject must state a claim for all databases, but the claim of "
+            "make_population_amplification assumes that the database is a secret random sample of "
+            "a population: audit the measurement that was amplified, or a function that draws the "
+            "sample from a population, with a notion and a claim."
+        )
+    for value in made_by["__kwargs__"].values():
+        for inner in value if isinstance(value, list | tuple) else [value]:
+            _refuse_amplified(inner)
 
 
 def _plain(call: _Measurement) -> JsonObject | None:
