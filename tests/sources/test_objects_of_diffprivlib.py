@@ -171,6 +171,18 @@ class Bare:
         self.sum_ = sum(data)
 
 
+def test_a_bound_method_is_its_mechanism():
+    handed = read(Geometric(0.5).randomise, None)
+    assert (handed.name, handed.claim) == ("diffprivlib Geometric", 0.5)
+    assert handed.call(3) == 4 and handed.pairs is not None
+
+
+@pytest.mark.parametrize("function", [len, Model().fit, functools.partial(mean, [1.0], 2.0)])
+def test_functions_without_an_epsilon_state_no_claim(function):
+    with pytest.raises(TypeError, match=r"only if its parameter epsilon has a value, but"):
+        read(function, None)
+
+
 def test_models():
     model = Model()
     handed = read(model, None)

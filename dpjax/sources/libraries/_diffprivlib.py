@@ -27,6 +27,8 @@ _PLAIN = (bool, int, float, str, type(None))
 def read(subject: Any, d_in: object) -> Handed:
     """Read the claim and the neighboring databases from a diffprivlib object."""
     refuse_class(subject)
+    if getattr(subject, "__name__", None) == "randomise":
+        subject = getattr(subject, "__self__", subject)
     if hasattr(subject, "randomise"):
         return _mechanism(subject, d_in)
     if hasattr(subject, "fit"):
@@ -70,9 +72,16 @@ class _Tool:
         self._tool = tool
         self._accounts = "accountant" in inspect.signature(tool).parameters
         function = tool.func if isinstance(tool, functools.partial) else tool
+        name = getattr(function, "__name__", type(function).__name__)
         given = inspect.signature(tool).parameters
+        if not isinstance(getattr(given.get("epsilon"), "default", None), int | float | np.number):
+            raise BadType(
+                "a diffprivlib function can be audited only if its parameter epsilon has a value, "
+                f"but {name} has the parameters {', '.join(given) or 'none'}: audit "
+                "dpjax.HostMechanism(function, batched=False) with a claim."
+            )
         self.epsilon = float(given["epsilon"].default)
-        self.__name__ = f"diffprivlib {function.__name__}"
+        self.__name__ = f"diffprivlib {name}"
 
     def __call__(self, database: object) -> object:
         with warnings.catch_warnings():
