@@ -8,16 +8,18 @@ from functools import partial
 import jax
 import numpy as np
 
+_NEW_OBJECT = object().__reduce_ex__(pickle.HIGHEST_PROTOCOL)[0]
+"""Function with which pickle creates an object without content."""
+
 _UNCHANGING = frozenset((type(None), bool, int, float, complex, str, bytes))
-_CONTAINERS = frozenset((list, dict, tuple, set))
 
 
 def copier(database: object) -> Callable[[], object]:
     """Return a function that returns a fresh copy of the database on each call.
 
-    The copies protect the database from functions that modify their argument. Containers, arrays,
-    and objects with a copy method of their own (such as pandas tables) are copied. All other
-    objects, such as strings and connections, are passed without a copy.
+    The copies protect the database from functions that modify their argument. An object that cannot
+    be copied, such as a connection, is passed without a copy. So is an object that has no content,
+    such as a string, a function or a sentinel.
 
     Args:
         database: Database of any kind.
@@ -29,13 +31,13 @@ def copier(database: object) -> Callable[[], object]:
         return database.copy
     if type(database) is np.ndarray and database.dtype.kind != "O":
         return database.copy
-    if type(database) in _CONTAINERS:
+    if not hasattr(type(database), "__deepcopy__"):
+        if not _has_content(database):
+            return lambda: database
         try:
             return partial(pickle.loads, pickle.dumps(database))
         except Exception:
-            pass  # Use a deep copy for this type.
-    if type(database) not in _CONTAINERS and not hasattr(type(database), "__deepcopy__"):
-        return lambda: database
+            pass  # Use a deep copy for this object.
     try:
         copy.deepcopy(database)
     except Exception:
@@ -52,3 +54,16 @@ def _is_fixed(value: object) -> bool:
     if type(value) is np.ndarray:
         return value.dtype.kind != "O" and not value.flags.writeable
     return isinstance(value, np.generic | jax.Array)
+
+
+def _has_content(value: object) -> bool:
+    """Return whether an object has attributes, entries or other content that may change."""
+    try:
+        reduced = value.__reduce_ex__(pickle.HIGHEST_PROTOCOL)
+    except Exception:  # Pickle has no description of the object, or the object is a class.
+        return False
+    if isinstance(reduced, str):  # The name of an object that exists only once.
+        return False
+    make, arguments, *content = reduced
+    is_empty = arguments == (type(value),) and not any(part is not None for part in content)
+    return make is not _NEW_OBJECT or not is_empty

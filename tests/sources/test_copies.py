@@ -2,6 +2,8 @@
 
 import copy
 import threading
+from collections import OrderedDict, deque
+from dataclasses import dataclass
 
 import jax.numpy as jnp
 import numpy as np
@@ -10,6 +12,13 @@ import pytest
 import dpjax
 from dpjax import Events, HostMechanism
 from dpjax.sources._copies import copier
+
+
+@dataclass
+class Rows:
+    """A database that is an object with records."""
+
+    rows: list
 
 
 def noisy(database, num_samples, seed):
@@ -67,6 +76,11 @@ def test_a_function_may_change_its_database(function, options):
         {"a": [3.0]},
         ([3.0], 1.0),
         [lambda: 1.0],
+        deque([3.0]),
+        OrderedDict(a=3.0),
+        bytearray(b"ab"),
+        Rows([3.0]),
+        Rows([lambda: 1.0]),
     ],
     ids=lambda database: type(database).__name__,
 )
@@ -83,7 +97,8 @@ def test_every_call_has_a_database_of_its_own(database):
 def test_what_cannot_change_is_not_copied():
     still = np.arange(3.0)
     still.setflags(write=False)
-    for database in (1.5, "text", (1, (2.0, "x")), still, np.float32(2), jnp.arange(3)):
+    things = (object(), len, Rows, copy)
+    for database in (1.5, "text", (1, (2.0, "x")), still, np.float32(2), jnp.arange(3), *things):
         seen = []
         audit(lambda d, n, seen=seen: seen.append(d) or np.random.default_rng().random(n),
               [(database, database)], num_samples=20, num_confirm=20)  # fmt: skip
@@ -106,7 +121,7 @@ def asks(database, num_samples, seed):
     return float(database is CONNECTIONS[1]) + noise
 
 
-def test_what_is_no_container_is_handed_over_as_it_is():
+def test_what_cannot_be_copied_is_handed_over_as_it_is():
     result = audit(asks, [CONNECTIONS], claim=0.5)
     assert result.verdict == "violated"
 
