@@ -1,10 +1,22 @@
-"""Detection of random generators that are pickled with a function, and thereby copied."""
+"""Detection of random generators of which several workers have copies.
 
+A generator is copied if it is pickled with a function. A generator that a module creates with a
+fixed seed has the same state in every worker that imports the module.
+"""
+
+import functools
 import io
+import os
 import pickle
 import random
+import sys
+from collections.abc import Callable, Iterator
+from hashlib import blake2b
+from typing import NamedTuple
 
 import numpy as np
+
+from dpjax.sources._schedule import Raw
 
 _GENERATORS = (
     random.Random,
@@ -12,6 +24,76 @@ _GENERATORS = (
     np.random.RandomState,
     np.random.BitGenerator,
 )
+
+_FIRST: dict[str, dict[str, bytes]] = {}
+"""Map from each module to the states of its generators when a function of it was first called."""
+
+
+class Drawn(NamedTuple):
+    """A batch that a worker drew, and the generators from which it drew.
+
+    Attributes:
+        process: Process ID of the worker.
+        used: Map from the name of each generator that the batch used to a digest of the state that
+            the generator had before its first use in the worker.
+        batch: Raw outputs.
+    """
+
+    process: int
+    used: dict[str, bytes]
+    batch: Raw
+
+
+def draw_noting_generators(
+    draw: Callable[..., Raw], function: Callable[..., object], *arguments: object
+) -> Drawn:
+    """Draw a batch in a worker, and note the generators of the function's module that it used.
+
+    Args:
+        draw: Function that draws the batch.
+        function: The user's function, which `draw` calls.
+        arguments: Arguments of `draw`.
+    """
+    module, before = _module_of(function), dict(_states(_module_of(function)))
+    first = {**before, **_FIRST.get(module, {})}
+    _FIRST[module] = first
+    batch = draw(*arguments)
+    after = dict(_states(module))
+    used = {name: first[name] for name, state in before.items() if after.get(name) != state}
+    return Drawn(os.getpid(), used, batch)
+
+
+def shared_generator(seen: dict[tuple[str, bytes], int], drawn: Drawn) -> str | None:
+    """Return the name of a generator that began with the same state in two workers, or None.
+
+    Args:
+        seen: Map from (name, first state) of a generator to the worker that used it, to which the
+            generators of `drawn` are added.
+        drawn: Batch of a worker.
+    """
+    for generator in drawn.used.items():
+        if seen.setdefault(generator, drawn.process) != drawn.process:
+            return generator[0]
+    return None
+
+
+def _module_of(function: object) -> str:
+    while isinstance(function, functools.partial):
+        function = function.func
+    return getattr(function, "__module__", None) or type(function).__module__
+
+
+def _states(module: str) -> Iterator[tuple[str, bytes]]:
+    """Yield the name and a digest of the state of each generator in a module, and global ones."""
+    yield "random", _digest(random.getstate())
+    yield "numpy.random", _digest(np.random.get_state())
+    for name, value in list(getattr(sys.modules.get(module), "__dict__", {}).items()):
+        if isinstance(value, _GENERATORS) and not isinstance(value, random.SystemRandom):
+            yield f"{module}.{name}", _digest(value)
+
+
+def _digest(state: object) -> bytes:
+    return blake2b(pickle.dumps(state), digest_size=16).digest()
 
 
 def pickled_generators(value: object) -> list[str]:

@@ -19,7 +19,12 @@ from dpjax.partitions.low_bits import check_bits
 from dpjax.partitions.outputs import Encoder
 from dpjax.sources._calls import draw_batch, seed_argument
 from dpjax.sources._deadline import Deadline
-from dpjax.sources._generators import pickled_generators
+from dpjax.sources._generators import (
+    Drawn,
+    draw_noting_generators,
+    pickled_generators,
+    shared_generator,
+)
 from dpjax.sources._on_host import OnHost
 from dpjax.sources._plain import known_options, stated_options
 from dpjax.sources._schedule import Draw, Raw, Restarted, Span, in_order, seeds_of_calls
@@ -49,7 +54,9 @@ class HostMechanism(OnHost):
         workers: Number of worker processes that call the function, or 0 to call the function in
             this process. Workers need a picklable function, such as a function at the top level of
             a module. A function without a parameter `seed` or `rng` must not carry a random
-            generator, because every batch would be drawn with a copy of the generator.
+            generator, because every batch would be drawn with a copy of the generator. An error is
+            raised if such a function uses a generator of its module, and the generator had the same
+            state in two workers at its first use.
         batch_size: Number of outputs per call, or per task of a worker. The batch size affects the
             seeds and therefore the outputs.
         special: "outcomes" to count NaN, infinities, missing values and exceptions as outcomes;
@@ -180,13 +187,13 @@ class HostMechanism(OnHost):
         """Return a context manager that provides a function for drawing batches of raw outputs."""
         if not self.workers:
             deadline = Deadline.of(self.timeout, self.time_limit)
-            yield partial(self._batches, self._call(deadline), None)
+            yield partial(self._batches, self._call(deadline), None, None)
             return
         # Pass a deadline to the workers: alarms work in their main threads, and all processes share
         # a clock.
         call = self._call(Deadline.of_workers(self.timeout, self.time_limit))
         with worker_pool(self.workers) as pool:
-            yield partial(self._batches, call, pool)
+            yield partial(self._batches, call, pool, None if self.replayable else {})
 
     def _call(self, deadline: Deadline | None) -> Callable[..., Raw]:
         """Return a function (saw, database, number of outputs, seeds) -> batch of raw outputs."""
@@ -196,6 +203,7 @@ class HostMechanism(OnHost):
         self,
         call: Callable[..., Raw],
         pool: futures.Executor | None,
+        seen: dict[tuple[str, bytes], int] | None,
         database: object,
         span: Span,
     ) -> Iterator[Raw]:
@@ -204,9 +212,15 @@ class HostMechanism(OnHost):
         # Report progress after each output only if this process draws; workers report whole
         # batches.
         each = pool is None and not self.batched
-        call = partial(call, span.saw) if each else partial(call, None)
+        drawing: Callable[..., Raw | Drawn] = partial(call, span.saw if each else None)
+        if seen is not None:
+            drawing = partial(draw_noting_generators, drawing, self.function)
         try:
-            for batch in in_order(call, tasks, pool, 2 * max(self.workers, 1), span.over):
+            for drawn in in_order(drawing, tasks, pool, 2 * max(self.workers, 1), span.over):
+                batch = drawn
+                if isinstance(drawn, Drawn):
+                    assert seen is not None
+                    batch = self._refuse_shared(seen, drawn)
                 if not each:
                     span.saw(len(batch))
                 yield batch
@@ -221,6 +235,17 @@ class HostMechanism(OnHost):
                 f"cannot be ({text_of(error)}): return numbers, vectors or labels, or use "
                 f"{NO_WORKERS}."
             ) from None
+
+    def _refuse_shared(self, seen: dict[tuple[str, bytes], int], drawn: Drawn) -> Raw:
+        """Return a worker's batch, or raise an error if another worker draws the same noise."""
+        shared = shared_generator(seen, drawn)
+        if shared is None:
+            return drawn.batch
+        raise BadValue(
+            f"the function {self.name} must not draw the same noise in all workers, but the "
+            f"generator {shared} has the same state in every new process: create it without a "
+            f"seed, give the function a parameter seed or rng, or use {NO_WORKERS}."
+        )
 
     def _ended(self, without: str) -> BadValue:
         """Return the error that is raised if a worker process ended without an answer."""
