@@ -1,10 +1,12 @@
-"""Auditors audited: how often bounds of several tools exceed the truth, and what they refute.
+"""Compare the false alarms and the power of several auditing tools.
 
-Each tool is given the same n scores with a canary and n without, and states a lower bound on
-epsilon at delta = 1e-5 with an error of 0.05. A *false alarm* is a bound above the true level; the
-*power* is the share of bounds above half of it. jax-privacy is installed in an environment of its
-own: `pip install jax-privacy==2.0.0`. DP-Auditorium is read from a checkout, whose folder
-python/dp_auditorium is named; it tests a claim, so its columns are the true level and half of it.
+All tools get the same n scores with a canary and n scores without it. Each tool computes a lower
+bound on epsilon at delta = 1e-5 with an error probability of 0.05. A *false alarm* is a bound above
+the true level, and the *power* is the fraction of bounds above half of the true level.
+DP-Auditorium does not compute a bound; it tests the true level and half of it as claims.
+
+Install jax-privacy in a separate environment with `pip install jax-privacy==2.0.0`. DP-Auditorium
+is imported from a checkout; `--auditorium` names the folder python/dp_auditorium.
 
 References:
     Nasr et al. (2023), "Tight auditing of differentially private machine learning" (GDP).
@@ -30,20 +32,23 @@ import dpjax
 DELTA, ERROR = 1e-5, 0.05
 
 _LEAST = 1e-3
-"""Smallest epsilon that DP-Auditorium is asked about, which takes no 0."""
+"""Smallest epsilon that DP-Auditorium tests, because it rejects an epsilon of 0."""
 
 Scores = NDArray[np.float64]
 Tool = Callable[[Scores, Scores, float], tuple[bool, bool]]
-"""(scores with, scores without, true level) -> whether the level, and half of it, are refuted."""
+"""Function of (scores with the canary, scores without it, true level).
+
+It returns whether the tool refutes the true level, and whether it refutes half of it.
+"""
 
 
 class Law(NamedTuple):
-    """A pair of laws of scores.
+    """Distributions of scores with and without a canary.
 
     Attributes:
-        name: For the table.
+        name: Name in the table.
         level: True epsilon at `DELTA`.
-        draw: (generator, n, whether the canary is in) -> scores.
+        draw: Function of (generator, n, whether the canary is included) that returns n scores.
     """
 
     name: str
@@ -52,7 +57,10 @@ class Law(NamedTuple):
 
 
 def gaussian(mu: float) -> Law:
-    """Unit normal scores that a canary moves by mu; the level by Balle and Wang (2018)."""
+    """Return standard normal scores that a canary shifts by mu.
+
+    The level is computed by the formula of Balle and Wang (2018).
+    """
 
     def excess(epsilon: float) -> float:
         first = stats.norm.cdf(mu / 2 - epsilon / mu)
@@ -63,17 +71,17 @@ def gaussian(mu: float) -> Law:
 
 
 def rare(rng: np.random.Generator, n: int, is_in: bool) -> Scores:
-    """Normal scores, of which one in a hundred is 9 with the canary, and one in 2,000 without."""
+    """Return normal scores, some replaced by 9: 1% with the canary, and 0.05% without it."""
     return np.where(rng.random(n) < (0.01 if is_in else 0.0005), 9.0, rng.normal(size=n))
 
 
 def response(rng: np.random.Generator, n: int, is_in: bool) -> Scores:
-    """Randomized response at epsilon 1."""
+    """Return scores of randomized response at epsilon 1."""
     right = rng.random(n) < math.e / (1 + math.e)
     return np.where(right == is_in, 1.0, 0.0)
 
 
-# At delta, an event of probabilities p and q has the level ln((p - delta) / q).
+# An event with probabilities p and q shows the level ln((p - delta) / q) at delta.
 LAWS = (
     gaussian(0.0),
     gaussian(0.471),
@@ -85,7 +93,7 @@ LAWS = (
 
 
 def of_bound(bound: Callable[[Scores, Scores], float]) -> Tool:
-    """A tool that states a lower bound."""
+    """Return a tool that refutes every level below its lower bound."""
 
     def refuted(with_it: Scores, without: Scores, level: float) -> tuple[bool, bool]:
         found = bound(with_it, without)
@@ -95,13 +103,17 @@ def of_bound(bound: Callable[[Scores, Scores], float]) -> Tool:
 
 
 def by_dpjax(with_it: Scores, without: Scores) -> float:
-    """The bound of `dpjax.audit` with its default settings."""
+    """Return the lower bound of `dpjax.audit` with its default method."""
     recorded = dpjax.Recorded(with_it, without, independent=True)
     return dpjax.audit(recorded, notion=dpjax.Epsilon(DELTA), confidence=1 - ERROR).lower_bound
 
 
 def tools(auditorium: Path | None) -> dict[str, Tool]:
-    """The tools that are installed, by name."""
+    """Return the installed tools, by name.
+
+    Args:
+        auditorium: Folder python/dp_auditorium of a checkout, or None to skip DP-Auditorium.
+    """
     found: dict[str, Tool] = {"dpjax events": of_bound(by_dpjax)}
     try:
         from jax_privacy import auditing  # pyright: ignore[reportMissingImports]
@@ -121,10 +133,12 @@ def tools(auditorium: Path | None) -> dict[str, Tool]:
 
 
 def without_generators(folder: Path) -> None:
-    """Make the testers and configurations of DP-Auditorium importable, but not its generators.
+    """Make the testers and configurations of DP-Auditorium importable, without its generators.
+
+    The generators need other packages.
 
     Args:
-        folder: Of the package; its generators need other packages.
+        folder: Folder of the package.
     """
     package = types.ModuleType("dp_auditorium")
     package.__path__ = [str(folder / "dp_auditorium")]
@@ -136,10 +150,12 @@ def without_generators(folder: Path) -> None:
 
 
 def by_histogram(folder: Path) -> Tool:
-    """DP-Auditorium's histogram tester with 20 bins, in both directions with half of the error.
+    """Return DP-Auditorium's histogram tester with 20 bins.
+
+    Both directions are tested, each with half of the error probability.
 
     Args:
-        folder: Of the package.
+        folder: Folder of the package.
     """
     without_generators(folder)
     from dp_auditorium.configs import (  # pyright: ignore[reportMissingImports]
@@ -174,16 +190,16 @@ def by_histogram(folder: Path) -> Tool:
 
 
 def main(sizes: dict[int, int], auditorium: Path | None, seed: int) -> None:
-    """Prints a Markdown table.
+    """Print a Markdown table with the false-alarm rate and the power of each tool.
 
     Args:
-        sizes: n -> runs.
-        auditorium: Folder of DP-Auditorium, or None.
-        seed: Of all scores, which every tool is given alike.
+        sizes: Map from n, the number of scores per side, to the number of runs.
+        auditorium: Folder python/dp_auditorium of a checkout, or None.
+        seed: Seed of the scores. All tools get the same scores.
     """
     warnings.simplefilter("ignore")
     every = tools(auditorium)
-    print("| law | level | n a side | runs | " + " | ".join(every) + " |")
+    print("| distribution | true level | n per side | runs | " + " | ".join(every) + " |")
     print("|---|---|---|---|" + "---|" * len(every), flush=True)
     for number, law in enumerate(LAWS):
         for n, runs in sizes.items():

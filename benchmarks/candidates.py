@@ -1,8 +1,8 @@
-"""Find one pair among hundreds whose level is above the claim, from slow calls, in limited time.
+"""Find the one pair in a list of hundreds that breaks the claim, with slow calls and a time limit.
 
-All pairs are handed to `dpjax.audit` as a list. One pair, chosen at random for each key, is
-randomized response at level 2; for all others, the output is a fair coin. The claim is 1. Prints a
-Markdown table.
+`dpjax.audit` gets all pairs as a list. For one pair, chosen at random for each key, the mechanism
+is randomized response at level 2. For all other pairs, the output is a fair coin. The claim is 1.
+The script prints a Markdown table.
 """
 
 import argparse
@@ -14,7 +14,7 @@ import numpy as np
 import dpjax
 
 SECONDS = 6e-3
-"""Time that a call takes, in seconds."""
+"""Duration of a call, in seconds."""
 
 LEVEL, CLAIM = 2.0, 1.0
 
@@ -23,8 +23,8 @@ def answer(database: tuple[bool, int]) -> int:
     """Return 0 or 1 after `SECONDS`.
 
     Args:
-        database: Tuple (whether the pair is the one that breaks the claim, record), where the
-            record is the true answer, 0 or 1.
+        database: Tuple (whether the database belongs to the pair that breaks the claim, record).
+            The record is the true answer, 0 or 1.
     """
     start = time.perf_counter()
     breaks, record = database

@@ -1,7 +1,7 @@
-"""The regression corpus in full: how often wrong mechanisms are refuted, and right ones.
+"""Measure how often the faulty and the correct mechanisms of the regression corpus are refuted.
 
-Prints one Markdown row an entry, and exits with 1 where a wrong mechanism was refuted in fewer than
-19 of 20 seeds, or a right one in more than its confidence allows.
+The script prints a Markdown row for each entry. It exits with status 1 if a faulty mechanism is
+refuted for fewer than 19 of 20 seeds, or a correct one for more seeds than its confidence allows.
 """
 
 import argparse
@@ -19,13 +19,21 @@ sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 from corpus import CORPUS, Entry, most_false_refutations
 from corpus.entries import CONFIDENCE
 
-COLUMNS = "| mechanism | what it is | claim | draws an audit | refuted | median lower bound | "
-COLUMNS += "needed | ms an audit |"
+COLUMNS = "| mechanism | description | claim | draws per audit | refuted | median lower bound | "
+COLUMNS += "required | ms per audit |"
 NEEDED_SHARE = 0.95
 
 
 def row(entry: Entry, seeds: range) -> tuple[str, bool]:
-    """Runs one entry; its row of the table, and whether it did as it should."""
+    """Audit one entry with every seed.
+
+    Args:
+        entry: Entry of the corpus.
+        seeds: Seeds of the audits.
+
+    Returns:
+        Row of the table, and whether the entry was refuted as often as required.
+    """
     start = time.perf_counter()
     results = [entry.audit(seed) for seed in seeds]
     num_seeds = len(seeds)
@@ -39,18 +47,18 @@ def row(entry: Entry, seeds: range) -> tuple[str, bool]:
         passed, needed = refuted <= limit, f"at most {limit}"
     median = np.median([result.lower_bound for result in results])
     bounds = f"{refuted} of {num_seeds} | {median:.3f} | {needed}{'' if passed else ' (MISSED)'}"
-    text = f"| {entry.name} | {'wrong: ' if entry.wrong else 'right: '}{entry.what} | "
+    text = f"| {entry.name} | {'faulty: ' if entry.wrong else 'correct: '}{entry.what} | "
     text += f"{entry.claim:g} | {entry.budget:,} | {bounds} | {1e3 * seconds:.0f} |"
     return text, passed
 
 
 def main() -> int:
-    """Command line; 1 where an entry missed."""
+    """Run the command line; return 1 if an entry misses its requirement."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=20)
     parser.add_argument("--first-seed", type=int, default=0)
-    parser.add_argument("--only", default="", help="part of an entry's name")
-    parser.add_argument("--out", type=Path, default=None, help="a Markdown file")
+    parser.add_argument("--only", default="", help="substring of the entries' names")
+    parser.add_argument("--out", type=Path, default=None, help="Markdown file for the table")
     arguments = parser.parse_args()
     seeds = range(arguments.first_seed, arguments.first_seed + arguments.seeds)
     device = jax.devices()[0]
@@ -58,7 +66,7 @@ def main() -> int:
         f"The regression corpus, seeds {seeds[0]} to {seeds[-1]}, confidence {CONFIDENCE:g}, "
         f"{datetime.date.today()}, {device.platform} ({platform.machine()}, jax {jax.__version__})",
         "",
-        "Milliseconds are of the whole front door, its compile shared by the seeds.",
+        "Times cover whole audits. All seeds of an entry share one compilation.",
         "",
         COLUMNS,
         "|" + "---|" * COLUMNS.count(" | ") + "---|",

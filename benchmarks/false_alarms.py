@@ -1,10 +1,10 @@
-"""False alarms of sequential audits at the boundary, looked at after every block.
+"""Count false alarms of sequential audits whose claim equals the true level.
 
-Each stream is a whole audit of a mechanism at the level that it has. The largest wealth on its way
-tells at which errors the claim would ever have been refuted. Many streams share a process, in which
-their bets are computed together (`benchmarks.lockstep`); `--check` runs some of them alone too, and
-compares. Streams are kept in a file, a line a stream: a call that is interrupted goes on where it
-was.
+Each stream is a complete audit that checks the bound after every block. The largest wealth of a
+stream determines for which error probabilities the claim would have been refuted at any time. Many
+streams run in one process, which computes their bets together (`benchmarks.lockstep`). With
+`--check`, some streams also run alone, and the results are compared. The results are appended to a
+file with one line per stream, so that an interrupted run can be resumed.
 """
 
 import argparse
@@ -29,44 +29,46 @@ from dpjax.methods import _sequential
 from dpjax.notions import BetWealth
 
 ERRORS = (0.05, 0.001)
-"""Errors at which false alarms are counted."""
+"""Error probabilities for which false alarms are counted."""
 
 FEW, MANY = 2_000, 10_001
-"""Draws a side of audits whose every draw is dear, and of others."""
+"""Numbers of draws per side: FEW for audits with expensive draws, MANY for the others."""
 
 TEST_ERROR = 1e-6
-"""Probability that a right method has more false alarms than the largest number allowed."""
+"""Probability that a valid method exceeds the allowed number of false alarms."""
 
 DELTA = 0.05
-"""Delta of the law that has one."""
+"""Delta of the only mechanism whose level holds at a positive delta."""
 
 BLOCK = 2048
-"""Draws per block of one pair; of ten pairs, an eighth of them. Most blocks would be larger than
-all draws of a stream otherwise."""
+"""Number of draws per block for one pair; for ten pairs, an eighth of it.
+
+With larger blocks, most streams would consist of a single block.
+"""
 
 
 def with_an_atom(key: jax.Array, database: jax.Array) -> jax.Array:
-    """Laplace noise of scale 1, or the constant 0 with probability 0.4."""
+    """Add Laplace noise of scale 1, or return 0 with probability 0.4."""
     first, second = jax.random.split(key)
     noisy = database + jax.random.laplace(first)
     return jax.numpy.where(jax.random.bernoulli(second, 0.4), 0.0, noisy)
 
 
 def vector(key: jax.Array, database: jax.Array) -> jax.Array:
-    """Laplace noise of scale 1 on every number of a vector."""
+    """Add Laplace noise of scale 1 to every entry of a vector."""
     return database + jax.random.laplace(key, database.shape)
 
 
 class Law(NamedTuple):
-    """A mechanism at the boundary.
+    """A mechanism and its true level, which is used as the claim.
 
     Attributes:
-        name: In the table.
-        mechanism: What is audited.
-        pairs: Pairs of databases.
-        level: That it has.
-        draws: A side, of all pairs together.
-        delta: Of the level.
+        name: Name in the table and in the file of streams.
+        mechanism: Mechanism to audit.
+        pairs: Pairs of databases; None for the standard pairs of the mechanism.
+        level: True level at `delta`.
+        draws: Number of draws per side, over all pairs.
+        delta: Delta of the level.
     """
 
     name: str
@@ -78,7 +80,7 @@ class Law(NamedTuple):
 
 
 SVT2 = reference.best_level(*HALVING["SVT2 at 0.7"])
-"""Level of the best of ten pairs, nine of which share a database."""
+"""Largest level of ten pairs. Nine of these pairs share a database."""
 
 ONE = Pairs(np.zeros(1), np.ones(1))
 
@@ -99,11 +101,14 @@ LAWS = [
     ),
     Law("Laplace, ten shifts", Laplace(1.0), Pairs(np.zeros(10), np.arange(1, 11) / 10), 1.0, MANY),
 ]
-"""Laws whose level is the sum of the shifts, or follows from its definition at a delta."""
+"""Mechanisms whose true levels are known in closed form or computed by `dpjax.reference`."""
 
 
 def largest_wealth(law: Law, key: int) -> float:
-    """Logarithm of the largest wealth at the level after any block."""
+    """Run one stream; return the logarithm of its largest wealth after any block.
+
+    The wealth is that of bets against the true level.
+    """
     result = dpjax.audit(
         law.mechanism,
         law.pairs,
@@ -119,7 +124,14 @@ def largest_wealth(law: Law, key: int) -> float:
 
 
 def run(law: Law, file: Path, streams: int, together: int) -> None:
-    """Adds streams to a file until it has that many of a law."""
+    """Run streams until the file contains enough streams of a mechanism.
+
+    Args:
+        law: Mechanism and its true level.
+        file: File to which the results are appended.
+        streams: Required number of streams in the file.
+        together: Number of streams that run in one process at the same time.
+    """
     done = len(kept(file).get(law.name, []))
     for first in range(done, streams, together):
         keys = range(first, min(first + together, streams))
@@ -129,21 +141,26 @@ def run(law: Law, file: Path, streams: int, together: int) -> None:
 
 
 def streams_of(law: Law, keys: Sequence[int]) -> list[float]:
-    """Largest wealth of the streams of several keys."""
+    """Return the logarithm of the largest wealth of each key's stream."""
     _sequential._BLOCK = BLOCK if law.pairs is None or len(law.pairs) == 1 else BLOCK // 8
     return in_lockstep(partial(largest_wealth, law), keys)
 
 
 def check(law: Law, streams: int) -> None:
-    """Raises AssertionError if streams that run alone have other wealths than together."""
+    """Compare streams that run together with the same streams run alone.
+
+    Raises:
+        AssertionError: If the wealth of a stream depends on the other streams.
+    """
     found = streams_of(law, range(streams))
     alone = [largest_wealth(law, key) for key in range(streams)]
-    # At a delta, Newton's steps end when all rows have converged.
+    # At a positive delta, Newton's method stops when all rows have converged. The number of steps,
+    # and thus the rounding error, depends on the other streams.
     assert np.allclose(found, alone, rtol=0, atol=1e-9), (law.name, found, alone)
 
 
 def kept(file: Path) -> dict[str, list[float]]:
-    """Name of a law -> largest wealth of its streams."""
+    """Read a file of streams; return each mechanism's logarithms of the largest wealth."""
     found: dict[str, list[float]] = {}
     for line in file.read_text().splitlines() if file.exists() else []:
         name, wealth = json.loads(line)
@@ -152,10 +169,15 @@ def kept(file: Path) -> dict[str, list[float]]:
 
 
 def table(files: list[Path], say: Callable[[str], None]) -> bool:
-    """Prints the table; returns whether no law has more false alarms than allowed."""
+    """Print the table; return whether no mechanism exceeds the allowed number of false alarms.
+
+    Args:
+        files: Files of streams. For each mechanism, the last file that contains it is used.
+        say: Function that prints one line.
+    """
     say(
-        "| law | streams | draws | false alarms at 0.05 (allowed) | at 0.001 (allowed) | "
-        "alpha and 3 s.e. |\n|---|---|---|---|---|---|"
+        "| mechanism | streams | draws per side | false alarms at alpha = 0.05 (allowed) | "
+        "at 0.001 (allowed) | alpha + 3 standard errors |\n|---|---|---|---|---|---|"
     )
     fine, found = True, {}
     for file in files:
@@ -176,22 +198,22 @@ def table(files: list[Path], say: Callable[[str], None]) -> bool:
 
 
 def main() -> None:
-    """Runs what is missing, and prints the table."""
+    """Run the missing streams and print the table."""
     parser = argparse.ArgumentParser(prog="scripts/benchmark false_alarms", description=__doc__)
-    parser.add_argument("--streams", type=int, default=4000, help="of each law")
-    parser.add_argument("--law", default="", help="a part of the names of laws that are run")
+    parser.add_argument("--streams", type=int, default=4000, help="streams per mechanism")
+    parser.add_argument("--law", default="", help="substring of the names of mechanisms to run")
     parser.add_argument("--files", nargs="+", type=Path, default=[Path("false-alarms.jsonl")],
-                        help="where streams are kept, the first one for new ones")  # fmt: skip
-    parser.add_argument("--together", type=int, default=100, help="streams that share their bets")
+                        help="files of streams; new streams go to the first file")  # fmt: skip
+    parser.add_argument("--together", type=int, default=100, help="streams that run together")
     parser.add_argument("--check", type=int, default=0,
-                        help="compare that many streams with the same ones alone")  # fmt: skip
+                        help="only check that this many streams agree when run alone")  # fmt: skip
     given = parser.parse_args()
-    # Bets at other levels than the claim change nothing at the claim.
+    # Save time: bets at other levels do not affect the wealth at the claim.
     _hypotheses.LEVELS = 4
     for law in LAWS:
         if given.law in law.name and given.check:
             check(law, given.check)
-            print(f"{law.name}: {given.check} streams alone as together", flush=True)
+            print(f"{law.name}: {given.check} streams agree when run alone", flush=True)
         elif given.law in law.name:
             run(law, given.files[0], given.streams, given.together)
     if given.check:

@@ -1,7 +1,7 @@
-"""Few draws: mean bounds where the evidence of an event is weak, beside the best event.
+"""Compare mean bounds from few draws and weak evidence with the bounds of the best event.
 
-Prints a Markdown table. Counts of the cells are drawn from laws that are known exactly; n draws a
-side search and 2.5 n confirm.
+The counts of the cells are drawn from known distributions. Each audit uses n search draws and 2.5 n
+confirmation draws per side. The script prints a Markdown table.
 """
 
 import argparse
@@ -19,12 +19,12 @@ NUM_BINS = 66
 
 
 class Case(NamedTuple):
-    """A pair of laws.
+    """A pair of distributions on finitely many cells.
 
     Attributes:
-        name: In the table.
-        law: [2, cells], probabilities at both sides.
-        is_line: Whether cells are bins of a number.
+        name: Name in the table.
+        law: Array [2, cells] with the probabilities of the cells on both sides.
+        is_line: Whether the cells are consecutive intervals of the real line.
     """
 
     name: str
@@ -33,31 +33,31 @@ class Case(NamedTuple):
 
 
 def laplace(epsilon: float) -> np.ndarray:
-    """Noise at 0 and at 1, in bins that are equally likely at 0."""
+    """Return Laplace noise around 0 and 1, in bins that are equally likely around 0."""
     edges = stats.laplace.ppf(np.linspace(0, 1, NUM_BINS + 1), scale=1 / epsilon)
     return np.stack([np.diff(stats.laplace.cdf(edges, x, 1 / epsilon)) for x in (0, 1)])
 
 
 def rare(p: float, q: float) -> np.ndarray:
-    """Two outcomes, one of them rare."""
+    """Return two outcomes; the first has probability p on one side and q on the other."""
     return np.array([[p, 1 - p], [q, 1 - q]])
 
 
 def response(size: int, epsilon: float) -> np.ndarray:
-    """Two answers of randomised response among so many."""
+    """Return randomized response with `size` answers, for the true answers 0 and 1."""
     law = np.ones((2, size))
     law[[0, 1], [0, 1]] = math.exp(epsilon)
     return law / law.sum(axis=1, keepdims=True)
 
 
 def halved(size: int, epsilon: float) -> np.ndarray:
-    """Labels of which one half is likelier at one side, and the other at the other one."""
+    """Return labels; half of them are more likely on one side, and half on the other side."""
     p = np.repeat([math.exp(epsilon), 1.0], size // 2)
     return np.stack([p, p[::-1]]) / p.sum()
 
 
 def shuffled(law: np.ndarray) -> np.ndarray:
-    """The same labels in an order that tells nothing, for a rule might take equal counts in it."""
+    """Return the same labels in random order, because a rule might break ties by the order."""
     return law[:, np.random.default_rng(0).permutation(law.shape[1])]
 
 
@@ -73,7 +73,18 @@ CASES = [
 
 
 def bounds(law: np.ndarray, event: Event, size: int, seed: int) -> np.ndarray:
-    """Bounds [runs] of fresh draws of events [runs, cells], divided as each event says."""
+    """Return the bounds of events, each computed from fresh draws.
+
+    Args:
+        law: Array [2, cells] with the probabilities of the cells on both sides.
+        event: Events with cells [runs, cells]. Each event determines how the draws are divided
+            between the sides.
+        size: Average number of draws per side.
+        seed: Seed of the draws.
+
+    Returns:
+        Lower bounds [runs].
+    """
     rng, found = np.random.default_rng(seed), np.empty(len(event.cells))
     shares = np.einsum("sc,rc->rs", law, event.cells).clip(0, 1)
     sides = np.stack([event.larger, 1 - event.larger], axis=1)
@@ -88,7 +99,7 @@ def bounds(law: np.ndarray, event: Event, size: int, seed: int) -> np.ndarray:
 
 
 def searched(case: Case, num_search: int, runs: int) -> np.ndarray:
-    """Bounds [runs] of events that a search has chosen."""
+    """Return the bounds [runs] of events that are chosen by a search with `num_search` draws."""
     halves = np.random.default_rng(1).multinomial(num_search // 2, case.law, (2, runs, 2))
     size = 5 * num_search // 2
     lines = [np.arange(case.law.shape[1])] if case.is_line else []
@@ -97,13 +108,18 @@ def searched(case: Case, num_search: int, runs: int) -> np.ndarray:
 
 
 def known(case: Case, num_search: int, runs: int, *, shared: bool) -> float:
-    """Mean bound of the set by exact ratios, or complement, of which most is to be expected.
+    """Return the mean bound of the best event, which is chosen using the exact distributions.
+
+    The candidates are the sets of all cells whose likelihood ratio is above a threshold, and their
+    complements. The candidate with the largest expected bound is chosen.
 
     Args:
-        case: The law.
-        num_search: Draws a side that a search would have had.
-        runs: Audits.
-        shared: Whether the sides have the sizes that are best for each set, or equal ones.
+        case: The pair of distributions.
+        num_search: Number of search draws per side. The search is not run, but the number of
+            confirmation draws is 2.5 times this number, as in `searched`.
+        runs: Number of audits.
+        shared: Whether the draws are divided between the sides in the best ratio for each set.
+            Otherwise, both sides get the same number of draws.
     """
     size = 5 * num_search // 2
     order = np.argsort(-case.law[0] / case.law[1], kind="stable")
@@ -122,11 +138,15 @@ def known(case: Case, num_search: int, runs: int, *, shared: bool) -> float:
 
 
 def main() -> None:
-    """Runs and prints."""
+    """Run the audits and print the table."""
     parser = argparse.ArgumentParser(prog="scripts/benchmark few", description=__doc__)
-    parser.add_argument("--runs", type=int, default=4000, help="of 100 draws; 2000 take a quarter")
+    parser.add_argument(
+        "--runs", type=int, default=4000, help="audits with n = 100; a quarter of them for n = 2000"
+    )
     runs = parser.parse_args().runs
-    print("| law | n | mean bound | standard error | best event, equal sizes | best sizes |")
+    print(
+        "| distribution | n | mean bound | standard error | best event, equal sizes | best sizes |"
+    )
     print("|---|---|---|---|---|---|")
     for case in CASES:
         for num_search, share in ((100, 1), (2_000, 4)):

@@ -1,14 +1,15 @@
-"""CPU seconds of warm audits beside hand-written NumPy, and of sweeps of events beside `Local`.
+"""Compare CPU times of audits with hand-written NumPy, and of sweeps of events with `Local`.
 
-The floor does what an audit cannot avoid: it draws (or splits) as many outputs, finds quantile bins
-in a search set, chooses the half-line with the largest loss, and bounds its loss by two
-Clopper-Pearson intervals from a confirmation set. It validates nothing, describes nothing, and
-knows in advance what kind of outputs it gets.
+The hand-written code, called the floor, does only what every audit must do. It draws (or splits)
+the same number of outputs, computes quantile bins of a search set, chooses the half-line with the
+largest loss, and bounds its loss by two Clopper-Pearson intervals from a confirmation set. It does
+not validate or describe anything, and the kind of outputs is known in advance.
 
-Prints a row of a Markdown table as soon as it is measured. Both contenders of a row are called in
-turn in one process, and the smallest of several CPU times (all threads) counts.
+Both contenders of a row are called alternately in one process, without compilation. The result is
+the smallest of several CPU times over all threads. Each row of the Markdown table is printed as
+soon as it is measured.
 
-scripts/benchmark floors [--only audits,sweeps] [--letters abcdefgh] [--seconds 6]
+    scripts/benchmark floors [--only audits,sweeps] [--letters abcdefgh] [--seconds 6]
 """
 
 import argparse
@@ -34,7 +35,7 @@ from dpjax.sweeps import Entry
 CONFIDENCE, NUM_BINS = 0.999, 64
 
 SEARCH_SHARE = 0.3
-"""Share of recorded outputs in the search set, as in `dpjax.Recorded`."""
+"""Fraction of recorded outputs in the search set, as in `dpjax.Recorded`."""
 
 WORDS = np.array([f"answer {number}" for number in range(200)])
 
@@ -45,13 +46,13 @@ Draw = Callable[[Any, int], np.ndarray]
 
 
 class Row(NamedTuple):
-    """Two contenders.
+    """A task and two contenders. The reported ratio is dpjax's CPU time divided by the floor's.
 
     Attributes:
-        name: What they compute.
-        goal: Largest ratio of their CPU times that is aimed at; None if none was set.
-        floor: The contender that is divided by.
-        ours: The contender that is divided.
+        name: Name of the task.
+        goal: Largest acceptable ratio; None if no goal was set.
+        floor: Function that does the task with hand-written code, or with `Local`.
+        ours: Function that does the task with dpjax.
         units: Number of audits in one call.
     """
 
@@ -63,18 +64,18 @@ class Row(NamedTuple):
 
 
 class Cost(NamedTuple):
-    """Seconds of one call: CPU time of all threads, and wall time."""
+    """CPU time of all threads and wall time of one call, in seconds."""
 
     cpu: float
     wall: float
 
 
 def main() -> None:
-    """Measure the rows that the command line asks for, and print each when it is measured."""
+    """Measure the requested rows, and print each row as soon as it is measured."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--only", default="audits,sweeps", help="parts, with commas")
+    parser.add_argument("--only", default="audits,sweeps", help="comma-separated parts")
     parser.add_argument("--letters", default="".join(EXPERIMENTS), help="presets of the sweeps")
-    parser.add_argument("--seconds", type=float, default=6.0, help="time for a contender of a row")
+    parser.add_argument("--seconds", type=float, default=6.0, help="time limit per contender")
     options = parser.parse_args()
     use_all_cores()
     facts = machine()
@@ -83,7 +84,7 @@ def main() -> None:
         end="",
     )
     print(", ".join(f"{name} {facts['versions'][name]}" for name in ("dpjax", "jax", "numpy")))
-    print("Smallest CPU time of several calls in one process; the ratio is of CPU times.\n")
+    print("Each time is the smallest of several calls in one process. Ratios compare CPU times.\n")
     parts = {"audits": audits, "sweeps": partial(sweeps, options.letters)}
     for part in options.only.split(","):
         beside = "NumPy" if part == "audits" else "Local"
@@ -99,7 +100,7 @@ def main() -> None:
 
 
 def measured(row: Row, seconds: float) -> tuple[Cost, Cost]:
-    """Call both contenders in turn; return the smallest times of each after its first call."""
+    """Call both contenders alternately; return their smallest times, without the first call."""
     times: list[list[Cost]] = [[], []]
     for place, call in enumerate((row.floor, row.ours)):
         _cost(call)
@@ -123,17 +124,17 @@ def _cost(call: Callable[[], object]) -> Cost:
 
 
 def release(key: jax.Array, count: jax.Array) -> jax.Array:
-    """Laplace noise, as a user writes it."""
+    """Add Laplace noise, as in a user's code."""
     return count + jax.random.laplace(key)
 
 
 def on_host(count: float, num_samples: int, seed: int = 0) -> np.ndarray:
-    """Laplace noise by NumPy, all draws in one call."""
+    """Add Laplace noise with NumPy; all draws are made in one call."""
     return count + np.random.default_rng(seed).laplace(0.0, 1.0, num_samples)
 
 
 def audits() -> Iterator[Row]:
-    """Yield rows of single audits, all at the default numbers of draws."""
+    """Yield rows of single audits, all with the default numbers of draws."""
     rng = np.random.default_rng(0)
     one, ten = [(0.0, 1.0)], [(0.0, 0.1 * k) for k in range(1, 11)]
     noise: Draw = lambda count, size: count + rng.laplace(0.0, 1.0, size)  # noqa: E731
@@ -209,7 +210,7 @@ def _svt4(rng: np.random.Generator, svt: SVT4, answers: np.ndarray, size: int) -
 
 
 def drawn_floor(pairs: Sequence[tuple], draw: Draw, best: Callable) -> float:
-    """Audit drawn outputs by as many draws as `Events` uses for these pairs."""
+    """Audit drawn outputs with the numbers of draws that `Events` uses for these pairs."""
     rounds = dpjax.Events().rounds(len(pairs))
     num_search = rounds.searched(len(pairs)) // len(pairs)
     found = [best(*(draw(side, num_search) for side in pair)) for pair in pairs]
@@ -220,7 +221,7 @@ def drawn_floor(pairs: Sequence[tuple], draw: Draw, best: Callable) -> float:
 
 
 def recorded_floor(sides: Sides, best: Callable) -> float:
-    """Audit recorded outputs, which are split at random."""
+    """Audit recorded outputs after a random split into search set and confirmation set."""
     rng = np.random.default_rng(0)
     splits = [rng.random(len(side), np.float32) < SEARCH_SHARE for side in sides]
     pairs = zip(sides, splits, strict=True)
@@ -230,7 +231,7 @@ def recorded_floor(sides: Sides, best: Callable) -> float:
 
 
 Event = tuple[float, Callable[[np.ndarray], NDArray[np.bool_]]]
-"""Estimated level of an event, and whether each output lies in it."""
+"""Estimated level of an event, and a function that tests which outputs are in the event."""
 
 
 def half_line(x: np.ndarray, y: np.ndarray) -> Event:
@@ -249,7 +250,7 @@ def half_line(x: np.ndarray, y: np.ndarray) -> Event:
 
 
 def outcomes(x: np.ndarray, y: np.ndarray) -> Event:
-    """Choose outcomes (integers) by their ratio, likeliest at one side first."""
+    """Choose a set of outcomes (integers) after sorting them by the ratio of their counts."""
     size = int(max(x.max(), y.max())) + 1
     counts = np.stack([np.bincount(side, minlength=size) for side in (x, y)])
     order = np.argsort((counts[0] + 0.5) / (counts[1] + 0.5))
@@ -261,7 +262,7 @@ def outcomes(x: np.ndarray, y: np.ndarray) -> Event:
 
 
 def _labels(x: np.ndarray, y: np.ndarray) -> Event:
-    """Choose labels by their ratio."""
+    """Choose a set of labels after sorting them by the ratio of their counts."""
     names, place = np.unique(np.concatenate([x, y]), return_inverse=True)
     level, inside = outcomes(place[: len(x)], place[len(x) :])
     chosen = names[inside(np.arange(len(names)))]
@@ -269,13 +270,13 @@ def _labels(x: np.ndarray, y: np.ndarray) -> Event:
 
 
 def _loss(counts: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the absolute log ratio of two shares, less three standard errors."""
+    """Return the absolute log ratio of two fractions, minus three standard errors."""
     x, y = (counts + 0.5) / (sizes + 1)
     return np.abs(np.log(x / y)) - 3 * np.sqrt((1 / (counts + 0.5)).sum(axis=0))
 
 
 def _bound(sides: Sides, inside: Callable[[np.ndarray], NDArray[np.bool_]]) -> float:
-    """Bound an event's loss by two Clopper-Pearson intervals, in the direction of its estimate."""
+    """Bound an event's loss by two Clopper-Pearson intervals, in the direction of the estimate."""
     counts, sizes = [np.count_nonzero(inside(z)) for z in sides], [len(z) for z in sides]
     if counts[0] * sizes[1] < counts[1] * sizes[0]:
         counts, sizes = counts[::-1], sizes[::-1]
@@ -289,7 +290,7 @@ def _bound(sides: Sides, inside: Callable[[np.ndarray], NDArray[np.bool_]]) -> f
 
 
 def sweeps(letters: str) -> Iterator[Row]:
-    """Yield a row for each preset: a run of `Events` beside a run of `Local` with equal draws."""
+    """Yield a row for each preset, which compares `Events` with `Local` for the same draws."""
     for letter in letters:
         local = experiment(letter, LEVELS[-1])
         events = Entry(

@@ -1,7 +1,7 @@
-"""The exact guarantee checked and compared: coverage, and medians beside the paper's normal bound.
+"""Measure the coverage and the medians of exact bounds; compare with the paper's normal bound.
 
-Prints Markdown tables. "Equal draws" spends as many draws in all as the paper's settings do, in the
-shares of `Events(num_draws=...)`.
+"Equal draws" denotes audits with the same total number of draws as the paper's settings, divided
+into search and confirmation draws by `Events(num_draws=...)`. The script prints Markdown tables.
 """
 
 import argparse
@@ -26,13 +26,16 @@ from dpjax.sweeps import Entry, compute
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class AtomOrLaplace:
-    """Label 0 alone with probability 0.2 - 0.05 s, else label 1 with s + Lap(1 / 0.6)."""
+    """Mechanism for a number s; the output is a label and a number.
+
+    With probability 0.2 - 0.05 s, the output is (0, 0). Otherwise, it is (1, s + Lap(1 / 0.6)).
+    """
 
     output_space = MixedSpace(2)
     level = math.log(0.85 / 0.8) + 0.6
 
     def sample(self, key: Any, database: Any, num_samples: int) -> Any:
-        """[num_samples, 2]."""
+        """Return outputs [num_samples, 2]."""
         first, second = jax.random.split(key)
         alone = jax.random.uniform(first, (num_samples,)) < 0.2 - 0.05 * database
         number = database + random.laplace(second, num_samples, dtype=jnp.float32) / 0.6
@@ -42,13 +45,13 @@ class AtomOrLaplace:
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class TwoCounts:
-    """Two counts with Laplace noise of level 0.5 each, both of which change by 1."""
+    """Two counts with Laplace noise of level 0.5 each; both counts change by 1."""
 
     output_space = VectorSpace(2)
     level = 1.0
 
     def sample(self, key: Any, database: Any, num_samples: int) -> Any:
-        """[num_samples, 2]."""
+        """Return outputs [num_samples, 2]."""
         noise = random.laplace(key, 2 * num_samples, dtype=jnp.float32).reshape(num_samples, 2)
         return database[None, :] + noise / 0.5
 
@@ -57,13 +60,24 @@ OWN = {
     "atom or laplace": (AtomOrLaplace(), Pairs([0.0], [1.0])),
     "two laplace counts": (TwoCounts(), Pairs([[0.0, 0.0]], [[1.0, 1.0]])),
 }
-"""Name -> mechanism and pairs."""
+"""Map from the name of a mechanism to the mechanism and its pairs."""
 
 
 def audits(
     mechanism: Any, method: Events, pairs: Any, runs: int, seed: int
 ) -> tuple[np.ndarray, float]:
-    """Lower bounds of so many audits, and milliseconds each, less those of compilation."""
+    """Run audits with fresh draws.
+
+    Args:
+        mechanism: Mechanism to audit.
+        method: Method of the audits.
+        pairs: Pairs of databases.
+        runs: Number of audits.
+        seed: Seed of the draws.
+
+    Returns:
+        Lower bounds [runs], and the mean time per audit in milliseconds, without compilation.
+    """
     batch = min(runs, 50)
     entry = Entry(mechanism, method, pairs)
     compute(entry, range(batch), seed)
@@ -77,25 +91,29 @@ def audits(
 
 
 def allowed_from(runs: int) -> float:
-    """Least coverage that a valid bound shows, but for three standard errors."""
+    """Return the smallest acceptable coverage: 0.95 minus three standard errors."""
     return 0.95 - 3 * math.sqrt(0.95 * 0.05 / runs)
 
 
 def asked(
     description: str, letters: str, seed: int
 ) -> tuple[argparse.Namespace, Callable[[str], None]]:
-    """What the command line asks for, and what prints a line of the table and keeps it.
+    """Parse the command line and print the line above the table.
 
     Args:
-        description: Of the command.
-        letters: Laws that are measured if none are named.
-        seed: If none is given.
+        description: Description of the command.
+        letters: Default of the option `--only`.
+        seed: Default of the option `--seed`.
+
+    Returns:
+        Parsed arguments, and a function that prints a line and also writes it to the file given by
+        `--out`.
     """
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--runs", type=int, default=1000)
-    parser.add_argument("--only", default=letters, help="letters of the paper; + for the others")
+    parser.add_argument("--only", default=letters, help="letters of experiments; + for others")
     parser.add_argument("--seed", type=int, default=seed)
-    parser.add_argument("--out", type=Path, default=None, help="a Markdown file")
+    parser.add_argument("--out", type=Path, default=None, help="Markdown file for the table")
     arguments, lines = parser.parse_args(), []
 
     def say(line: str) -> None:
@@ -105,17 +123,17 @@ def asked(
             arguments.out.write_text("\n".join(lines) + "\n")
 
     runs = arguments.runs
-    say(f"{runs} audits a row, confidence 0.95, coverage allowed from {allowed_from(runs):.4f}.\n")
+    say(f"{runs} audits per row, confidence 0.95, required coverage {allowed_from(runs):.4f}.\n")
     return arguments, say
 
 
 def main() -> None:
-    """Command line."""
+    """Run the command line."""
     arguments, say = asked(__doc__.splitlines()[0], "abcde+", 2022)
     runs = arguments.runs
     say(
         "| mechanism | eps0 | exact level | coverage | coverage, equal draws | median: paper's "
-        "normal | exact, same n and N | exact, equal draws | ms an audit |"
+        "normal bound | exact, same n and N | exact, equal draws | ms per audit |"
     )
     say("|---|---|---|---|---|---|---|---|---|")
     for letter in arguments.only.replace("+", ""):
@@ -143,7 +161,8 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    # By its name, for a sweep names a mechanism by its module.
+    # Import this file by name, because a sweep identifies a mechanism by its module, which would
+    # be `__main__` otherwise.
     from benchmarks import guarantees
 
     guarantees.main()

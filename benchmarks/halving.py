@@ -1,6 +1,7 @@
-"""Ten pairs at a fixed total of draws: exact bounds beside the paper's MPL and beside an oracle.
+"""Audit ten pairs with a fixed number of draws; compare with the paper's MPL and an oracle.
 
-The oracle knows the law: it spends its draws on the best pair and event. Prints a Markdown table.
+The oracle knows the distributions and uses all of its draws for the best pair and the best event.
+The script prints a Markdown table.
 """
 
 from collections.abc import Sequence
@@ -18,7 +19,7 @@ from dpjax.mechanisms import FiniteSpace
 from dpjax.sweeps import compute
 
 TOTAL = 250_000
-"""Draws a side of the laws that are no experiment of the paper."""
+"""Number of draws per side for mechanisms that are not part of the paper's experiments."""
 
 LAWS = {
     "report noisy max, six queries": (experiment("b", 1.0).mechanism, experiment("b", 1.0).pairs),
@@ -33,23 +34,28 @@ LAWS = {
         Pairs(np.zeros(10), np.eye(10)[4]),
     ),
 }
-"""Name -> mechanism and ten pairs."""
+"""Map from a name to a mechanism and ten pairs."""
 
 
 def oracle(
     mechanism: Any, pairs: Pairs, sizes: Sequence[int | Shared], points: int = 200_000
 ) -> list[float]:
-    """The largest bound at expected counts of an event of one pair, at confidence 0.95, by size.
+    """Return the largest bound of any pair and event, computed from expected counts.
 
-    The event holds the outputs of the largest loss. Of finitely many outcomes its probabilities are
-    exact. Of others, that at the side with more of it is of drawn points, and at the other of the
-    same points, weighted by the exact loss.
+    An event consists of all outputs whose privacy loss is above a threshold. For finitely many
+    outcomes, the probabilities of events are exact. Otherwise, the probability on the side where
+    the event is more likely is estimated from drawn points, and the probability on the other side
+    from the same points with weights exp(-loss), where the loss is exact. The confidence is 0.95.
 
     Args:
-        mechanism: Of which `reference` has the log density.
-        pairs: To choose from.
-        sizes: N, draws a side; if shared, divided between both sides as serves each event best.
-        points: That are drawn for each pair and side.
+        mechanism: Mechanism whose log density is available in `reference`.
+        pairs: Pairs of databases.
+        sizes: Sample sizes N per side. A `Shared` size is divided between both sides in the ratio
+            that is best for each event.
+        points: Number of points to draw for each pair and side.
+
+    Returns:
+        Largest bound for each of the sizes.
     """
     best = np.zeros(len(sizes))
     for number, sides in enumerate(zip(pairs.database, pairs.neighbor, strict=True)):
@@ -66,7 +72,7 @@ def oracle(
                 mechanism, smaller, outputs
             )
             order = np.argsort(-loss)
-            # All outputs are no event.
+            # Leave out the event that contains all outputs, because its bound is always 0.
             p = np.cumsum(share[order])[:-1]
             q = np.cumsum(share[order] * np.exp(-loss[order]))[:-1]
             found = [_best_order(p, q, size) for size in sizes]
@@ -75,7 +81,7 @@ def oracle(
 
 
 def _best_order(p: np.ndarray, q: np.ndarray, size: int | Shared) -> float:
-    """Largest bound at expected counts of events with these probabilities."""
+    """Return the largest bound of events with these probabilities, from expected counts."""
     trials: Any = size, size
     if isinstance(size, Shared):
         trials = divided(tried_ratios(size_ratio(p, q, Ratio())), size.mean)
@@ -83,12 +89,12 @@ def _best_order(p: np.ndarray, q: np.ndarray, size: int | Shared) -> float:
 
 
 def main() -> None:
-    """Command line."""
+    """Run the command line."""
     arguments, say = asked(__doc__.splitlines()[0], "+abcdef", 2025)
     runs = arguments.runs
 
     def row(name: str, mechanism: Any, pairs: Pairs, level: float, total: int, mpl: float | None):
-        """`mpl` is the median of the paper's algorithm, of which the total is."""
+        """Print a row; `mpl` is the median bound of the paper's algorithm with `total` draws."""
         bounds, _ = audits(mechanism, Events(num_draws=total), pairs, runs, arguments.seed)
         median = np.median(bounds)
         part = round(0.56 * total)
@@ -100,8 +106,9 @@ def main() -> None:
         )
 
     say(
-        "| law | draws a side | exact level | coverage | median | oracle, equal sizes, 56% | "
-        "best sizes, 56% | best sizes, all draws | MPL | distance to the level, over MPL's |"
+        "| mechanism | draws per side | exact level | coverage | median | oracle, equal sizes, "
+        "56% of the draws | best sizes, 56% | best sizes, all draws | MPL | "
+        "distance to the level, divided by MPL's |"
     )
     say("|---|---|---|---|---|---|---|---|---|---|")
     for name, (mechanism, pairs) in LAWS.items() if "+" in arguments.only else ():

@@ -1,9 +1,9 @@
-"""Many sequential audits in one process, whose bets are computed together.
+"""Run many sequential audits in one process and compute their bets together.
 
-Each audit runs in a thread of its own through the code of `dpjax.audit`. A thread waits at every
-block until all others are there too; then one call of the experts and of their bets serves all of
-them, with the audits' pairs as rows. Rows know nothing of each other, so every audit has the wealth
-that it would have alone; `scripts/benchmark false_alarms --check` compares both.
+Each audit calls `dpjax.audit` in a separate thread. After each block, a thread waits until all
+other threads reach the same point. Then a single call computes the experts and the bets of all
+audits, with one row per pair of each audit. Rows are independent, so each audit has the same wealth
+as if it ran alone; `scripts/benchmark false_alarms --check` verifies this.
 """
 
 import math
@@ -34,7 +34,7 @@ class _Waiting:
 
 
 class Lockstep:
-    """Steps of several audits, computed once all of them wait.
+    """Steps of several audits, which are computed together as soon as all audits wait.
 
     Args:
         number: Number of audits.
@@ -46,7 +46,7 @@ class Lockstep:
         self._all_here = threading.Condition()
 
     def step(self, state: Wealth, x: Counts, y: Counts) -> Wealth:
-        """Return the state after a block, as `dpjax.inference.step`."""
+        """Return the state after a block; replaces `dpjax.inference.step`."""
         mine = _Waiting(state, x, y)
         with self._all_here:
             self._waiting.append(mine)
@@ -57,7 +57,7 @@ class Lockstep:
         return mine.after[0]
 
     def leave(self) -> None:
-        """Wait no longer for an audit that has ended."""
+        """Stop waiting for an audit, because it has ended."""
         with self._all_here:
             self._running -= 1
             self._serve()
@@ -68,7 +68,8 @@ class Lockstep:
         groups: dict[object, list[_Waiting]] = {}
         for one in self._waiting:
             state = one.state
-            # Few draws are grouped by their mass, to which empty cells at the end add nothing.
+            # With few draws, cells are grouped by their mass. Padding with empty cells does not
+            # change the groups, so audits with different numbers of cells can be combined.
             cells = None if state.few else state.first.shape[1]
             groups.setdefault((cells, state.few, state.ordered), []).append(one)
         try:
@@ -83,7 +84,7 @@ class Lockstep:
 
 
 def _step_together(group: Sequence[_Waiting]) -> None:
-    """Compute the states after one block each, of audits that differ in their counts alone."""
+    """Compute the states of several audits after one block; only the counts of the audits differ."""
     pairs, cells = len(group[0].x), max(one.x.shape[1] for one in group)
 
     def rows(sides: Sequence[Counts]) -> Counts:
@@ -93,7 +94,7 @@ def _step_together(group: Sequence[_Waiting]) -> None:
     states = [one.state for one in group]
     levels = states[0].grid
     assert all(np.array_equal(state.grid, levels) for state in states)
-    # No database is common to two audits.
+    # Give the databases of each audit different indices, because audits do not share draws.
     shared = np.concatenate([state.shared + 2 * pairs * i for i, state in enumerate(states)])
     known = rows([state.known[0] for state in states]), rows([state.known[1] for state in states])
     block = Block(rows([one.x for one in group]), rows([one.y for one in group]), shared)
@@ -119,11 +120,14 @@ def _step_together(group: Sequence[_Waiting]) -> None:
 
 
 def in_lockstep(audit: Callable[[int], Found], keys: Sequence[int]) -> list[Found]:
-    """Run audits of several keys, whose bets are computed together.
+    """Run one audit per key, and compute the bets of all audits together.
 
     Args:
         audit: Function of a key that runs one sequential audit.
-        keys: Keys, each of which gets a thread.
+        keys: Keys of the audits. Each audit runs in a separate thread.
+
+    Returns:
+        Results of the audits, in the order of the keys.
     """
     together, alone = Lockstep(len(keys)), _walk.step
 
