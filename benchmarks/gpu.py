@@ -1,24 +1,27 @@
-"""Audits, sweeps, Figure 4 and trainings on an accelerator.
+"""Measure audits, sweeps, trainings and the curves of Figure 4 on an accelerator.
 
-Single audits are timed twice, with and without compilation; a sweep of events runs beside one of
-the local approach; then come trainings, and 1000 runs of each curve of Figure 4. Every row is
-printed and written when it is measured, and no new row is begun after `--seconds`.
+There are four sections: single audits, each timed with and without compilation; sweeps of events
+compared with sweeps of the local approach; trainings; and 1000 runs of each curve of Figure 4. Each
+row is printed and written to the file as soon as it is measured. After `--seconds`, no new row is
+started.
 
-The limit is what the random numbers alone cost in integer arithmetic. k noises of one output are
-(k + 1) / 2 calls of Threefry-2x32 with 20 rounds, of each of which both words are used:
+The number of outputs per second is compared with a limit, which counts only the integer operations
+for random numbers. An output with k noise variables needs (k + 1) / 2 calls of Threefry-2x32 with
+20 rounds, because both words of each call are used. A call consists of:
 
-    20 rounds of an add, a rotation (one funnel shift) and an exclusive or     60
-    5 injections of the key, 2 adds each, and 1 add of the round's number      15
-    the key's third word (2), the first two adds (2)                            4
+    20 rounds, each with an addition, a rotation (one funnel shift) and an XOR   60
+    5 injections of the key, each with 2 additions, and 1 for the round number   15
+    third word of the key (2), first two additions (2)                            4
 
-79 integer operations, where the key's words and the counter's place are already known. An NVIDIA
-multiprocessor of compute capability 9.0 does 64 32-bit integer adds, or logical operations, a clock
-(CUDA C++ Programming Guide, table of arithmetic throughputs); its throughput of funnel shifts is
-64, too. An H200 has 132 multiprocessors and boosts to 1.98 GHz: 132 x 64 x 1.98e9 = 16.7e12
-operations a second, hence at most 2.1e11 calls. Fused three-input operations may lower the
-count, so the share is a guide, not a bound that cannot be passed.
+These are 79 integer operations if the words of the key and the counter are known. An NVIDIA
+multiprocessor of compute capability 9.0 executes 64 32-bit integer additions, logical operations or
+funnel shifts per clock cycle (CUDA C++ Programming Guide, table of arithmetic throughput). An H200
+has 132 multiprocessors and a boost clock of 1.98 GHz. It executes 132 x 64 x 1.98e9 = 16.7e12
+operations, and thus at most 2.1e11 calls, per second. Fused three-input operations may reduce the
+number of operations, so the limit is only approximate.
 
-Trainings are those of `benchmarks/training.py`: 200 records of 20 features, one launch for all.
+The trainings are those of `benchmarks/training.py`, with 200 records of 20 features. All trainings
+of a row run in one launch.
 
     scripts/benchmark gpu [--sections audits sweeps trainings curves] [--seconds 480] [--runs 1000]
         [--runs-large 1000] [--only abcdefgh] [--trainings 65536] [--draws 100000000] [--out FOLDER]
@@ -47,18 +50,18 @@ from dpjax.mechanisms import Laplace, NumericalSVT
 from dpjax.sweeps import Entry, compute
 
 INTEGER_OPERATIONS = 79
-"""Of one Threefry-2x32-20 call."""
+"""Number of integer operations of one Threefry-2x32-20 call."""
 
 CALLS = {"a": 1, "b": 4, "c": 2, "d": 2, "e": 6, "f": 6, "g": 1, "h": 6}
-"""Calls of Threefry for one output."""
+"""Number of Threefry calls per output, for each experiment."""
 
 
 class Chip(NamedTuple):
-    """What bounds the integer throughput of a chip.
+    """Properties of a chip that determine its integer throughput.
 
     Attributes:
-        units: Multiprocessors.
-        lanes: 32-bit integer operations a clock in each.
+        units: Number of multiprocessors.
+        lanes: Number of 32-bit integer operations per clock cycle and multiprocessor.
         clock: Boost clock in Hz.
     """
 
@@ -68,7 +71,7 @@ class Chip(NamedTuple):
 
     @property
     def operations(self) -> float:
-        """Integer operations a second."""
+        """Integer operations per second."""
         return self.units * self.lanes * self.clock
 
 
@@ -77,37 +80,37 @@ CHIPS = {
     "H100": Chip(132, 64, 1.98e9),
     "A100": Chip(108, 64, 1.41e9),
 }
-"""Part of a device's name -> its throughput."""
+"""Map from a substring of a device's name to its chip."""
 
 
 def outputs_of(entry: Entry) -> int:
-    """Outputs that one run of an experiment draws."""
+    """Return the number of outputs that one run of an experiment draws."""
     pairs = len(entry.pairs.database)
     return 2 * (pairs * entry.method.num_samples + entry.method.num_confirm)
 
 
 def limit_of(letter: str, chip: Chip) -> float:
-    """Outputs a second at which the integer units of a chip are full of Threefry alone."""
+    """Return the outputs per second at which Threefry alone saturates a chip's integer units."""
     return chip.operations / (INTEGER_OPERATIONS * CALLS[letter])
 
 
 def chip_of(device_kind: str) -> Chip | None:
-    """The chip of a device, or None where its throughput is not written down here."""
+    """Return the chip of a device, or None if the device is not in `CHIPS`."""
     return next((chip for name, chip in CHIPS.items() if name in device_kind), None)
 
 
 def curve(letter: str, epsilon: float, runs: int, batch: int, rounds: int) -> dict[str, Any]:
-    """Times one curve.
+    """Time one curve.
 
     Args:
-        letter: Of the experiment.
-        epsilon: eps0.
-        runs: How many runs in all.
-        batch: How many in one launch.
-        rounds: Rounds of the overhead's measurement.
+        letter: Letter of the experiment.
+        epsilon: Level eps0.
+        runs: Total number of runs.
+        batch: Number of runs per launch.
+        rounds: Number of rounds in the measurement of the overhead.
 
     Returns:
-        What is known about it, as plain values.
+        Row of the table, with values that can be written as JSON.
     """
     entry = experiment(letter, epsilon)
     batch = min(batch, runs)
@@ -116,7 +119,7 @@ def curve(letter: str, epsilon: float, runs: int, batch: int, rounds: int) -> di
     first = time.perf_counter() - start
     start = time.perf_counter()
     bounds = [compute(entry, range(i, i + batch), 0) for i in range(0, runs, batch)]
-    # The last launch may do more runs than were asked for.
+    # The last launch may contain more runs than requested.
     seconds = (time.perf_counter() - start) * runs / (batch * len(bounds))
     timed = by_name(
         measure(
@@ -151,7 +154,7 @@ def _vector(key: jax.Array, count: jax.Array) -> jax.Array:
 
 
 def audits(draws: int) -> dict[str, Callable[[], dpjax.AuditResult]]:
-    """Return single audits, by name.
+    """Return functions that run single audits, by name.
 
     Args:
         draws: Number of draws per side of the largest audit.
@@ -186,11 +189,11 @@ def single(name: str, audit: Callable[[], dpjax.AuditResult]) -> dict[str, Any]:
 
 
 def sweep(letter: str, runs: int) -> dict[str, Any]:
-    """Time runs of events beside runs of the local approach, with equal numbers of draws.
+    """Time runs of events and runs of the local approach, with equal numbers of draws.
 
     Args:
-        letter: Experiment whose mechanism and numbers of draws are used.
-        runs: Number of runs of each.
+        letter: Letter of the experiment whose mechanism and numbers of draws are used.
+        runs: Number of runs of each method.
     """
     local = experiment(letter, LEVELS[-1])
     sizes = {name: getattr(local.method, name) for name in ("num_samples", "num_confirm")}
@@ -205,15 +208,15 @@ def sweep(letter: str, runs: int) -> dict[str, Any]:
 
 
 def training(name: str, trainings: int, rounds: int) -> dict[str, Any]:
-    """Times one loop of `benchmarks/training.py`.
+    """Time one loop of `benchmarks/training.py`.
 
     Args:
-        name: Of the loop.
-        trainings: How many in one launch.
-        rounds: Launches, of which the median is taken.
+        name: Name of the loop.
+        trainings: Number of trainings per launch.
+        rounds: Number of launches. The reported rate uses the median of their times.
 
     Returns:
-        What is known about it, as plain values.
+        Row of the table, with values that can be written as JSON.
     """
     start = time.perf_counter()
     draw = compiled(name, trainings)
@@ -235,9 +238,9 @@ def training(name: str, trainings: int, rounds: int) -> dict[str, Any]:
 
 
 def training_table(rows: list[dict[str, Any]]) -> str:
-    """Markdown of the trainings."""
+    """Return the rows of the trainings as a Markdown table."""
     lines = [
-        "| loop | steps | trainings in a launch | trainings a second | MB | compilation, s |",
+        "| loop | steps | trainings per launch | trainings per second | MB | compilation, s |",
         "|---|---|---|---|---|---|",
     ]
     for row in rows:
@@ -250,10 +253,10 @@ def training_table(rows: list[dict[str, Any]]) -> str:
 
 
 def table(rows: list[dict[str, Any]]) -> str:
-    """Markdown of the curves."""
+    """Return the rows of the curves as a Markdown table."""
     lines = [
-        "| curve | eps0 | runs | seconds | outputs a second | share of the limit | "
-        "runs over draws | first call, s |",
+        "| curve | eps0 | runs | seconds | outputs per second | fraction of the limit | "
+        "time of runs / time of draws | first call, s |",
         "|---|---|---|---|---|---|---|---|",
     ]
     for row in rows:
@@ -261,15 +264,15 @@ def table(rows: list[dict[str, Any]]) -> str:
         lines.append(
             f"| {row['curve']} {row['mechanism']} | {row['epsilon']:g} | {row['runs']} "
             f"| {row['seconds']:.3g} | {row['outputs_per_second']:.3g} "
-            f"| {'not known for this device' if share is None else f'{share:.2f}'} "
+            f"| {'unknown for this device' if share is None else f'{share:.2f}'} "
             f"| {row['runs_over_draws']:.2f} | {row['first_call']:.1f} |"
         )
     return "\n".join(lines)
 
 
 def audit_table(rows: list[dict[str, Any]]) -> str:
-    """Markdown of the single audits."""
-    lines = ["| audit | first call, s | again, s | lower bound |", "|---|---|---|---|"]
+    """Return the rows of the single audits as a Markdown table."""
+    lines = ["| audit | first call, s | second call, s | lower bound |", "|---|---|---|---|"]
     for row in rows:
         lines.append(
             f"| {row['audit']} | {row['first']:.2f} | {row['again']:.3f} "
@@ -279,9 +282,9 @@ def audit_table(rows: list[dict[str, Any]]) -> str:
 
 
 def sweep_table(rows: list[dict[str, Any]]) -> str:
-    """Markdown of the sweeps."""
+    """Return the rows of the sweeps as a Markdown table."""
     lines = [
-        "| sweep | runs | a run of events, ms | a run of local, ms | events over local |",
+        "| sweep | runs | events, ms per run | local, ms per run | events / local |",
         "|---|---|---|---|---|",
     ]
     for row in rows:
@@ -298,11 +301,11 @@ TABLES = {
     "trainings": training_table,
     "curves": table,
 }
-"""Function that prints the rows of each section, in the order in which they are measured."""
+"""Map from a section to the function that formats its rows, in the order of measurement."""
 
 
 def measured(options: argparse.Namespace) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the name of a section and a row of it, as soon as the row is measured."""
+    """Yield (name of the section, row) as soon as each row is measured."""
     wanted = set(options.sections)
     for name, audit in audits(options.draws).items() if "audits" in wanted else ():
         yield "audits", single(name, audit)
@@ -317,20 +320,20 @@ def measured(options: argparse.Namespace) -> Iterator[tuple[str, dict[str, Any]]
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Command line."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--sections", nargs="+", choices=TABLES, default=TABLES, help="sections")
-    parser.add_argument("--runs", type=int, default=1000, help="runs of a curve of a to d")
-    parser.add_argument("--runs-large", type=int, default=1000, help="runs of a curve of e to h")
-    parser.add_argument("--runs-sweep", type=int, default=250, help="runs of a sweep of events")
-    parser.add_argument("--batch", type=int, default=250, help="runs in one launch")
-    parser.add_argument("--rounds", type=int, default=5, help="of the overhead's measurement")
+    parser.add_argument("--runs", type=int, default=1000, help="runs per curve of a to d")
+    parser.add_argument("--runs-large", type=int, default=1000, help="runs per curve of e to h")
+    parser.add_argument("--runs-sweep", type=int, default=250, help="runs per sweep")
+    parser.add_argument("--batch", type=int, default=250, help="runs per launch")
+    parser.add_argument("--rounds", type=int, default=5, help="rounds of the measurements")
     parser.add_argument("--only", default="".join(EXPERIMENTS), help="letters of the curves")
-    parser.add_argument("--levels", type=int, default=len(LEVELS), help="how many eps0 a curve")
-    parser.add_argument("--trainings", type=int, default=2**16, help="in one launch")
-    parser.add_argument("--draws", type=int, default=10**8, help="of the largest audit")
-    parser.add_argument("--seconds", type=float, default=480.0, help="after which no row is begun")
-    parser.add_argument("--out", type=Path, default=Path("results/gpu"), help="a folder")
+    parser.add_argument("--levels", type=int, default=len(LEVELS), help="number of eps0 per curve")
+    parser.add_argument("--trainings", type=int, default=2**16, help="trainings per launch")
+    parser.add_argument("--draws", type=int, default=10**8, help="draws of the largest audit")
+    parser.add_argument("--seconds", type=float, default=480.0, help="time limit for new rows")
+    parser.add_argument("--out", type=Path, default=Path("results/gpu"), help="output folder")
     options = parser.parse_args(arguments)
     start = time.monotonic()
     rows: dict[str, list[dict[str, Any]]] = {section: [] for section in TABLES}
@@ -342,7 +345,7 @@ def main(arguments: list[str] | None = None) -> None:
     for section, row in measured(options):
         rows[section].append(row)
         print(TABLES[section]([row]).splitlines()[-1], flush=True)
-        # Write every row, so that a job that is ended keeps what it has measured.
+        # Write every row immediately, so that a job that is killed keeps its measurements.
         _write(stem, said, result, rows)
         if time.monotonic() - start > options.seconds:
             ended = f"The time limit of {options.seconds:g} s was reached."

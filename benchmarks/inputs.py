@@ -1,15 +1,17 @@
-"""Audits of files, labels and vectors beside what their input costs by itself, in CPU seconds.
+"""Compare CPU times of audits of files, labels and vectors with the times to read their inputs.
 
-Each row divides the CPU seconds of an audit (user and system, of all threads) by those of a floor:
+Each row divides the CPU time of an audit (user and system, all threads) by the time of a floor:
 
-* csv: pyarrow's parse of both files, plus the audit of the same numbers as arrays (the counting);
-* Parquet: likewise; csv.gz: decompression of both files, plus the audit of the csv files;
-* labels: `np.unique` with counts of both sides; a list of labels: the audit of the array;
-* vectors: a linear score by least squares on a fifth of the outputs, its values for all outputs,
-  and counts in 256 quantile bins.
+* csv and Parquet: parse both files with pyarrow, and audit the same numbers as arrays;
+* csv.gz: decompress both files, and audit the csv files;
+* labels: call `np.unique` with counts for both sides;
+* list of labels: audit the same labels as an array;
+* vectors: fit a linear score by least squares to a fifth of the outputs, evaluate the score for all
+  outputs, and count the outputs in 256 quantile bins.
 
-All numbers are from one process, the least of several rounds, so load changes them little. Then
-come the programs that a second audit compiles, and the exponent of the cost in the dimension.
+All times are measured in one process. Each time is the smallest of several rounds, which reduces
+the effect of other load. Below the table, the script prints how many programs a second audit of
+vectors compiles, and how the cost grows with the dimension.
 
     scripts/benchmark inputs [--size 1000000] [--rounds 3]
 """
@@ -35,7 +37,7 @@ SIDES = ("x", "y")
 
 
 def cpu_seconds(call: Callable[[], Any], rounds: int) -> float:
-    """Return the least CPU time of several calls, in seconds."""
+    """Return the smallest CPU time of several calls, in seconds."""
     found = []
     for _ in range(rounds):
         start = time.process_time()
@@ -50,12 +52,12 @@ def audited(x: Any, y: Any) -> dpjax.AuditResult:
 
 
 def files(folder: Path, size: int, rounds: int) -> list[tuple[str, float, float]]:
-    """Return rows (input, CPU seconds of the audit, of the floor) of the readers.
+    """Return the rows of files: (input, CPU seconds of the audit, CPU seconds of the floor).
 
     Args:
         folder: Folder for the files.
-        size: Outputs per side.
-        rounds: Rounds of every measurement.
+        size: Number of outputs per side.
+        rounds: Number of rounds of each measurement.
     """
     rng = np.random.default_rng(0)
     numbers = [rng.laplace(shift, 1, size) for shift in (0, 1)]
@@ -88,7 +90,7 @@ def files(folder: Path, size: int, rounds: int) -> list[tuple[str, float, float]
 
 
 def labels(size: int, rounds: int) -> list[tuple[str, float, float]]:
-    """Return the rows of labels, as in `files`."""
+    """Return the rows of labels, in the format of `files`."""
     rng = np.random.default_rng(1)
     rows = []
     for outcomes in (100, max(size // 10, 200)):
@@ -109,7 +111,7 @@ def _vectors(size: int, dimension: int) -> list[np.ndarray]:
 
 
 def linear_floor(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Count outputs in quantile bins of a linear score, by NumPy alone."""
+    """Count outputs in quantile bins of a linear score, using only NumPy."""
     few = len(x) // 5
     table = np.concatenate([x[:few], y[:few]])
     table = np.concatenate([table, np.ones((len(table), 1))], axis=1)
@@ -133,7 +135,7 @@ def programs(call: Callable[[], Any]) -> int:
 
 
 def vectors(size: int, rounds: int) -> tuple[list[tuple[str, float, float]], list[str]]:
-    """Return the row of vectors, as in `files`, and sentences on compilation and growth."""
+    """Return the row of vectors, and sentences about compilation and the growth of the cost."""
     x, y = _vectors(size, 10)
     first = programs(lambda: audited(x, y))
     second = programs(lambda: audited(*_vectors(size - 1000, 10)))
@@ -148,22 +150,22 @@ def vectors(size: int, rounds: int) -> tuple[list[tuple[str, float, float]], lis
         times[dimension] = cpu_seconds(lambda s=sides: audited(*s), rounds)
     exponent = math.log(times[1000] / times[300]) / math.log(1000 / 300)
     return [row], [
-        f"The first audit of vectors compiles {first} programs; a second one of other vectors, "
-        f"with 1,000 fewer per side, compiles {second}.",
-        f"{size // 20:,} vectors per side of dimension 300 cost {times[300]:.2f} CPU s, and "
-        f"{times[1000]:.2f} of dimension 1,000: exponent {exponent:.2f}.",
+        f"The first audit of vectors compiles {first} programs. A second audit, with 1,000 fewer "
+        f"vectors per side, compiles {second}.",
+        f"With {size // 20:,} vectors per side, dimension 300 takes {times[300]:.2f} CPU seconds, "
+        f"and dimension 1,000 takes {times[1000]:.2f} CPU seconds: exponent {exponent:.2f}.",
     ]
 
 
 def table(rows: list[tuple[str, float, float]]) -> str:
-    """Return the rows as Markdown."""
+    """Return the rows as a Markdown table."""
     lines = ["| input | audit, CPU s | floor, CPU s | ratio |", "|---|---|---|---|"]
     lines += [f"| {name} | {a:.3f} | {b:.3f} | {a / b:.2f} |" for name, a, b in rows]
     return "\n".join(lines)
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Command line."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--size", type=int, default=1_000_000, help="outputs per side")
     parser.add_argument("--rounds", type=int, default=3)

@@ -1,9 +1,9 @@
-"""Kills and interrupts at random moments: nothing outlives dpjax, nothing is lost, all is said.
+"""Kill or interrupt sweeps and audits at random times, and check what remains.
 
-Sweeps and audits of every source are killed by SIGKILL. Then no process of theirs may be left after
-five seconds, every file that is there must be whole, and the rows of a sweep that goes on must be
-those of an undisturbed one. Long audits of every source get one SIGINT, and must exit with 130 and
-a sentence. About half an hour on 2 cores.
+Sweeps and audits of every source are killed by SIGKILL. After five seconds, none of their processes
+may be left, and all existing files must be complete. When a killed sweep is resumed, its rows must
+equal those of a sweep that was not killed. Long audits of every source get one SIGINT; they must
+exit with status 130 and print a message. The script takes about half an hour on 2 cores.
 
     scripts/benchmark interrupts [--kills 100] [--stops 20] [--seed 0]
 """
@@ -29,14 +29,17 @@ from benchmarks.robustness import command, run
 from dpjax.sweeps import Store, rows_equal
 
 _BEGUN = 0.3
-"""Seconds of computing after which a process is in dpjax."""
+"""CPU time in seconds after which a process has certainly entered dpjax's code."""
 
 MARK = "DPJAX_MARK"
-"""A variable that every process of a case inherits."""
+"""Environment variable that all processes of a case inherit."""
 
 PATIENCE, HUNG = 5.0, 60.0
-"""Seconds in which everything must have ended after a kill; and an audit after an interrupt, which
-waits for a compilation that has begun."""
+"""Time limits in seconds.
+
+All processes must end within PATIENCE after a kill. An audit must end within HUNG after an
+interrupt, because it first finishes a running compilation.
+"""
 
 SPEC = """
 block_runs = 4
@@ -68,7 +71,12 @@ for number in range(int(sys.argv[2])):
 
 
 def cases(folder: Path, long: bool) -> dict[str, list[str]]:
-    """Source -> options of an audit: a long one, or one of a few seconds."""
+    """Return the command-line options of audits, by source and method.
+
+    Args:
+        folder: Folder with the inputs of the audits.
+        long: Whether the audits run for a long time, instead of a few seconds.
+    """
     pairs = ["--pairs", "pairs.json"]
     many = ["--num-samples", "1000000000", "--num-confirm", "1000000000"]
     program = f"{sys.executable} -S {folder / 'program.py'} {{database}} {{num_samples}}"
@@ -89,8 +97,9 @@ def cases(folder: Path, long: bool) -> dict[str, list[str]]:
 
 
 def start(folder: Path, words: Sequence[str], mark: str) -> subprocess.Popen:
-    """A process whose descendants can be found by their mark."""
-    # As a shell would run it in the foreground, also where this process ignores interrupts.
+    """Start a process whose descendants can be found by their mark."""
+    # Restore Python's handler of SIGINT, because this process may have been started with SIGINT
+    # ignored, and its children would inherit that.
     environment = os.environ | {MARK: mark, "PYTHONPATH": os.pathsep.join([str(folder), *sys.path])}
     return subprocess.Popen(
         words,
@@ -104,7 +113,7 @@ def start(folder: Path, words: Sequence[str], mark: str) -> subprocess.Popen:
 
 
 def marked(mark: str) -> list[psutil.Process]:
-    """All processes with the mark."""
+    """Return all processes that have the mark."""
     found = []
     for process in psutil.process_iter():
         try:
@@ -116,7 +125,7 @@ def marked(mark: str) -> list[psutil.Process]:
 
 
 def left_after(mark: str, seconds: float) -> int:
-    """How many processes are still there after so long; they are ended then."""
+    """Return how many processes are left after the given time, and kill them."""
     end = time.monotonic() + seconds
     while (left := marked(mark)) and time.monotonic() < end:
         time.sleep(0.1)
@@ -126,7 +135,7 @@ def left_after(mark: str, seconds: float) -> int:
 
 
 def half_written(folder: Path) -> list[str]:
-    """Reports and figures that are there and not whole."""
+    """Return the names of incomplete reports and figures."""
     ends = {".html": b"</html>", ".png": b"IEND\xaeB`\x82"}
     return [
         path.name
@@ -138,7 +147,7 @@ def half_written(folder: Path) -> list[str]:
 
 
 def killed_audits(folder: Path, kills: int, moments: random.Random) -> list[str]:
-    """Faults of audits of every source that are killed."""
+    """Kill audits of every source; return descriptions of all faults."""
     faults, names = [], list(cases(folder, long=False))
     for number in range(kills):
         name, mark = names[number % len(names)], uuid.uuid4().hex
@@ -157,7 +166,10 @@ def killed_audits(folder: Path, kills: int, moments: random.Random) -> list[str]
 
 
 def killed_sweeps(folder: Path, kills: int, moments: random.Random) -> list[str]:
-    """Faults of sweeps that are killed and go on; one that is ready is followed by a new one."""
+    """Kill and resume sweeps; return descriptions of all faults.
+
+    When a sweep is complete, its rows are checked, and a new sweep is started.
+    """
     spec = folder / "sweep.toml"
     run(spec, folder / "calm")
     calm, faults, number = Store.open(folder / "calm"), [], 0
@@ -186,7 +198,7 @@ def killed_sweeps(folder: Path, kills: int, moments: random.Random) -> list[str]
 
 
 def _computed(pid: int) -> float:
-    """Seconds of CPU of a process and its children: the one that is waited for computes nothing."""
+    """Return the CPU seconds of a process and its children, because a parent may only wait."""
     with suppress(psutil.NoSuchProcess):
         first = psutil.Process(pid)
         return sum(each.cpu_times().user for each in [first, *first.children(recursive=True)])
@@ -194,7 +206,7 @@ def _computed(pid: int) -> float:
 
 
 def stopped_audits(folder: Path, stops: int, moments: random.Random) -> dict[str, list[str]]:
-    """Source -> faults of long audits that get one SIGINT each."""
+    """Send one SIGINT to each long audit; return descriptions of the faults, by source."""
     faults, ways = {}, cases(folder, long=True)
     for name in dict.fromkeys(way.partition(",")[0] for way in ways):
         faults[name], slowest = [], 0.0
@@ -202,7 +214,8 @@ def stopped_audits(folder: Path, stops: int, moments: random.Random) -> dict[str
         for turn in range(stops):
             mark, options = uuid.uuid4().hex, turns[turn % len(turns)]
             process = start(folder, [sys.executable, "-m", "dpjax", "audit", *options], mark)
-            # Python has its handlers then, however busy the machine is.
+            # Wait for CPU time, because wall time does not tell whether Python has installed its
+            # signal handlers if the machine is busy.
             while process.poll() is None and _computed(process.pid) < _BEGUN:
                 time.sleep(0.01)
             time.sleep(moments.uniform(0, 6.0))
@@ -221,7 +234,7 @@ def stopped_audits(folder: Path, stops: int, moments: random.Random) -> dict[str
             if left := left_after(mark, PATIENCE):
                 faults[name].append(f"{left} processes left")
         print(
-            f"{stops} interrupts, {name}: {len(faults[name])} faults, {slowest:.1f} s at most",
+            f"{stops} interrupts, {name}: {len(faults[name])} faults, slowest {slowest:.1f} s",
             flush=True,
         )
         for fault in faults[name]:
@@ -230,7 +243,7 @@ def stopped_audits(folder: Path, stops: int, moments: random.Random) -> dict[str
 
 
 def filled(folder: Path) -> None:
-    """Writes what the audits and the sweep read."""
+    """Write the inputs of the audits and the sweep."""
     (folder / "mine.py").write_text(CODE)
     (folder / "program.py").write_text(PROGRAM)
     (folder / "sweep.toml").write_text(SPEC)
@@ -243,10 +256,10 @@ def filled(folder: Path) -> None:
 
 
 def main() -> None:
-    """Command line; exits with 1 where anything went wrong."""
+    """Run the command line; exit with status 1 if there is a fault."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--kills", type=int, default=100)
-    parser.add_argument("--stops", type=int, default=20, help="of each source, over its methods")
+    parser.add_argument("--stops", type=int, default=20, help="interrupts per source")
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="dpjax-interrupts-"))

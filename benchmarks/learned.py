@@ -1,8 +1,10 @@
-"""Learned events beside an oracle that knows the law: medians and lowest exact bounds.
+"""Compare bounds from learned events with an oracle that knows the distributions.
 
-Each law is audited through `dpjax.HostMechanism` with 20,000 outputs a side that search and 50,000
-that confirm, on average. The oracle cuts the true log-likelihood ratio into the same cells, with as
-many outputs, in equal numbers at both sides or divided as its event needs. Prints a Markdown table.
+Each pair of distributions is audited with `dpjax.HostMechanism`. An audit uses an average of 20,000
+search outputs and 50,000 confirmation outputs per side. The oracle divides the true log-likelihood
+ratio into the same number of cells and uses the same number of outputs. It divides the confirmation
+outputs either equally between both sides, or as is best for its event. The script prints a Markdown
+table with median and lowest bounds.
 """
 
 import argparse
@@ -21,13 +23,14 @@ SEARCH, CONFIRM, CONFIDENCE = 20_000, 50_000, 0.95
 
 
 class Law(NamedTuple):
-    """Two distributions.
+    """A pair of output distributions.
 
     Attributes:
-        draw: (generator, n, side) -> outputs.
-        ratio: Outputs -> [n], ln of the likelihood at side 0 over that at side 1; None if unknown.
-        delta: Of the notion.
-        level: The true epsilon, where it is known.
+        draw: Function of (generator, n, side) that returns n outputs.
+        ratio: Function of outputs that returns the log-likelihood ratios [n] of side 0 to side 1;
+            None if unknown.
+        delta: Delta of the notion.
+        level: True epsilon; None if unknown.
     """
 
     draw: Callable[[np.random.Generator, int, int], Any]
@@ -37,7 +40,7 @@ class Law(NamedTuple):
 
 
 def _gaussian(d: int) -> Law:
-    """Standard normals, whose mean moves by 1 in all."""
+    """Return d standard normal numbers whose mean moves by a vector of length 1."""
     shift = 1 / math.sqrt(d)
     return Law(
         lambda r, n, side: r.normal(size=(n, d)) + shift * side,
@@ -67,7 +70,7 @@ def _releases() -> Law:
 
 
 def _rappor() -> Law:
-    """Twenty bits, each turned with a chance, of which one of two is set."""
+    """Return twenty bits, each flipped at random; the side determines which one of two is set."""
     keep = 1 / (1 + math.exp(-2.04 / 2))
 
     def draw(r: np.random.Generator, n: int, side: int) -> np.ndarray:
@@ -79,7 +82,7 @@ def _rappor() -> Law:
 
 
 def _bits() -> Law:
-    """Twelve bits with randomized response at 0.3, of which the first six are equal to the side."""
+    """Return randomized response at level 0.3 for twelve bits; the first six equal the side."""
 
     def draw(r: np.random.Generator, n: int, side: int) -> np.ndarray:
         bits = np.zeros((n, 12), bool)
@@ -90,7 +93,7 @@ def _bits() -> Law:
 
 
 def _counts() -> Law:
-    """Five counts with geometric noise at 0.7, of which three are larger by the side."""
+    """Return five counts with geometric noise at level 0.7; three counts increase by 1."""
 
     def draw(r: np.random.Generator, n: int, side: int) -> np.ndarray:
         noise = r.geometric(1 - math.exp(-0.7), (2, n, 5))
@@ -103,7 +106,7 @@ def _counts() -> Law:
 
 
 def _clipped() -> Law:
-    """Three Laplace numbers with shifts of 1, 1/2 and 0, clipped to [-1, 2]."""
+    """Return three Laplace numbers that move by 1, 1/2 and 0 and are clipped to [-1, 2]."""
     shift = np.array([1.0, 0.5, 0.0])
 
     def draw(r: np.random.Generator, n: int, side: int) -> np.ndarray:
@@ -114,7 +117,7 @@ def _clipped() -> Law:
 
 
 def _histogram() -> Law:
-    """Twenty counts with noise of level 1, one of which changes by 2."""
+    """Return twenty counts with noise of level 1; one count changes by 2."""
 
     def draw(r: np.random.Generator, n: int, side: int) -> np.ndarray:
         x = r.laplace(size=(n, 20))
@@ -125,7 +128,7 @@ def _histogram() -> Law:
 
 
 def _order_statistics() -> Law:
-    """Five sorted numbers with Laplace noise of scale 1/2, one of which moves by 1."""
+    """Return five sorted Laplace numbers of scale 1/2; one number moves by 1 before sorting."""
 
     def draw(r: np.random.Generator, n: int, side: int) -> np.ndarray:
         x = r.laplace(scale=0.5, size=(n, 5))
@@ -133,7 +136,7 @@ def _order_statistics() -> Law:
         return np.sort(x, axis=1)
 
     def ratio(x: np.ndarray) -> np.ndarray:
-        # One of the five moved, each with the same chance.
+        # Each of the five numbers has moved with the same probability.
         terms = 2 * (np.abs(x) - np.abs(x - 1))
         return -logsumexp(terms, axis=1) + math.log(5)
 
@@ -141,7 +144,7 @@ def _order_statistics() -> Law:
 
 
 def _mixed() -> Law:
-    """One label of five and three numbers, the first of which moves beside one of them."""
+    """Return a label and three numbers; for one of five labels, the first number moves by 1.5."""
 
     def draw(r: np.random.Generator, n: int, side: int) -> np.ndarray:
         label = r.integers(0, 5, n)
@@ -177,7 +180,7 @@ def _gradients() -> Law:
 
 
 def _sign() -> Law:
-    """Three normals; the sign of their product is told by randomised response."""
+    """Return three normal numbers whose product has a sign chosen by randomized response."""
 
     def draw(r: np.random.Generator, n: int, side: int) -> np.ndarray:
         x = np.abs(r.normal(size=(n, 3))) * r.choice([-1, 1], (n, 3))
@@ -208,11 +211,18 @@ LAWS = {
     "sign of x1 x2 x3, level 1": _sign(),
     "equal, 10-d": _equal(),
 }
-"""Name -> law; * is at delta 1e-5."""
+"""Map from a name to a pair of distributions; a name with * has delta 1e-5."""
 
 
 def learned(law: Law, seed: int, confidence: float = CONFIDENCE, scale: float = 1.0) -> Any:
-    """The audit of one seed."""
+    """Run one audit.
+
+    Args:
+        law: Pair of distributions.
+        seed: Key of the audit.
+        confidence: Confidence of the bound.
+        scale: Factor that multiplies the numbers of draws.
+    """
     return dpjax.audit(
         dpjax.HostMechanism(_seeded(law)),
         [(0, 1)],
@@ -231,10 +241,14 @@ def _seeded(law: Law) -> Callable[..., Any]:
 
 
 def oracle(law: Law, seed: int) -> tuple[float, float]:
-    """Bounds of events of the true likelihood ratio, with equal sizes and with the best ones."""
+    """Return the oracle's bounds, which use events of the true likelihood ratio.
+
+    Returns:
+        Bound with equal sample sizes on both sides, and bound with the best sample sizes.
+    """
     assert law.ratio is not None
     random = np.random.default_rng([seed, 7])
-    # The best sizes are up to 16/9 of equal ones.
+    # With the best sizes, one side gets up to 16/9 times as many outputs as with equal sizes.
     scores = [
         [law.ratio(law.draw(random, n, side)).astype(np.float32) for side in (0, 1)]
         for n in (SEARCH, 16 * CONFIRM // 9 + 1)
@@ -254,7 +268,7 @@ def oracle(law: Law, seed: int) -> tuple[float, float]:
             halves[0], fresh, CONFIDENCE, judge=halves[1], hypothesis=hypothesis,
             positions=[np.arange(size)], coarser=[np.arange(size) // 3],
         )  # fmt: skip
-        # Of the likelier side first.
+        # The first size belongs to the side on which the event is more likely.
         first, second = (int(number) for number in divided(event.ratio, CONFIRM))
         likelier, other = cells[1][int(event.larger)], cells[1][1 - int(event.larger)]
         counts = (int(event.cells[part].sum()) for part in (likelier[:first], other[:second]))
@@ -264,12 +278,15 @@ def oracle(law: Law, seed: int) -> tuple[float, float]:
 
 
 def main() -> None:
-    """Command line."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=3)
-    parser.add_argument("--only", default="", help="part of a law's name")
+    parser.add_argument("--only", default="", help="substring of the names")
     arguments = parser.parse_args()
-    columns = "law | oracle, equal sizes | best sizes | learned | ratio | lowest | seconds | event"
+    columns = (
+        "distributions | oracle, equal sizes | best sizes | learned | ratio | lowest | seconds | "
+        "event"
+    )
     print(f"| {columns} |\n|{'---|' * 8}")
     for name, law in LAWS.items():
         if arguments.only not in name:

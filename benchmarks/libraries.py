@@ -1,9 +1,9 @@
-"""Objects of public libraries that keep their claims, at these and at half of them.
+"""Audit objects of public libraries at their claims and at half of their claims.
 
-An object states its notion, claim and neighboring databases. If it keeps the claim, no audit may
-refute it, and a useful audit refutes half of the claim, unless the claim is loose. Floating-point
-mechanisms of diffprivlib, and the Gaussian noise of Tumult Core, reveal their inputs in the lowest
-bits of their outputs, so their audits ignore these bits (`bits=None`).
+Each object states its notion, claim and neighboring databases. All objects satisfy their claims, so
+an audit should not refute them. A useful audit refutes half of a claim, unless the claim is loose.
+Floating-point mechanisms of diffprivlib, and the Gaussian noise of Tumult Core, reveal their inputs
+in the lowest bits of their outputs, so their audits ignore these bits (`bits=None`).
 
 References:
     The libraries' documentation; Mironov (2012), "On significance of the least significant bits for
@@ -30,18 +30,18 @@ DRAWS, CONFIDENCE, KEYS = 30_000, 0.999, 5
 """Samples per side of an audit, its confidence, and the number of audits of each object."""
 
 _RARE = 200_000
-"""Samples per side where a delta hides all events but rare ones."""
+"""Samples per side for objects whose delta hides all but rare events."""
 
 
 class Case(NamedTuple):
-    """An object that keeps its claim.
+    """An object that satisfies its claim.
 
     Attributes:
         make: Function that returns the object.
-        bits: As in `dpjax.LibraryMechanism`.
-        pairs: Pairs that replace those of the object.
+        bits: Argument of `dpjax.LibraryMechanism`.
+        pairs: Pairs of databases; None for the pairs that dpjax derives from the object.
         draws: Samples per side.
-        level: True level if the claim is loose.
+        level: True level if the claim is loose, and None otherwise.
     """
 
     make: Callable[[], object]
@@ -52,7 +52,7 @@ class Case(NamedTuple):
 
 
 def gaussian_epsilon(scale: float, delta: float) -> float:
-    """Return the epsilon of Gaussian noise of a scale at sensitivity 1 (Balle and Wang, 2018)."""
+    """Return the epsilon of Gaussian noise with sensitivity 1 (Balle and Wang, 2018)."""
 
     def excess(epsilon: float) -> float:
         middle = epsilon * scale
@@ -63,7 +63,7 @@ def gaussian_epsilon(scale: float, delta: float) -> float:
 
 
 def opendp_cases() -> dict[str, Case]:
-    """Measurements of OpenDP by title."""
+    """Return measurements of OpenDP, by title."""
     import opendp.prelude as dp
 
     dp.enable_features("contrib")
@@ -130,7 +130,7 @@ def opendp_cases() -> dict[str, Case]:
 
 
 def diffprivlib_cases() -> dict[str, Case]:
-    """Mechanisms of diffprivlib by title."""
+    """Return mechanisms of diffprivlib, by title."""
     from diffprivlib import mechanisms as m
 
     one, within = {"epsilon": 1.0, "sensitivity": 1}, {"lower": 0, "upper": 5}
@@ -155,7 +155,7 @@ def diffprivlib_cases() -> dict[str, Case]:
         "LaplaceBoundedDomain": Case(lambda: m.LaplaceBoundedDomain(**one, **within), None),
         "LaplaceBoundedNoise": Case(lambda: m.LaplaceBoundedNoise(**one, delta=1e-3), None),
         "Staircase": Case(lambda: m.Staircase(**one), None),
-        # The classical formula for the scale gives more noise than the claim needs.
+        # The classical formula for the scale adds more noise than necessary for the claim.
         "Gaussian": Case(
             lambda: m.Gaussian(**(one | {"epsilon": 0.5}), delta=1e-3),
             None,
@@ -167,7 +167,7 @@ def diffprivlib_cases() -> dict[str, Case]:
 
 
 def pydp_cases() -> dict[str, Case]:
-    """Algorithms of PyDP by title."""
+    """Return algorithms of PyDP, by title."""
     from pydp.algorithms import laplacian, numerical_mechanisms
 
     within = {"epsilon": 1.0, "lower_bound": 0, "upper_bound": 10}
@@ -182,7 +182,7 @@ def pydp_cases() -> dict[str, Case]:
 
 
 def tumult_cases() -> dict[str, Case]:
-    """Measurements of Tumult Core by title, of which none needs Spark."""
+    """Return measurements of Tumult Core that work without Spark, by title."""
     from tmlt.core.domains.numpy_domains import NumpyFloatDomain, NumpyIntegerDomain
     from tmlt.core.domains.pandas_domains import PandasSeriesDomain
     from tmlt.core.measurements import noise_mechanisms as m
@@ -205,13 +205,13 @@ def tumult_cases() -> dict[str, Case]:
 
 
 def smartnoise_cases() -> dict[str, Case]:
-    """Mechanisms of SmartNoise by title."""
+    """Return mechanisms of SmartNoise, by title."""
     from snsql.sql import _mechanisms as m
 
     one = {"epsilon": 1.0, "sensitivity": 1.0}
     return {
         "Laplace": Case(lambda: m.Laplace(**one)),
-        # The scale is 8 for sums that move by at most 6.
+        # The claim is loose: the scale is 8, but sums change by at most 6.
         "Laplace, 2 records": Case(
             lambda: m.Laplace(1.0, lower=-1.0, upper=3.0, max_contrib=2), level=0.75
         ),
@@ -251,9 +251,10 @@ def audited(
 
     Args:
         case: Object of a library.
-        key: Key of the audit's own choices; the libraries draw from the system's randomness.
-        draws: Samples per side; by default those of the case.
-        num_pairs: Number of the object's pairs that are proposed; by default the usual one.
+        key: Key of the audit's random choices. It does not affect the draws, because the libraries
+            use the randomness of the operating system.
+        draws: Samples per side; by default, the number given by the case.
+        num_pairs: Number of proposed pairs; by default, the number that dpjax chooses.
         confidence: Confidence of the bound.
     """
     subject = dpjax.LibraryMechanism(case.make(), bits=case.bits, time_limit=None)
@@ -266,7 +267,7 @@ def audited(
 
 
 def row_of(library: str, title: str, case: Case, num_keys: int) -> str:
-    """Audit an object with several keys, and return its row of the table."""
+    """Audit an object with several keys; return its row of the table."""
     start = time.process_time()
     results = [audited(case, key) for key in range(num_keys)]
     seconds = (time.process_time() - start) / num_keys
@@ -283,17 +284,17 @@ def row_of(library: str, title: str, case: Case, num_keys: int) -> str:
 
 
 def main(out: Path, libraries: list[str], num_keys: int) -> None:
-    """Write the table of the libraries to a Markdown file, row by row."""
+    """Write the table to a Markdown file, row by row."""
     names = ", ".join(f"{PACKAGES[name]} {version(PACKAGES[name])}" for name in libraries)
     lines = [
-        "# Objects of libraries that keep their claims",
+        "# Audits of library objects that satisfy their claims",
         "",
         f"dpjax {dpjax.__version__}, {names}; {platform.machine()}, one process. {num_keys} audits "
-        f"of each object, confidence {CONFIDENCE:g}. The libraries draw from the system's "
-        "randomness, so a repetition gives other digits.",
+        f"of each object, confidence {CONFIDENCE:g}. The libraries use the randomness of the "
+        "operating system, so the digits change if the audits are repeated.",
         "",
-        "| library | object | notion | claim | true level, if lower | least bound | mean bound | "
-        "refuted at the claim | at half of it | CPU s an audit |",
+        "| library | object | notion | claim | true level, if lower | lowest bound | mean bound | "
+        "claim refuted | half of the claim refuted | CPU s per audit |",
         "|---|---|---|---|---|---|---|---|---|---|",
     ]
     out.parent.mkdir(parents=True, exist_ok=True)
@@ -310,7 +311,7 @@ if __name__ == "__main__":
     parser.add_argument(
         "libraries", nargs="*", choices=[*CASES, []], help="libraries; all installed if none"
     )
-    parser.add_argument("--keys", type=int, default=KEYS, help="audits of each object")
+    parser.add_argument("--keys", type=int, default=KEYS, help="number of audits per object")
     given = parser.parse_args()
     installed = [name for name in CASES if find_spec(name) is not None]
     main(given.out, given.libraries or installed, given.keys)

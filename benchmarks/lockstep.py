@@ -84,7 +84,7 @@ class Lockstep:
 
 
 def _step_together(group: Sequence[_Waiting]) -> None:
-    """Compute the states of several audits after one block; only the counts of the audits differ."""
+    """Compute the states after one block, for audits that differ only in their counts."""
     pairs, cells = len(group[0].x), max(one.x.shape[1] for one in group)
 
     def rows(sides: Sequence[Counts]) -> Counts:

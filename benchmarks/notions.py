@@ -1,8 +1,11 @@
-"""Bounds of every notion from one chain of sets: misses, medians, memory and seconds.
+"""Measure bounds of every notion from one chain of nested sets: misses, medians, memory and time.
 
-Prints Markdown tables. Misses are counted on laws of which every cell's probability is known, with
-multinomial counts, so that thousands of audits take seconds: the levels of an audit are looked at
-where the quarter circle does not hold at some set, and of some where it does.
+A miss is a bound above the true level. Misses are counted for distributions on finitely many cells
+with known probabilities. The counts of the cells are drawn from multinomial distributions, so
+thousands of audits take seconds. To save time, the levels are computed only for audits whose band
+(a quarter circle for each set) does not contain the true probabilities, and for some others.
+
+The script prints Markdown tables.
 """
 
 import argparse
@@ -37,14 +40,22 @@ from dpjax.mechanisms import Gaussian, Laplace
 from dpjax.notions import ChainCounts
 
 ERROR, RUNS, SEARCH = 0.05, 2_000, 0.4
-"""Of a band; audits; and draws that search, as a part of those that confirm."""
+"""Error probability of a band, number of audits, and ratio of search to confirmation draws."""
 
 _MASSES = scipy.special.expit(np.linspace(-8, 8, 67))
-"""Shares of the pooled law at which cells end, even in their log odds."""
+"""Quantile levels of the mixture at which the cells end; their log odds are equally spaced."""
 
 
 def binned(law: Any, other: Any) -> np.ndarray:
-    """Probabilities [2, cells] of two laws of scipy, in cells by the quantiles of their mixture."""
+    """Divide the real line into cells that end at quantiles of a mixture of two distributions.
+
+    Args:
+        law: SciPy distribution on the first side.
+        other: SciPy distribution on the second side.
+
+    Returns:
+        Array [2, cells] with the probabilities of the cells on both sides.
+    """
     x = np.linspace(-60, 60, 400_001)
     edges = np.interp(_MASSES, (law.cdf(x) + other.cdf(x)) / 2, x)
     edges = np.concatenate([[-np.inf], edges, [np.inf]])
@@ -52,15 +63,19 @@ def binned(law: Any, other: Any) -> np.ndarray:
 
 
 class Mixture:
-    """0.9 N(0, 1) + 0.1 N(1, 1): Gaussian noise on a record that is sampled with 0.1."""
+    """Mixture 0.9 N(0, 1) + 0.1 N(1, 1): Gaussian noise and a sampling probability of 0.1."""
 
     def cdf(self, x: Any) -> Any:
-        """Of the mixture."""
+        """Return the cumulative distribution function of the mixture."""
         return 0.9 * stats.norm.cdf(x) + 0.1 * stats.norm.cdf(x - 1)
 
 
 def svt_law(queries: np.ndarray) -> np.ndarray:
-    """The sparse vector technique on ten queries: which is the first above a noisy 0, or none."""
+    """Return the output probabilities of the sparse vector technique for ten queries.
+
+    The output is the index of the first noisy query above a noisy threshold 0, or 10 if there is
+    no such query.
+    """
     noise, width = np.linspace(-60, 60, 24_001, retstep=True)
     below = stats.laplace.cdf(noise[:, None] - queries, scale=2)
     still = np.cumprod(np.concatenate([np.ones((len(noise), 1)), below], axis=1), axis=1)
@@ -70,7 +85,7 @@ def svt_law(queries: np.ndarray) -> np.ndarray:
 
 
 def laws() -> dict[str, np.ndarray]:
-    """Ten pairs of laws, [2, cells] each."""
+    """Return pairs of distributions, each an array [2, cells], by name."""
     flip = 1 / (1 + math.e)
     steps = np.arange(-40, 42)
     geometric = (1 - math.exp(-1)) / (1 + math.exp(-1)) * np.exp(-np.abs(steps))
@@ -94,7 +109,7 @@ LEVELS = np.linspace(0, 1, 41)
 
 
 def levels_of(found: Any, nodes: Any = None) -> np.ndarray:
-    """Numbers of every notion that a band shows, larger where there is less privacy."""
+    """Return the bounds of all notions that follow from a band; larger means less privacy."""
     divergences = renyi(found, np.concatenate([ORDERS, ZCDP_ORDERS]), nodes)
     rho = divergences[len(ORDERS) :] / ZCDP_ORDERS
     return np.concatenate([
@@ -108,20 +123,25 @@ def levels_of(found: Any, nodes: Any = None) -> np.ndarray:
 
 
 def truth_of(law: np.ndarray) -> np.ndarray:
-    """The same numbers of a known law; Renyi's integral is exact between its losses."""
+    """Return the true values of `levels_of`; the integral for Renyi is split at the losses."""
     p, q = (np.maximum(side, 1e-300) for side in law)
     return levels_of(known_band(law), np.append(np.abs(np.log(p) - np.log(q)), 0.0))
 
 
 def misses(law: np.ndarray, size: int, runs: int, seed: int, checked: int = 20) -> np.ndarray:
-    """Shares of audits [2]: the quarter circle does not hold, and some level is too high.
+    """Count how often a band misses the true probabilities, and how often a level is too high.
 
     Args:
-        law: [2, cells].
-        size: N, draws a side to confirm.
-        runs: Audits.
-        seed: Of their draws.
-        checked: Audits of those where it holds whose levels are looked at too.
+        law: Array [2, cells] with the probabilities of the cells on both sides.
+        size: N, the number of confirmation draws per side.
+        runs: Number of audits.
+        seed: Seed of the draws.
+        checked: The levels are also computed for those of the first `checked` audits whose band
+            contains the true probabilities.
+
+    Returns:
+        Fractions of audits [2]: the band misses the true probabilities of some set; some level is
+        too high.
     """
     rng, truth, broken, wrong = np.random.default_rng(seed), truth_of(law), 0, 0
     for run in range(runs):
@@ -147,9 +167,9 @@ def misses(law: np.ndarray, size: int, runs: int, seed: int, checked: int = 20) 
 
 
 def coverage(arguments: argparse.Namespace) -> None:
-    """Misses of ten and one pairs of laws at two sizes."""
-    print(f"{arguments.runs} audits a row, confidence {1 - ERROR:g}.\n")
-    print("| law | N | quarter circle missed | some level too high |\n|---|---|---|---|")
+    """Print the fractions of misses for all pairs of distributions, with two sample sizes."""
+    print(f"{arguments.runs} audits per row, confidence {1 - ERROR:g}.\n")
+    print("| distributions | N | band missed | some level too high |\n|---|---|---|---|")
     for number, (name, law) in enumerate(laws().items()):
         for size in (1_000, 50_000):
             shares = misses(law, size, arguments.runs, 100 * number + size)
@@ -157,14 +177,14 @@ def coverage(arguments: argparse.Namespace) -> None:
 
 
 def svt(key: Any, queries: Any) -> Any:
-    """As `svt_law`, drawn."""
+    """Draw an output with the distribution `svt_law`."""
     first, second = jax.random.split(key)
     above = queries + 2 * jax.random.laplace(first, (10,)) >= 4 * jax.random.laplace(second)
     return jnp.where(above.any(), jnp.argmax(above), 10).astype(jnp.int32)
 
 
 def medians(arguments: argparse.Namespace) -> None:
-    """Medians over audits of epsilon, mu, the divergence of order 2 and rho."""
+    """Print median bounds on epsilon, mu, the Renyi divergence of order 2, and rho."""
     queries, known = np.repeat([0.0, 1.0], 5), laws()
     queries_of_both = [(queries.tolist(), queries[::-1].tolist())]
     cases = [
@@ -197,11 +217,11 @@ def medians(arguments: argparse.Namespace) -> None:
 
 
 def costs(arguments: argparse.Namespace) -> None:
-    """Seconds of every notion from evidence, and memory of many draws."""
+    """Print the time to compute each notion from evidence, and the memory for many draws."""
     method = dpjax.Events(20_000, 50_000)
     found = dpjax.audit(Laplace(1.0), [(0.0, 1.0)], method=method, notion=dpjax.Profile())
     counts = found.evidence.counted.counts  # type: ignore[attr-defined]
-    print("| notion | CPU ms, band included | CPU ms, after another |\n|---|---|---|")
+    print("| notion | CPU ms, with the band | CPU ms, band in cache |\n|---|---|---|")
     number = 50_000
     for notion in (
         dpjax.Epsilon(1e-5), dpjax.Gdp(), dpjax.TotalVariation(), dpjax.Renyi(8), dpjax.Zcdp(),
@@ -209,16 +229,16 @@ def costs(arguments: argparse.Namespace) -> None:
     ):  # fmt: skip
         first, again = [], []
         for _ in range(5):
-            # Other evidence each time, for a band is kept.
+            # Use different evidence each time, because the band of the same evidence is cached.
             number += 1
             evidence = ChainCounts(counts, (50_000, number), (len(counts[0]), 0))
             for times in (first, again):
-                # Of this process: another one's work is no cost of ours.
+                # Measure only this process, so that other load does not count.
                 start = time.process_time()
                 evidence.state(notion, 0.95)
                 times.append(1e3 * (time.process_time() - start))
         print(f"| {notion!r} | {np.median(first):.0f} | {np.median(again):.0f} |", flush=True)
-    print("\n| N | seconds | most memory, MiB |\n|---|---|---|")
+    print("\n| N | seconds | peak memory, MiB |\n|---|---|---|")
     for size in (10**6, arguments.draws):
         start = time.perf_counter()
         terms = {
@@ -231,20 +251,23 @@ def costs(arguments: argparse.Namespace) -> None:
 
 
 def gaussian_delta(mu: float, epsilon: float) -> float:
-    """Of N(0, 1) and N(mu, 1)."""
+    """Return the delta of N(0, 1) and N(mu, 1) at epsilon."""
     a, b = mu / 2 - epsilon / mu, -mu / 2 - epsilon / mu
     return float(stats.norm.cdf(a) - math.exp(epsilon) * stats.norm.cdf(b))
 
 
 def mu_of(epsilon: float, delta: float) -> float:
-    """The mu of Gaussian privacy that has this epsilon at delta; 0 where there is none above 0."""
+    """Return the mu of Gaussian DP with this epsilon at delta; 0 if epsilon is not positive."""
     if epsilon <= 0:
         return 0.0
     return float(scipy.optimize.brentq(lambda mu: gaussian_delta(mu, epsilon) - delta, 1e-3, 50))
 
 
 def rivals(arguments: argparse.Namespace) -> None:
-    """Bounds from the same scores beside jax-privacy's (pip install jax-privacy), and coverage."""
+    """Compare bounds and coverage with those of jax-privacy, for the same scores.
+
+    Install it with `pip install jax-privacy`.
+    """
     from jax_privacy import auditing  # type: ignore[import-not-found]
 
     delta, runs = 1e-5, arguments.audits
@@ -252,7 +275,7 @@ def rivals(arguments: argparse.Namespace) -> None:
         "N(1, 1) v N(0, 1)": (stats.norm(1, 1), stats.norm(0, 1), 4.377178, 1.0),
         "Laplace, shift 1": (stats.laplace(1, 1), stats.laplace(0, 1), 0.99998, 1.030064),
     }
-    print("| scores | n a side | method | median epsilon (too high) | median mu (too high) |")
+    print("| scores | n per side | method | median epsilon (too high) | median mu (too high) |")
     print("|---|---|---|---|---|")
     for name, (inside, outside, epsilon, mu) in kinds.items():
         for size in (1_000, 10_000):
@@ -295,12 +318,12 @@ PARTS = {"misses": coverage, "medians": medians, "costs": costs, "rivals": rival
 
 
 def main() -> None:
-    """Runs the parts that are named, all if none is."""
+    """Run the given parts, or all parts if none is given."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("parts", nargs="*", choices=[*PARTS, []])
-    parser.add_argument("--runs", type=int, default=RUNS, help="audits a row of misses")
-    parser.add_argument("--audits", type=int, default=32, help="audits a row of medians")
-    parser.add_argument("--draws", type=int, default=10**8, help="of the memory row")
+    parser.add_argument("--runs", type=int, default=RUNS, help="audits per row of misses")
+    parser.add_argument("--audits", type=int, default=32, help="audits per row of medians")
+    parser.add_argument("--draws", type=int, default=10**8, help="draws for the memory measurement")
     arguments = parser.parse_args()
     for part in arguments.parts or PARTS:
         PARTS[part](arguments)

@@ -1,15 +1,15 @@
-"""One-run audits: median bounds, how often they exceed the truth, and jax-privacy on equal scores.
+"""Compare one-run bounds with the true levels and with the bounds of jax-privacy.
 
-Prints two Markdown tables, and exits with 1 where a bound of dpjax exceeds the truth more often
-than its confidence allows, or where a median is more than 0.1 below the specified one although that
-one is attainable.
+The script prints two Markdown tables. It exits with status 1 if bounds of dpjax exceed the true
+level more often than their confidence allows, or if a median is more than 0.1 below the required
+median although the required median is attainable.
 
-The first table has Gaussian canaries: scores are N(mu, 1) where a canary was included, and N(0, 1)
-otherwise; mu is that of each epsilon at delta = 1e-5. Beside each median stand the specified one
-and the limit: the median bound from the best number of guesses, if the law is known in advance and
-all canaries judge. The second counts bounds above the truth for
-three laws, one of which has canaries that depend on each other. Columns of jax-privacy are filled
-where it is installed.
+The first table is for Gaussian canaries. A score has the distribution N(mu, 1) if the canary was
+included, and N(0, 1) otherwise, where mu belongs to the given epsilon at delta = 1e-5. Next to each
+median, the table shows the required median and the limit. The limit is the median bound from the
+best number of guesses if the distribution is known in advance and no canaries are needed to choose
+the guesses. The second table counts bounds above the true level for three distributions; one of
+them has dependent canaries. The columns of jax-privacy are included if it is installed.
 """
 
 import argparse
@@ -31,7 +31,7 @@ from dpjax.notions import Notion, level_of
 
 DELTA, CONFIDENCE = 1e-5, 0.95
 FALSE_ALARM = 1e-5
-"""Chance that right bounds fail the test of how many exceed the truth, for each count."""
+"""Probability that valid bounds fail the test of how many exceed the true level, for each count."""
 
 SPECIFIED = {
     1.0: ((0.18, 0.04), (0.26, 0.61), (0.53, 0.64), (0.76, 0.77)),
@@ -39,7 +39,10 @@ SPECIFIED = {
     4.0: ((1.22, 2.00), (1.92, 2.51), (2.47, 2.98), (2.97, 2.99)),
     8.0: ((2.44, 4.18), (3.79, 5.28), (4.70, 5.86), (5.51, 6.65)),
 }
-"""Median bounds that were specified, from (epsilon, delta) and from mu, by number of canaries."""
+"""Map from epsilon to the required median bounds for each number of canaries in NUMBERS.
+
+Each pair contains the bounds for the notion (epsilon, delta) and for Gaussian DP.
+"""
 
 NUMBERS = (1_000, 10_000, 100_000, 1_000_000)
 TOLERANCE = 0.1
@@ -48,7 +51,7 @@ Scores = tuple[NDArray[np.float64], NDArray[np.bool_]]
 
 
 def delta_of(mu: float, epsilon: float) -> float:
-    """Delta of a Gaussian mechanism.
+    """Return the delta of a Gaussian mechanism.
 
     References:
         Dong, Roth, Su (2022), Corollary 2.13.
@@ -58,24 +61,24 @@ def delta_of(mu: float, epsilon: float) -> float:
 
 
 def mu_of(epsilon: float) -> float:
-    """Mu of a Gaussian mechanism of this epsilon."""
+    """Return the mu of a Gaussian mechanism with this epsilon at `DELTA`."""
     return optimize.brentq(lambda mu: delta_of(mu, epsilon) - DELTA, 1e-3, 20)
 
 
 def epsilon_of(mu: float) -> float:
-    """Epsilon of a Gaussian mechanism of this mu."""
+    """Return the epsilon of a Gaussian mechanism with this mu, at `DELTA`."""
     if mu <= 0 or delta_of(mu, 0.0) <= DELTA:
         return 0.0
     return optimize.brentq(lambda epsilon: delta_of(mu, epsilon) - DELTA, 0, 60)
 
 
 class Law(NamedTuple):
-    """Canaries of a mechanism whose level is known.
+    """Canaries of a mechanism with a known level.
 
     Attributes:
-        draw: (generator, canaries) -> scores and coins.
-        epsilon: At delta = 1e-5.
-        mu: The smallest mu for which the mechanism is Gaussian DP.
+        draw: Function of (generator, number of canaries) that returns scores and coins.
+        epsilon: True epsilon at delta = 1e-5.
+        mu: Smallest mu for which the mechanism satisfies Gaussian DP.
     """
 
     draw: Callable[[np.random.Generator, int], Scores]
@@ -92,7 +95,12 @@ def _gaussian(mu: float) -> Callable[[np.random.Generator, int], Scores]:
 
 
 def _response(accuracy: float, chance: float) -> Callable[[np.random.Generator, int], Scores]:
-    """Randomized response of all coins, which one public coin of this chance turns on."""
+    """Return randomized response for all coins, which is enabled by one public coin.
+
+    Args:
+        accuracy: Probability of the true answer if randomized response is enabled.
+        chance: Probability that randomized response is enabled; otherwise, answers are fair coins.
+    """
 
     def draw(rng: np.random.Generator, number: int) -> Scores:
         included = rng.random(number) < 0.5
@@ -103,12 +111,12 @@ def _response(accuracy: float, chance: float) -> Callable[[np.random.Generator, 
 
 
 def _epsilon_of_response(accuracy: float, chance: float) -> float:
-    """The root of chance (accuracy - e^epsilon (1 - accuracy)) = delta."""
+    """Solve chance (accuracy - e^epsilon (1 - accuracy)) = delta for epsilon."""
     return math.log((accuracy - DELTA / chance) / (1 - accuracy))
 
 
 def _mu_of_response(accuracy: float, chance: float) -> float:
-    """The least mu whose profile is nowhere below that of the response."""
+    """Return the smallest mu whose privacy profile is nowhere below that of the response."""
     grid = np.linspace(0, _epsilon_of_response(accuracy, chance), 400)
     deltas = chance * (accuracy - np.exp(grid) * (1 - accuracy))
     needed = [
@@ -131,7 +139,7 @@ LAWS = {
 
 
 def limit(notion: Notion, mu: float, number: int) -> float:
-    """The largest median bound of Gaussian canaries for any fixed number of guesses."""
+    """Return the largest median bound of Gaussian canaries for any fixed number of guesses."""
     best = 0.0
     for share in np.geomspace(5 / number, 0.5, 60):
         size = max(round(share * number), 1)
@@ -157,7 +165,13 @@ def _audited(notion: Notion) -> Bound:
 
 
 def _peer(method: str, split: bool) -> Bound:
-    """A bound of jax-privacy, with the threshold from one half of the canaries or from all."""
+    """Return a bound of jax-privacy.
+
+    Args:
+        method: Name of the method of `CanaryScoreAuditor`.
+        split: Whether half of the canaries is used only to choose the threshold. Otherwise, the
+            default strategy of jax-privacy uses all canaries.
+    """
     from jax_privacy.auditing import CanaryScoreAuditor, Split
 
     def bound(scores: NDArray[np.float64], included: NDArray[np.bool_], seed: int) -> float:
@@ -178,18 +192,18 @@ PEERS = {
     "epsilon_clopper_pearson": False,
     "epsilon_from_gdp": False,
 }
-"""Bounds of jax-privacy, and whether their threshold is chosen by a half of the canaries."""
+"""Map from a bound of jax-privacy to whether half of the canaries choose its threshold."""
 
 
 def methods() -> dict[str, Bound]:
-    """All bounds that are installed, by name."""
+    """Return all available bounds, by name."""
     if find_spec("jax_privacy") is None:
         return OURS
     return OURS | {name: _peer(name, split) for name, split in PEERS.items()}
 
 
 def bounds(law: Law, number: int, runs: int, asked: dict[str, Bound]) -> dict[str, NDArray]:
-    """Bounds [runs] by method, from the same scores."""
+    """Return the bounds [runs] of each method, computed from the same scores."""
     found = {name: np.empty(runs) for name in asked}
     for run in range(runs):
         scores, included = law.draw(np.random.default_rng((run, number)), number)
@@ -199,27 +213,37 @@ def bounds(law: Law, number: int, runs: int, asked: dict[str, Bound]) -> dict[st
 
 
 def exceeding(name: str, found: NDArray, law: Law) -> int:
-    """How many bounds exceed the truth of what they bound."""
+    """Return how many bounds exceed the true level."""
     return int((found > (law.mu if name == "dpjax, mu" else law.epsilon)).sum())
 
 
 def allowed(runs: int) -> int:
-    """Bounds above the truth that are more than chance allows with `FALSE_ALARM`."""
+    """Return the allowed number of bounds above the true level, given `FALSE_ALARM`."""
     return int(stats.binom.isf(FALSE_ALARM, runs, 1 - CONFIDENCE))
 
 
 def table(header: list[str]) -> str:
-    """The first two lines of a table."""
+    """Return the first two lines of a Markdown table."""
     return f"| {' | '.join(header)} |\n|{'---|' * len(header)}"
 
 
 def power(
     runs: int, sizes: range, epsilons: list[float], asked: dict[str, Bound]
 ) -> tuple[bool, str]:
-    """The table of Gaussian canaries, and whether it is as specified."""
-    columns = ["dpjax (specified; limit)", "dpjax, mu as epsilon (specified; limit)"]
+    """Print the table of Gaussian canaries.
+
+    Args:
+        runs: Number of runs per row.
+        sizes: Range of the numbers of canaries.
+        epsilons: True values of epsilon.
+        asked: Bounds to compute, by name.
+
+    Returns:
+        Whether all requirements are met, and the table.
+    """
+    columns = ["dpjax (required; limit)", "dpjax, mu as epsilon (required; limit)"]
     header = ["epsilon", "canaries", *columns]
-    header += [f"{name}" for name in asked if name in PEERS] + ["above the truth", "CPU s"]
+    header += [f"{name}" for name in asked if name in PEERS] + ["above the true level", "CPU s"]
     lines, passed = [table(header)], True
     print(lines[0], flush=True)
     for epsilon in epsilons:
@@ -252,8 +276,17 @@ def power(
 
 
 def laws(runs: int, number: int, asked: dict[str, Bound]) -> tuple[bool, str]:
-    """The table of bounds above the truth, and whether those of dpjax are as few as promised."""
-    lines, passed = [table(["law", "epsilon, mu", *asked])], True
+    """Print the table of bounds above the true level.
+
+    Args:
+        runs: Number of runs per row.
+        number: Number of canaries.
+        asked: Bounds to compute, by name.
+
+    Returns:
+        Whether the bounds of dpjax exceed the true level as rarely as required, and the table.
+    """
+    lines, passed = [table(["distribution", "epsilon, mu", *asked])], True
     print(lines[0], flush=True)
     for name, law in LAWS.items():
         found = bounds(law, number, runs, asked)
@@ -268,17 +301,17 @@ def laws(runs: int, number: int, asked: dict[str, Bound]) -> tuple[bool, str]:
 
 
 def main() -> int:
-    """Command line; 1 where a number is not as it should be."""
+    """Run the command line; return 1 if a requirement is not met."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--runs", type=int, default=100, help="runs a cell of the first table")
+    parser.add_argument("--runs", type=int, default=100, help="runs per row of the first table")
     parser.add_argument("--least", type=int, default=1_000, help="smallest number of canaries")
     parser.add_argument("--most", type=int, default=1_000_000, help="largest number of canaries")
     parser.add_argument(
         "--epsilons", type=float, nargs="+", default=list(SPECIFIED), choices=list(SPECIFIED)
     )
-    parser.add_argument("--law-runs", type=int, default=2000, help="runs a law of the second table")
+    parser.add_argument("--law-runs", type=int, default=2000, help="runs per row of the second")
     parser.add_argument("--law-canaries", type=int, default=1000)
-    parser.add_argument("--out", type=Path, default=None, help="a Markdown file")
+    parser.add_argument("--out", type=Path, default=None, help="Markdown file for the tables")
     arguments = parser.parse_args()
     asked = methods()
     second = laws(arguments.law_runs, arguments.law_canaries, asked)

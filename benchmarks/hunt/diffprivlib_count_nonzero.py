@@ -1,4 +1,4 @@
-"""count_nonzero cuts the noisy count at the number of records, which one record more changes."""
+"""count_nonzero clips the noisy count to the number of records, which reveals this number."""
 
 package, releases = "diffprivlib", ["0.6.6"]
 requires = ["scikit-learn<1.7"]

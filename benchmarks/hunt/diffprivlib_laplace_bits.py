@@ -1,4 +1,4 @@
-"""The textbook Laplace sampler shows its input in the lowest bits of its outputs."""
+"""The textbook Laplace sampler reveals its input in the lowest bits of its outputs."""
 
 package, releases = "diffprivlib", ["0.6.6"]
 requires = ["scikit-learn<1.7"]

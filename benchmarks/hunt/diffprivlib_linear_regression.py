@@ -1,4 +1,4 @@
-"""LinearRegression counts no sensitivity for the diagonal."""
+"""LinearRegression ignores the sensitivity of the diagonal."""
 
 package, releases = "diffprivlib", ["0.6.6"]
 requires = ["scikit-learn<1.7"]

@@ -1,4 +1,4 @@
-"""What the cases of statistics of records with a NaN share."""
+"""Shared settings of the cases that compute statistics of records with a NaN."""
 
 package, releases = "diffprivlib", ["0.6.6"]
 requires = ["scikit-learn<1.7"]

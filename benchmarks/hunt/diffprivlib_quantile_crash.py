@@ -1,4 +1,4 @@
-"""The median of many equal records raises an error, since all weights underflow."""
+"""The median of large numbers raises an error for some records, because all weights underflow."""
 
 package, releases = "diffprivlib", ["0.6.6"]
 requires = ["scikit-learn<1.7"]

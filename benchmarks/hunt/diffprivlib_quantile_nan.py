@@ -1,4 +1,4 @@
-"""The quantile of records of which one is NaN is NaN."""
+"""The quantile is NaN if a record is NaN."""
 
 from diffprivlib_nan import claim, domain, like, package, relation, released, releases, requires
 

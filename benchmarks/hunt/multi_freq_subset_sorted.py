@@ -1,4 +1,4 @@
-"""Subset selection, with the returned values sorted: the mended form of the case beside it."""
+"""Subset selection with sorted values, which fixes the error of multi_freq_subset.py."""
 
 package, releases = "multi-freq-ldpy", ["0.2.5"]
 claim = 1.0

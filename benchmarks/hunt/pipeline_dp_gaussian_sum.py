@@ -1,4 +1,4 @@
-"""A sum with Gaussian noise shows its input in the lowest bits of its outputs."""
+"""A sum with Gaussian noise reveals its input in the lowest bits of its outputs."""
 
 package, releases = "pipeline-dp", ["0.3.1"]
 claim, delta = 1.0, 0.001
@@ -17,7 +17,7 @@ def draw(values):
     asked = p.AggregateParams(**noise, **limits, min_value=0.0, max_value=10.0)
     parts = p.DataExtractors(lambda row: row[0], lambda row: "all", lambda row: row[1])
     engine = p.DPEngine(budget, p.LocalBackend())
-    # One record is in every database, since the engine refuses an empty collection.
+    # Add the same record to every database, because the engine rejects an empty collection.
     rows = list(enumerate([1.0, *values]))
     found = engine.aggregate(rows, asked, parts, public_partitions=["all"])
     budget.compute_budgets()

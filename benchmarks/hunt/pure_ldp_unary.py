@@ -1,4 +1,4 @@
-"""What the cases of unary encoding share."""
+"""Shared settings of the cases of unary encoding."""
 
 package, releases = "pure-ldp", ["1.1.2", "1.2.0"]
 requires = ["bitarray", "bitstring", "numpy", "scipy", "scikit-learn", "statsmodels", "xxhash"]

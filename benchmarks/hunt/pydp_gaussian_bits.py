@@ -1,4 +1,4 @@
-"""Gaussian noise shows its input in the lowest bits of its outputs."""
+"""Gaussian noise reveals its input in the lowest bits of its outputs."""
 
 package, releases = "python-dp", ["1.1.5"]
 claim, delta = 1.0, 0.001

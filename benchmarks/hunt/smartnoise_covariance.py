@@ -1,7 +1,7 @@
-"""The covariance is that of records before they are clipped."""
+"""The covariance is computed before the records are clipped."""
 
 package, releases = "smartnoise-synth", ["1.0.5", "1.0.8"]
-# Its module of covariances needs none of the networks that the package declares.
+# The covariance module works without the deep-learning packages that the package requires.
 dependencies, requires = False, ["numpy", "pandas"]
 claim = 1.0
 like = [[0.1, 0.2], [0.3, 0.4], [0.5, 0.6], [0.7, 0.8], [0.9, 0.5]]

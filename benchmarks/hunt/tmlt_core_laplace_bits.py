@@ -1,4 +1,4 @@
-"""Laplace noise of real numbers, with the lowest bits of its outputs."""
+"""Laplace noise on real numbers, audited with the lowest bits of its outputs."""
 
 package, releases = "tmlt.core", ["0.20.0"]
 claim = 1.0

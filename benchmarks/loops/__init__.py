@@ -1,5 +1,6 @@
-"""Training loops as users of jax-privacy, optax and Opacus write them, audited with dpjax.
+"""Audits of typical training loops written with jax-privacy, optax and Opacus.
 
-`python -m benchmarks.loops` runs all whose library is installed. The programs of this folder are
-those of the guide `library-loops`; a wrong loop is a program with a few words replaced.
+`python -m benchmarks.loops` audits all programs whose library is installed. The guide
+`library-loops` shows programs of this folder. A faulty loop is one of these programs with some text
+replaced.
 """

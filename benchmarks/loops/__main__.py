@@ -1,6 +1,6 @@
-"""Audits every loop as it is, and with each of three errors; prints a Markdown table.
+"""Audit each loop without an error and with each of three errors, and print a Markdown table.
 
-Exits with 1 where a right loop is refuted or a wrong one is not.
+The exit status is 1 if a correct loop is refuted or a faulty loop is not refuted.
 """
 
 import argparse
@@ -24,16 +24,16 @@ Replaced = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True)
 class Loop:
-    """A program, and what makes it wrong.
+    """A program, and three sets of replacements that each introduce an error.
 
     Attributes:
-        name: Of the library, for people.
-        program: Name of its file.
+        name: Name of the library in the table.
+        program: Name of the program's file, without the extension.
         needs: Module that must be installed.
-        half: Words to replace so that the noise is halved.
-        unclipped: Words to replace so that the gradient of the canary is not clipped.
-        fixed: Words to replace so that the canary is always in the last batch.
-        quick: Whether draws are cheap enough to bound epsilon at delta too.
+        half: Replacements that halve the noise.
+        unclipped: Replacements that disable the clipping of the canary's gradient.
+        fixed: Replacements that put the canary into the last batch in every training.
+        quick: Whether draws are cheap enough to also bound epsilon at delta.
     """
 
     name: str
@@ -45,17 +45,24 @@ class Loop:
     quick: bool = False
 
     def text(self, replaced: Replaced) -> str:
-        """The program with some words replaced, each of which stands in it once."""
+        """Return the program after replacements.
+
+        Args:
+            replaced: Pairs (old text, new text).
+
+        Raises:
+            ValueError: If an old text does not occur exactly once in the program.
+        """
         text = (FOLDER / f"{self.program}.py").read_text()
         for old, new in replaced:
             if text.count(old) != 1:
-                raise ValueError(f"{self.program} must have {old!r} once.")
+                raise ValueError(f"{self.program} must contain {old!r} exactly once.")
             text = text.replace(old, new)
         return text
 
 
 _LAST = ("return likelihood_score(lengths, SIGMA / 2, RATE)", "return lengths[-1]")
-"""The score of a canary whose batch is known: that of its one step."""
+"""Replacement of the score: if the canary's batch is known, only the last step matters."""
 
 _IN_ORDER = (
     ("jax.random.bernoulli(key, RATE, present.shape)", "(jnp.arange(len(y)) // 2 == key)"),
@@ -107,12 +114,18 @@ LOOPS = (
     ),
 )  # fmt: skip
 
-CASES = ("right", "half the noise", "canary unclipped", "fixed batches")
+CASES = ("correct", "half the noise", "canary not clipped", "fixed batches")
 
 
 @dataclass
 class Case:
-    """A program that was run, and what is audited of it."""
+    """A program, possibly with an error.
+
+    Attributes:
+        loop: Program without errors.
+        name: Element of `CASES`.
+        space: Global variables after the program was executed.
+    """
 
     loop: Loop
     name: str
@@ -126,13 +139,20 @@ class Case:
 
     @property
     def subject(self) -> Callable | dpjax.HostMechanism:
-        """A function in JAX, or one of the host."""
+        """Function to audit: a JAX function, or a host mechanism."""
         if "scores" in self.space:
             return dpjax.HostMechanism(self.space["scores"])
         return self.space["train"]
 
     def audit(self, notion: Any, search: int, confirm: int, seed: int) -> dpjax.AuditResult:
-        """One audit at the claim of dp_accounting for Poisson batches."""
+        """Audit the program against dp_accounting's claim for Poisson batches.
+
+        Args:
+            notion: Privacy notion.
+            search: Number of search draws per side.
+            confirm: Number of confirmation draws per side.
+            seed: Key of the audit.
+        """
         return dpjax.audit(
             self.subject,
             self.space["PAIR"],
@@ -145,8 +165,17 @@ class Case:
 
 
 def row(case: Case, scale: float, seed: int) -> tuple[str, bool]:
-    """Audits of one case as a row of the table, and whether they say what they should."""
-    right, cells = case.name == "right", [case.loop.name, case.name]
+    """Audit one case.
+
+    Args:
+        case: Program to audit.
+        scale: Factor that multiplies the numbers of trainings.
+        seed: Key of the audits.
+
+    Returns:
+        Row of the table, and whether all verdicts are correct.
+    """
+    right, cells = case.name == "correct", [case.loop.name, case.name]
     start, passed = time.process_time(), True
     sizes = [(dpjax.Profile(), 300, 700)]
     sizes += [(dpjax.Epsilon(DELTA), 3000, 7000)] if case.loop.quick else []
@@ -162,15 +191,15 @@ def row(case: Case, scale: float, seed: int) -> tuple[str, bool]:
 
 
 def main() -> int:
-    """Command line; 1 where a verdict is not as it should be."""
+    """Run the command line; return 1 if a verdict is wrong."""
     parser = argparse.ArgumentParser(description=inspect.getdoc(sys.modules[__name__]))
-    parser.add_argument("--only", default="", help="part of a library's name")
-    parser.add_argument("--scale", type=float, default=1.0, help="of the numbers of trainings")
+    parser.add_argument("--only", default="", help="substring of a library's name")
+    parser.add_argument("--scale", type=float, default=1.0, help="factor for numbers of trainings")
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
     sys.path.insert(0, str(FOLDER))
     claim = accounted(1.0, Poisson(0.02), 50).get_epsilon_for_delta(DELTA)
-    print(f"Claim: dp_accounting's curve, epsilon {claim:.3f} at delta = 1e-5.\n")
+    print(f"The claim is dp_accounting's curve, with epsilon {claim:.3f} at delta = 1e-5.\n")
     header = ["loop", "error", "whole curve", "epsilon at delta = 1e-5", "CPU s"]
     print(f"| {' | '.join(header)} |\n|{'---|' * len(header)}", flush=True)
     all_passed = True
@@ -180,7 +209,7 @@ def main() -> int:
         for name in CASES:
             text, passed = row(Case(loop, name), arguments.scale, arguments.seed)
             all_passed &= passed
-            print(text + ("" if passed else " **not as it should be**"), flush=True)
+            print(text + ("" if passed else " **wrong verdict**"), flush=True)
     return 0 if all_passed else 1
 
 

@@ -13,7 +13,7 @@ SAMPLING, WIDEST = CyclicPoissonSampling(sampling_prob=RATE, iterations=STEPS), 
 
 
 def batches(num_records, rng):
-    """One training's batches, int32 [steps, widest], filled up with -1."""
+    """Return the batches of one training, int32 [steps, widest], padded with -1."""
     padded = np.full((STEPS, WIDEST), -1, np.int32)
     for row, batch in zip(padded, SAMPLING.batch_iterator(num_records, rng), strict=True):
         row[: len(batch)] = batch

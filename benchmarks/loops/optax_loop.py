@@ -25,7 +25,7 @@ def train(key, records):
         taken = present & jax.random.bernoulli(key, RATE, present.shape)
         each = jax.vmap(jax.grad(loss), (None, 0, 0))(weights, x, y)
         updates, state = optimizer.update(each * taken[:, None], state)
-        # The aggregate divides by all records, the padded ones included.
+        # The aggregate divides by the number of all records, including the padding.
         length = updates[-1] * len(y) / (LEARNING_RATE * CLIP)
         return (optax.apply_updates(weights, updates), state), length
 

@@ -1,1 +1,1 @@
-"""Mechanisms of StatDP and DP-Auditorium, audited at the draws of these tools and at a tenth."""
+"""Audits of StatDP's and DP-Auditorium's mechanisms, with as many draws and with a tenth."""

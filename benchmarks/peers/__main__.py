@@ -1,7 +1,7 @@
-"""Audits the mechanisms of StatDP and DP-Auditorium, and prints two Markdown tables.
+"""Audit the mechanisms of StatDP and DP-Auditorium, and print two Markdown tables.
 
-DP-Auditorium itself is run, at the sizes of its example and tests, if its folder
-python/dp_auditorium is given and tensorflow is installed.
+The script also runs DP-Auditorium, with the sizes of its example and tests, if `--auditorium` names
+its folder python/dp_auditorium. This requires tensorflow.
 """
 
 import argparse
@@ -23,7 +23,7 @@ def print_table(peer: str, cases: list[Case], key: int) -> None:
     Args:
         peer: Header of the column with the peer's findings.
         cases: Cases of the table.
-        key: Seed; each case has a key of its own.
+        key: Seed from which the key of each case is derived.
     """
     start = time.process_time()
     print(HEADER.format(peer))
@@ -37,7 +37,7 @@ def main(folder: Path | None, key: int) -> None:
     """Print both tables.
 
     Args:
-        folder: Folder of DP-Auditorium, or None.
+        folder: Folder python/dp_auditorium of a checkout, or None.
         key: Seed of all audits.
     """
     print_table("StatDP", statdp.cases(), key)

@@ -1,9 +1,10 @@
 """The mechanisms of DP-Auditorium: noisy means, noisy maxima and sparse vector techniques.
 
-The mechanisms, the ten random pairs of databases, which differ by one added record, the draws and
-the claim (epsilon 1, with delta 1e-5 for Gaussian noise) are those of DP-Auditorium's example. Its
-records lie in [-1, 1], and are clipped to [0, 1]. The sparse vector techniques report at most two
-positives, of three queries as in its tests, and of ten.
+The mechanisms, the number of draws and the claim (epsilon 1, with delta 1e-5 for Gaussian noise)
+are those of DP-Auditorium's example. As in the example, there are ten random pairs of databases
+that differ by one added record, and records in [-1, 1] are clipped to [0, 1]. The sparse vector
+techniques report at most two positives, among three queries as in DP-Auditorium's tests, or among
+ten queries.
 
 References:
     Kong, Munoz Medina, Ribero (2023), "DP-Auditorium: a large scale library for auditing
@@ -48,7 +49,9 @@ LEAST_SCALE = 1e-12
 @jax.tree_util.register_static
 @dataclass(frozen=True)
 class Mean:
-    """The sum of the records divided by their number, plus noise whose scale has another divisor.
+    """Noisy mean: the sum of the records divided by a count, plus noise.
+
+    The scale of the noise is also divided by a count. Each count is exact or noisy.
 
     Attributes:
         by_noisy_count: Whether the sum is divided by a noisy count.
@@ -230,7 +233,7 @@ def _mechanisms() -> Iterator[tuple[str, str, Any, float | None, dpjax.Pairs, fl
 
 
 def cases() -> list[Case]:
-    """Return every mechanism of DP-Auditorium; `peer` is empty."""
+    """Return a case for every mechanism of DP-Auditorium; `peer` is empty."""
     draws = {"num_draws": PAIRS * DRAWS}, {"num_draws": PAIRS * DRAWS // 10}
     return [
         Case(title, size, mechanism, pairs, EPSILON, level, draws, "", delta)
@@ -241,8 +244,8 @@ def cases() -> list[Case]:
 def hockey_stick(folder: Path) -> Callable[[Case, int], str]:
     """Return DP-Auditorium's hockey-stick test, with the settings of the example.
 
-    As in its example, every pair is tested in both directions with an error of 0.05 each, until a
-    test rejects the claim. Its networks need tensorflow.
+    As in the example, each pair is tested in both directions, each with an error probability of
+    0.05, until a test rejects the claim. The test uses neural networks and requires tensorflow.
 
     Args:
         folder: Folder python/dp_auditorium of a checkout.
@@ -275,7 +278,7 @@ def hockey_stick(folder: Path) -> Callable[[Case, int], str]:
 
         def rejects(number: int) -> bool:
             sides = drawn(number, 0), drawn(number, 1)
-            # The networks print their progress.
+            # Suppress the progress output of the networks.
             with contextlib.redirect_stdout(io.StringIO()):
                 bounds = [
                     tester.estimate_lower_bound(*turn, ERROR) for turn in (sides, sides[::-1])

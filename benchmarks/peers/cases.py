@@ -1,4 +1,4 @@
-"""What an audit of a peer's mechanism needs, and what it finds."""
+"""Cases, audits and table rows of the mechanisms of other auditing tools (peers)."""
 
 import time
 from typing import Any, NamedTuple
@@ -7,7 +7,7 @@ import dpjax
 from dpjax.results import REFUTING
 
 CONFIDENCE = 0.95
-"""Confidence of every bound: both peers test at an error of 0.05."""
+"""Confidence of the bounds, because both peers test with an error probability of 0.05."""
 
 
 class Case(NamedTuple):
@@ -21,7 +21,7 @@ class Case(NamedTuple):
         claim: Claimed epsilon.
         level: True epsilon at `delta`, or an upper bound on it. None if no bound is known.
         draws: Draws of the peer and a tenth of them, as arguments of `dpjax.Events`.
-        peer: What the peer finds, or an empty text if the peer was not run.
+        peer: Result of the peer, or an empty string if the peer was not run.
         delta: Claimed delta.
     """
 

@@ -1,4 +1,4 @@
-"""The eleven mechanisms of StatDP, at its two lengths of databases and its three claims.
+"""The eleven mechanisms of StatDP, with its two lengths of databases and its three claims.
 
 The mechanisms are those of dpjax's catalogue. In three sparse vector techniques, StatDP observes
 only a count: the number of queries, among k, whose report differs from the report "the first half

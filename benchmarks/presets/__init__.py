@@ -1,1 +1,1 @@
-"""The figures and tables of the papers: what each one runs, and how it is drawn or printed."""
+"""Sweeps, drawing and printing of the papers' figures and tables."""

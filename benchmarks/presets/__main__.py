@@ -1,7 +1,7 @@
-"""Makes figures and tables of the papers again, into results/NAME.
+"""Reproduce figures and tables of the papers, and write them to results/NAME.
 
-What is made of a sweep keeps its runs in a store beside the figure, so that an interrupted command
-goes on where it stopped.
+The runs of a sweep are kept in a store in the same folder, so that an interrupted command can be
+resumed.
 
     scripts/reproduce [NAME ...] [--quick] [--runs N] [--only a,d] [--out FOLDER] [--toml FILE]
 """
@@ -29,26 +29,26 @@ OTHERS = {
     "impossibility": ("Gorla et al., Theorems 1 and 5", impossibility.main),
     "empirical": ("Burchard et al. 2020, Figures 1 and 3 to 5", empirical.main),
 }
-"""Name -> what it is, and (folder, *, quick) -> writes the files."""
+"""Map from a name to a description and a function of (folder, *, quick) that writes the files."""
 
 
 def parser() -> argparse.ArgumentParser:
-    """The options, and every name with what it is."""
+    """Return the parser of the command line; its help describes every name."""
     whats = {name: f"Askin et al. 2022, {found.what}" for name, found in PRESETS.items()}
     whats |= {name: what for name, (what, _) in OTHERS.items()}
     parser = argparse.ArgumentParser(
         prog="scripts/reproduce",
-        description="Makes figures and tables of the papers again; all of them if none is named.",
+        description="Reproduce figures and tables of the papers; all of them if no NAME is given.",
         epilog="\n".join(f"  {name:<18} {what}" for name, what in whats.items()),
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("names", nargs="*", metavar="NAME", help="of the list below")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="names from the list below")
     parser.add_argument("--out", type=Path, help="folder for the files of one NAME")
     parser.add_argument(
-        "--quick", action="store_true", help="in small: the same files in minutes, other numbers"
+        "--quick", action="store_true", help="same files in minutes, from smaller experiments"
     )
-    parser.add_argument("--runs", type=int, help="runs a curve; the paper's if not given")
-    parser.add_argument("--only", help="parts of a sweep, with commas between: a,d")
+    parser.add_argument("--runs", type=int, help="runs per curve; by default, as in the paper")
+    parser.add_argument("--only", help="comma-separated parts of a sweep, such as a,d")
     parser.add_argument(
         "--toml", type=Path, help="only write the sweep of one NAME to a file for `dpjax sweep`"
     )
@@ -56,7 +56,10 @@ def parser() -> argparse.ArgumentParser:
 
 
 def make(name: str, given: argparse.Namespace) -> Path:
-    """Makes one figure or table; returns the folder that it is in."""
+    """Reproduce one figure or table; return the folder with its files.
+
+    With `--toml`, only write the sweep to this file, and return the path of the file.
+    """
     folder = given.out or Path("results") / name
     if name in OTHERS:
         folder.mkdir(parents=True, exist_ok=True)
@@ -72,7 +75,7 @@ def make(name: str, given: argparse.Namespace) -> Path:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Command line; bad input ends with one sentence and the exit code 2."""
+    """Run the command line; invalid input leads to a short message and exit status 2."""
     options = parser()
     given = options.parse_args(arguments)
     names = given.names or [*PRESETS, *OTHERS]
@@ -83,7 +86,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             options.error(f"--runs, --only and --toml are for sweeps, but {name} is none.")
     if len(names) > 1 and (given.out or given.toml):
         options.error("--out and --toml are for one NAME.")
-    # Before jax computes anything.
+    # This must happen before JAX is initialized.
     use_all_cores()
     for name in names:
         try:

@@ -15,16 +15,17 @@ from dpjax.sweeps import Entry, Store, SweepSpec
 
 
 class Preset(NamedTuple):
-    """A sweep, and what is made of it.
+    """A sweep, and the figure or table that is made from it.
 
     Attributes:
-        what: The figure or table.
-        entries: (runs, quick) -> every entry; the parts that can be chosen begin their labels.
-        draw: (store, folder) -> writes the files.
-        runs: Runs an entry, as in the paper.
-        quick_runs: Enough to see the shape.
-        block_runs: Runs a block.
-        quick_block_runs: Runs a block of the quick variant.
+        what: Description of the figure or table.
+        entries: Function of (runs, quick) that returns all entries. The first word of an entry's
+            label is the name of the part to which the entry belongs.
+        draw: Function of (store, folder) that writes the files.
+        runs: Number of runs per entry in the paper.
+        quick_runs: Number of runs per entry in the quick version.
+        block_runs: Number of runs per block.
+        quick_block_runs: Number of runs per block in the quick version.
     """
 
     what: str
@@ -47,22 +48,23 @@ PRESETS = {
     "fig6": Preset("Figure 6", figure6.entries, figure6.draw),
     "table2": Preset("Table II: seconds of single runs", table2.entries, table2.draw, 20, 3, 1, 1),
 }
-"""Name -> sweep."""
+"""Map from a name to its preset."""
 
 
 def preset(
     name: str, *, runs: int | None = None, only: Iterable[str] = (), quick: bool = False
 ) -> SweepSpec:
-    """The sweep behind a figure or a table.
+    """Return the sweep of a figure or a table.
 
     Args:
-        name: Of `PRESETS`.
-        runs: Runs an entry; the paper's if None.
-        only: Parts: letters of Figure 4 and Table II, mechanisms of Figures 5 and 6. All if empty.
-        quick: Few runs, in small blocks, at fewer sample sizes.
+        name: Key of `PRESETS`.
+        runs: Number of runs per entry; None for the number in the paper.
+        only: Names of the parts to include; all parts if empty. Parts are letters for Figure 4 and
+            Table II, and mechanisms for Figures 5 and 6.
+        quick: Whether to use few runs, small blocks and fewer sample sizes.
 
     Raises:
-        ValueError: When a part is unknown, or a number of runs is below 1.
+        ValueError: If a part is unknown, or the number of runs is below 1.
     """
     found = PRESETS[name]
     num_runs = runs if runs is not None else found.quick_runs if quick else found.runs

@@ -20,13 +20,13 @@ def ecdf_panel(
     *,
     confidence: float = 0.95,
 ) -> None:
-    """Empirical distribution functions of lower bounds, each with a line at its level.
+    """Draw empirical distribution functions of lower bounds, each with a line at its level.
 
     Args:
-        axes: matplotlib axes.
-        bounds: Curve -> its lower bounds, one a run.
-        levels: Curve -> where the dashed vertical line in its colour stands.
-        confidence: Where the horizontal line stands.
+        axes: Matplotlib axes.
+        bounds: Map from the name of a curve to its lower bounds, one per run.
+        levels: Map from the name of a curve to the position of its dashed vertical line.
+        confidence: Position of the horizontal line.
     """
     for (name, values), color in zip(bounds.items(), _COLORS, strict=False):
         axes.ecdf(np.asarray(values, float), color=color, label=name, linewidth=1.4)

@@ -1,11 +1,11 @@
-"""Empirical differential privacy on data of the paper's shape, and on a real panel.
+"""Empirical differential privacy of generated data that resemble the paper's, and of a real panel.
 
-The paper's example is yearly precipitation at 10368 locations over 41 years (GPCP). Those data are
-not part of any package, so the panel here is generated in the same shape: a location's mean is
-gamma distributed with the spread that the paper states (686 mm within a year), years are
-independent, and neighbouring locations share their weather. The real panel is Grunfeld's investment
-data as statsmodels ships it: years are databases, firms are individuals. Its years follow each
-other, which the checks of the premise notice.
+The paper uses the yearly precipitation at 10368 locations over 41 years (GPCP). These data are not
+part of any package, so this example generates a panel of the same size. The mean of each location
+has a gamma distribution whose standard deviation is given in the paper (686 mm within a year).
+Years are independent, and locations in the same region are correlated. The real panel is Grunfeld's
+investment data from statsmodels: years are databases, and firms are individuals. Its consecutive
+years are dependent, which the independence checks detect.
 """
 
 import json
@@ -31,11 +31,11 @@ NUM_YEARS, NUM_LOCATIONS = 41, 10368
 
 
 def main(folder: Path, *, quick: bool) -> None:
-    """Runs both examples: figures, reports, and what the README states in `empirical.json`.
+    """Run both examples; write figures, reports, and a summary in `empirical.json`.
 
     Args:
-        folder: Of the files.
-        quick: 60 locations instead of all.
+        folder: Output folder.
+        quick: Whether to use 60 locations instead of all.
     """
     data = precipitation_like(60 if quick else NUM_LOCATIONS)
     summary = {"generated": _example(folder, "generated", data, np.linspace(0, 0.25, 51), 0.05)}
@@ -48,14 +48,15 @@ def main(folder: Path, *, quick: bool) -> None:
 
 
 def precipitation_like(num_locations: int = NUM_LOCATIONS, seed: int = 0) -> np.ndarray:
-    """[41, num_locations] generated annual totals in mm, in the paper's shape.
+    """Generate annual totals in mm that resemble the paper's data.
 
     Args:
-        num_locations: How many locations.
+        num_locations: Number of locations.
         seed: Seed of the generator.
 
     Returns:
-        Positive totals; the standard deviation over locations is near the paper's 686 mm.
+        Positive totals [41, num_locations]. Their standard deviation over locations is near the
+        686 mm of the paper.
     """
     rng = np.random.default_rng(seed)
     num_regions = 72
@@ -101,14 +102,14 @@ def _example(
 
 
 def _grunfeld() -> Any:
-    """The panel as a table, or None (said so) where statsmodels is not installed."""
+    """Return the panel as a table; print a message and return None without statsmodels."""
     try:
         with warnings.catch_warnings():
-            # statsmodels' own deprecations are not ours to show.
+            # Hide the deprecation warnings of statsmodels, which do not concern dpjax.
             warnings.simplefilter("ignore")
             from statsmodels.datasets import grunfeld
 
             return grunfeld.load_pandas().data
     except ImportError:
-        print("statsmodels is not installed, so the Grunfeld panel is left out.")
+        print("The Grunfeld panel is omitted, because statsmodels is not installed.")
         return None

@@ -1,4 +1,4 @@
-"""The eight algorithms of the local approach's experiments, with the paper's settings.
+"""The eight algorithms of the local approach's experiments, with the settings of the paper.
 
 References:
     Askin, Kutta, Dette (2022), section V.
@@ -12,13 +12,13 @@ from dpjax.densities import Scott, Silverman
 from dpjax.sweeps import Entry
 
 SEED = 2022
-"""Of all presets."""
+"""Seed of all presets."""
 
 LEVELS = (0.2, 0.7, 1.5)
 """The values of eps0 in the paper's figures."""
 
 DATA_CENTRIC_LEVEL = 1.5
-"""eps0 of Figures 5 and 6."""
+"""The value of eps0 in Figures 5 and 6."""
 
 EXPERIMENTS: dict[str, Callable[[float], Any]] = {
     "a": lambda level: mechanisms.Laplace(epsilon=level),
@@ -30,7 +30,10 @@ EXPERIMENTS: dict[str, Callable[[float], Any]] = {
     "g": lambda level: mechanisms.SVT5(epsilon=level),
     "h": lambda level: mechanisms.SVT6(epsilon=level),
 }
-"""Letter in the paper -> mechanism at a level eps0 (for g and h: at the level that is claimed)."""
+"""Map from a letter in the paper to a function of the level eps0 that returns the mechanism.
+
+For g and h, eps0 is only the claimed level.
+"""
 
 _LARGE = frozenset("efgh")
 
@@ -38,15 +41,15 @@ _LARGE = frozenset("efgh")
 def experiment(
     letter: str, epsilon: float, *, objective: str = "loss", num_runs: int = 1000
 ) -> Entry:
-    """One of the paper's experiments.
+    """Return one of the paper's experiments.
 
     Args:
         letter: a (Laplace), b (Report Noisy Max), c (Continuous Noisy Max), d (Exponential),
             e (SVT2), f (SVT4 at its true level), g (SVT5) or h (SVT6).
-        epsilon: eps0.
-        objective: What the search maximises: "loss" as in the paper, with its bandwidth rule, or
-            "lower-bound" with the package's own defaults.
-        num_runs: Of the entry.
+        epsilon: Level eps0.
+        objective: Quantity that the search maximizes: "loss" as in the paper, with the paper's
+            bandwidth rule, or "lower-bound" with dpjax's default bandwidth.
+        num_runs: Number of runs.
     """
     sizes = (100_000, 500_000, 1e-4) if letter in _LARGE else (20_000, 50_000, 1e-3)
     return Entry(

@@ -1,6 +1,6 @@
 """Figure 4 of the local approach: the distribution of MPL's lower bound for eight algorithms.
 
-`scripts/reproduce fig4` draws it with the paper's search, `fig4-tight` with dpjax's.
+`scripts/reproduce fig4` uses the paper's search, and `fig4-tight` uses dpjax's search.
 
 References:
     Askin, Kutta, Dette (2022), Figure 4.
@@ -25,17 +25,23 @@ COLUMNS = (
     "exact best pair",
     "runs",
     "P(LB <= exact)",
-    "allowed from",
+    "lowest allowed",
     "median LB",
     "P(LB > eps0)",
     "in the paper",
-    "ms a run",
+    "ms per run",
     "outputs per second",
 )
 
 
 def entries(runs: int, quick: bool, objective: str = "loss") -> list[Entry]:
-    """Eight algorithms at three levels, with the paper's search or (lower-bound) dpjax's own."""
+    """Return eight algorithms at three levels.
+
+    Args:
+        runs: Number of runs per entry.
+        quick: Unused.
+        objective: "loss" for the paper's search, or "lower-bound" for dpjax's search.
+    """
     return [
         experiment(letter, level, objective=objective, num_runs=runs)
         for letter in EXPERIMENTS
@@ -44,7 +50,7 @@ def entries(runs: int, quick: bool, objective: str = "loss") -> list[Entry]:
 
 
 def draw(store: Store, folder: Path) -> None:
-    """Writes the figure as PNG and SVG, and its table."""
+    """Write the figure as PNG and SVG, and its table."""
     columns = store.columns()
     names = [(letter, level) for letter in EXPERIMENTS for level in LEVELS]
     entries = {entry.label: entry for entry in store.spec.entries}
@@ -55,26 +61,26 @@ def draw(store: Store, folder: Path) -> None:
     }
     table = markdown(COLUMNS, [row(*name, *curve) for name, curve in curves.items()])
     search = store.spec.entries[0].method.objective
-    text = f"Figure 4, search for the largest {search}, key {store.spec.key}; {machine()}.\n\n"
+    text = f"Figure 4, search maximizes the {search}, key {store.spec.key}; {machine()}.\n\n"
     save(folder, store.spec.name, panels_of(curves), text + table)
 
 
 def claim(letter: str, level: float) -> str:
-    """What the paper's figure shows."""
+    """Describe where the lower bounds are in the paper's figure."""
     if letter in "abcdef":
-        return "at most about 5% right of eps0"
-    return "an exception" if (letter, level) == ("h", 0.2) else "all right of eps0"
+        return "at most about 5% above eps0"
+    return "an exception" if (letter, level) == ("h", 0.2) else "all above eps0"
 
 
 def row(letter: str, level: float, entry: Entry, rows: dict[str, Any]) -> list[Any]:
-    """A curve beside the exact level of its best pair."""
+    """Return the row of a curve, which compares it with the exact level of its best pair."""
     bounds = rows["lower_bound"]
     exact = reference.best_level(entry.mechanism, entry.pairs, entry.mechanism.standard_region)
-    # The share may fall three standard errors below the confidence by chance.
+    # By chance, the coverage may be up to three standard errors below the confidence.
     allowed = entry.confidence - 3 * np.sqrt(
         entry.confidence * (1 - entry.confidence) / len(bounds)
     )
-    # The first block also compiles.
+    # Use the median, because the time of the first block includes compilation.
     seconds = float(np.median(rows["seconds"]))
     method = entry.method
     outputs = 2 * (len(entry.pairs) * method.num_samples + method.num_confirm)
@@ -95,7 +101,7 @@ def row(letter: str, level: float, entry: Entry, rows: dict[str, Any]) -> list[A
 
 
 def panels_of(curves: dict[tuple[str, float], tuple[Entry, dict[str, Any]]]) -> Any:
-    """Up to eight panels, three curves each."""
+    """Draw up to eight panels with three curves each."""
     letters = list(dict.fromkeys(letter for letter, _ in curves))
     width = min(4, len(letters))
     height = -(-len(letters) // width)
@@ -114,7 +120,7 @@ def panels_of(curves: dict[tuple[str, float], tuple[Entry, dict[str, Any]]]) -> 
     for unused in panels[len(letters) :]:
         unused.set_axis_off()
     for panel in panels[::width]:
-        panel.set_ylabel("share of runs")
+        panel.set_ylabel("fraction of runs")
     handles, labels = panels[0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False)
     return figure

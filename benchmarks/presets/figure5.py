@@ -1,4 +1,4 @@
-"""Figure 5 of the local approach: the privacy of one database among all of its neighbours.
+"""Figure 5 of the local approach: the privacy of one database against all of its neighbors.
 
 References:
     Askin, Kutta, Dette (2022), Figure 5.
@@ -30,7 +30,7 @@ COLUMNS = (
 
 
 def entries(runs: int, quick: bool) -> list[Entry]:
-    """One database against all of its neighbourhood."""
+    """Return two mechanisms, each with one database and all of its neighbors."""
     level = DATA_CENTRIC_LEVEL
     cases = {
         "report-noisy-max": (
@@ -50,13 +50,13 @@ def entries(runs: int, quick: bool) -> list[Entry]:
 
 
 def neighborhood(center: list[float], values: tuple[float, ...]) -> Pairs:
-    """One database against every other vector of the values."""
+    """Return pairs of one database with every other vector of the given values."""
     others = [v for v in itertools.product(values, repeat=len(center)) if list(v) != center]
     return Pairs(np.tile(center, (len(others), 1)), np.array(others), tuple(map(str, others)))
 
 
 def draw(store: Store, folder: Path) -> None:
-    """Writes fig5.png, fig5.svg and fig5.md."""
+    """Write fig5.png, fig5.svg and fig5.md."""
     columns = store.columns()
     figure, panels = new_figure(
         1, len(store.spec.entries), size=(4.6 * len(store.spec.entries), 3.6)
@@ -83,7 +83,7 @@ def draw(store: Store, folder: Path) -> None:
                 "about eps0 / 2",
             ]
         )
-    np.atleast_1d(panels)[0].set_ylabel("share of runs")
+    np.atleast_1d(panels)[0].set_ylabel("fraction of runs")
     handles, _ = np.atleast_1d(panels)[0].get_legend_handles_labels()
     labels = ["lower bounds (dashed: exact eps_x)", "global eps0"]
     figure.legend(handles, labels, loc="outside lower center", ncols=2, frameon=False)

@@ -1,4 +1,4 @@
-"""Figure 6 of the local approach: the mean squared error of DPL's estimate against n.
+"""Figure 6 of the local approach: mean squared error of DPL's estimate against n.
 
 References:
     Askin, Kutta, Dette (2022), Figure 6.
@@ -16,17 +16,17 @@ from dpjax.plotting import new_figure
 from dpjax.sweeps import Entry, LocalSearch, Store
 
 SIZES = tuple(range(5_000, 50_001, 5_000))
-"""n at each side."""
+"""Sample sizes n per side."""
 
 
-# Read off the paper's figure: at n = 5000, and an upper end for n >= 20000 (less than half of it).
+# Values read from the paper's figure: the error at n = 5000, and an upper bound for n >= 20000.
 PAPER = {"continuous-noisy-max": (0.05, 0.025), "exponential": (0.007, 0.0035)}
 SEARCHES = {"loss": "the paper's search", "lower-bound": "dpjax's search"}
 COLUMNS = ("mechanism", "search", "n", "runs", "mean squared error", "standard error", "paper")
 
 
 def entries(runs: int, quick: bool) -> list[Entry]:
-    """DPL's estimates against n, with the paper's search and with dpjax's own."""
+    """Return DPL's estimates for each n, with the paper's search and with dpjax's search."""
     cases = {
         "continuous-noisy-max": (
             mechanisms.ContinuousNoisyMax(epsilon=DATA_CENTRIC_LEVEL),
@@ -39,7 +39,7 @@ def entries(runs: int, quick: bool) -> list[Entry]:
             mechanism,
             LocalSearch(
                 num_samples=size,
-                num_confirm=10 * size,  # what "lower-bound" reckons with
+                num_confirm=10 * size,  # used by "lower-bound" to predict the bound
                 floor=1e-3,
                 objective=objective,
                 bandwidth=bandwidth,
@@ -55,7 +55,7 @@ def entries(runs: int, quick: bool) -> list[Entry]:
 
 
 def draw(store: Store, folder: Path) -> None:
-    """Writes fig6.png, fig6.svg and fig6.md."""
+    """Write fig6.png, fig6.svg and fig6.md."""
     columns = store.columns()
     curves: dict[str, dict[str, list]] = {}
     rows = []
@@ -74,10 +74,10 @@ def draw(store: Store, folder: Path) -> None:
         for search, points in searches.items():
             panel.plot(*zip(*points, strict=True), marker="o", markersize=3, label=SEARCHES[search])
         at_5000, later = PAPER[name]
-        panel.plot([5_000], [at_5000], "x", color="#3b3b3b", label="the paper, about")
-        panel.plot([20_000], [later], "_", markersize=14, color="#3b3b3b", label="the paper, below")
+        panel.plot([5_000], [at_5000], "x", color="#3b3b3b", label="paper, about")
+        panel.plot([20_000], [later], "_", markersize=14, color="#3b3b3b", label="paper, below")
         panel.set_title(name, fontsize=10)
-        panel.set_xlabel("samples n at each side")
+        panel.set_xlabel("samples n per side")
         panel.set_ylim(bottom=0)
         panel.grid(alpha=0.2)
     first = np.atleast_1d(panels)[0]

@@ -16,7 +16,7 @@ from dpjax.plotting import draw_densities, draw_outcomes, new_figure, save_figur
 
 
 def figure1(path: Path) -> None:
-    """A kernel density estimate of 200 Laplace draws beside the density."""
+    """Draw a kernel density estimate from 200 Laplace draws, and the exact density."""
     mechanism = mechanisms.Laplace(1.0)
     draws = mechanism.sample(random.as_key(1), jnp.float32(0), 200)
     points = np.linspace(-5, 5, 401)
@@ -32,11 +32,11 @@ def figure1(path: Path) -> None:
 
 
 def figure2(path: Path) -> None:
-    """Exact densities (above) and losses (below) of three mechanisms."""
+    """Draw exact densities (above) and losses (below) of three mechanisms."""
     figure, axes = new_figure(2, 3, size=(12, 5.5))
     line = np.linspace(-4, 5, 901)
     cases = [
-        ("randomised response, epsilon 1", mechanisms.RandomizedResponse(1.0), 0, 1, [0, 1]),
+        ("randomized response, epsilon 1", mechanisms.RandomizedResponse(1.0), 0, 1, [0, 1]),
         ("Laplace, epsilon 1", mechanisms.Laplace(1.0), 0.0, 1.0, line),
         ("Gaussian, sigma 1", mechanisms.Gaussian(1.0), 0.0, 1.0, line),
     ]
@@ -59,7 +59,7 @@ def figure2(path: Path) -> None:
 
 
 def figure3(path: Path) -> None:
-    """The estimated loss with its witness, and the exact one."""
+    """Draw the estimated loss with its witness, and the exact loss."""
     mechanism = mechanisms.Laplace(1.5)
     result = dpjax.audit(mechanism, [(0.0, 1.0)], method=dpjax.Local(), claim=1.5, key=3)
     figure = result.plot()
@@ -73,7 +73,7 @@ def figure3(path: Path) -> None:
 
 
 def main(folder: Path, *, quick: bool) -> None:
-    """Writes the three figures as PNG, and as SVG where it need not be quick."""
+    """Write the three figures as PNG and, unless quick, also as SVG."""
     for name, draw in (("figure1", figure1), ("figure2", figure2), ("figure3", figure3)):
         for kind in (".png",) if quick else (".png", ".svg"):
             draw(folder / f"{name}{kind}")

@@ -1,4 +1,4 @@
-"""Figures 2, 3, 4, 6 and 7 of the histogram paper, one file each.
+"""Figures 2, 3, 4, 6 and 7 of the histogram paper, each in a separate file.
 
 References:
     Gorla, Jalouzot, Granese, Palamidessi, Piantanida, "On the (Im)Possibility of Estimating
@@ -23,11 +23,14 @@ from dpjax.sweeps import Entry, HistogramEstimate, Store, SweepSpec
 EXTREMES = (0.0, 1.0)
 
 CASES = {"figure3": (1.0, 91, None), "figure7": (2.0, 81, 2.0)}
-"""Figure -> scale B, planned m for the precision 0.5 (Tables III and V), and order."""
+"""Map from a figure to (scale B, planned m for the precision 0.5 in Table III or V, order)."""
 
 
 def sweep(quick: bool) -> SweepSpec:
-    """Estimates against n at the planned number of intervals: LDP (Figure 3), Renyi (Figure 7)."""
+    """Return the sweep over n with the planned number of intervals.
+
+    It contains estimates of LDP (Figure 3) and of the Renyi divergence (Figure 7).
+    """
     entries = [
         Entry(
             TruncatedLaplace(scale),
@@ -42,7 +45,7 @@ def sweep(quick: bool) -> SweepSpec:
 
 
 def num_samples_against(order: float | None, lipschitz: float, num_points: int) -> Any:
-    """Figures 2 and 6: the planned n against each argument, the others fixed."""
+    """Draw Figure 2 or 6: the planned n against each argument while the others are fixed."""
     base: dict[str, Any] = {"lipschitz": lipschitz, "precision": 0.5, "confidence": 0.9}
     base |= {"order": order, "bound": "published"}
     axes = {
@@ -68,7 +71,7 @@ def num_samples_against(order: float | None, lipschitz: float, num_points: int) 
 
 
 def estimates_against_n(store: Store, part: str, precision: float, confidence: float) -> Any:
-    """Figures 3 and 7: mean, deviation and share within the precision, against n."""
+    """Draw Figure 3 or 7: the estimates and the fraction within the precision, against n."""
     entries = [entry for entry in store.spec.entries if entry.label.startswith(part)]
     columns = store.columns()
     scale, order = float(entries[0].mechanism.scale), entries[0].method.order
@@ -86,7 +89,7 @@ def estimates_against_n(store: Store, part: str, precision: float, confidence: f
     numbers = [entry.method.num_samples for entry in entries]
     means, deviations, shares = [], [], []
     for entry in entries:
-        # A failed run has no estimate: it is left out of the mean and counts as a miss.
+        # A failed run has no estimate. It is excluded from the mean and counts as a miss.
         estimates = columns[entry.id]["estimate"]
         kept = estimates[~np.isnan(estimates)]
         means.append(kept.mean() if kept.size else np.nan)
@@ -99,16 +102,16 @@ def estimates_against_n(store: Store, part: str, precision: float, confidence: f
         numbers, exact - precision, exact + precision, color="gold", alpha=0.3, label="precision"
     )
     left.axhline(exact, color="firebrick", linestyle="--", label="exact")
-    left.errorbar(numbers, means, deviations, capsize=2, label="mean and deviation")
+    left.errorbar(numbers, means, deviations, capsize=2, label="mean and standard deviation")
     left.set(xscale="log", xlabel="samples per input n", ylabel="estimate")
     left.legend(fontsize=8)
     right.plot(numbers, shares, marker="o", markersize=3)
     right.axhline(confidence, color="firebrick", linestyle="--", label="confidence")
-    right.set(xscale="log", xlabel="samples per input n", ylabel="share within the precision")
+    right.set(xscale="log", xlabel="samples per input n", ylabel="fraction within the precision")
     right.set_ylim(-0.03, 1.03)
     right.legend(fontsize=8)
     for panel in (left, right):
-        # Over less than three decades the minor labels would overlap.
+        # Hide minor labels, which would overlap on an axis of less than three decades.
         panel.xaxis.set_minor_formatter(NullFormatter())
     what = "LDP" if order is None else f"Renyi, order {order:g}"
     figure.suptitle(
@@ -120,13 +123,13 @@ def estimates_against_n(store: Store, part: str, precision: float, confidence: f
 
 
 def laplace_of_constant(lipschitz: float) -> ExactTruncatedLaplace:
-    """The truncated Laplace law with a constant C."""
+    """Return the truncated Laplace distribution with the given constant C."""
     scale: Any = brentq(lambda b: ExactTruncatedLaplace(b).lipschitz - lipschitz, 0.2, 50)
     return ExactTruncatedLaplace(scale)
 
 
 def safety_against_truth(num_runs: int, num_points: int) -> Any:
-    """Figure 4: how often a run stays within the limit, against the true constant."""
+    """Draw Figure 4: how often a run stays within the limit, against the true constant."""
     claim = ExactTruncatedLaplace(2.0).lipschitz
     raised, check = plan_safety(
         plan(lipschitz=claim, precision=0.5, confidence=0.8, bound="published")
@@ -141,9 +144,9 @@ def safety_against_truth(num_runs: int, num_points: int) -> Any:
         counts = [rng.multinomial(raised.num_samples, r / r.sum(), size=num_runs) for r in rows]
         shares.append(check.verdict(np.stack(counts, 1)).num_within / num_runs)
     figure, axis = new_figure(size=(5.5, 3.4))
-    axis.plot(ratios, shares, marker="o", markersize=3, label="share within the limit")
+    axis.plot(ratios, shares, marker="o", markersize=3, label="fraction within the limit")
     axis.axhline(
-        check.probability, color="firebrick", linestyle="--", label="least share if C is true"
+        check.probability, color="firebrick", linestyle="--", label="smallest if the claim is true"
     )
     axis.axvline(1.0, color="grey", linewidth=0.8)
     axis.set(xlabel="true C / claimed C", ylabel="runs within the limit", ylim=(-0.03, 1.03))
@@ -156,7 +159,7 @@ def safety_against_truth(num_runs: int, num_points: int) -> Any:
 
 
 def main(folder: Path, *, quick: bool) -> None:
-    """Draws all figures into the files `figure_2.png` and so on."""
+    """Draw all figures, and write them to the files `figure_2.png` and so on."""
     store = filled(sweep(quick), folder / "store")
     num_points = 6 if quick else 30
     figures = {

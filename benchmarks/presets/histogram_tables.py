@@ -1,4 +1,4 @@
-"""Tables I-V of the histogram paper: constants, mid-point pairs, theoretical and practical n.
+"""Tables I-V of the histogram paper: constants, pairs of midpoints, theoretical and practical n.
 
 References:
     Gorla, Jalouzot, Granese, Palamidessi, Piantanida, "On the (Im)Possibility of Estimating
@@ -24,9 +24,10 @@ Rows = list[dict[str, Any]]
 
 
 def sweep(quick: bool) -> SweepSpec:
-    """All pairs of mid-points: LDP at B = 1 (Table II), Renyi of order 2 at B = 3.5 (Table IV).
+    """Return the sweep of all pairs of midpoints.
 
-    Table II also has 18 pairs one by one, as in the paper.
+    It estimates LDP at B = 1 (Table II) and the Renyi divergence of order 2 at B = 3.5 (Table IV).
+    As in the paper, 18 pairs of Table II are also estimated individually.
     """
     share = 100 if quick else 1
     inputs = midpoints(0, 1, 91)
@@ -47,7 +48,7 @@ def _entry(
 
 
 def table_1() -> Rows:
-    """The constants of truncated mechanisms."""
+    """Return the constants of truncated mechanisms."""
     rows: Rows = []
     for family, parameters in (
         (ExactTruncatedLaplace, (0.5, 0.8, 1.0, 2.0, 5.0)),
@@ -69,7 +70,7 @@ def table_1() -> Rows:
 
 
 def largest(store: Store, name: str) -> dict[str, Any]:
-    """The largest level over all mid-point pairs, and where it was found."""
+    """Return the largest level of all pairs of midpoints, and the pair that attains it."""
     entry = next(entry for entry in store.spec.entries if entry.label == name)
     rows = store.columns()[entry.id]
     inputs = entry.method.inputs
@@ -83,7 +84,7 @@ def largest(store: Store, name: str) -> dict[str, Any]:
 
 
 def single_pairs(store: Store) -> Rows:
-    """Table II's pairs one by one, with their exact levels."""
+    """Return the individual pairs of Table II with their exact levels."""
     law = ExactTruncatedLaplace(1.0)
     columns = store.columns()
     return [
@@ -99,7 +100,7 @@ def single_pairs(store: Store) -> Rows:
 
 
 def show(title: str, rows: Rows) -> None:
-    """Prints a table."""
+    """Print a table."""
     print(f"\n{title}")
     print("  ".join(f"{name:>12}" for name in rows[0]))
     for row in rows:
@@ -108,7 +109,12 @@ def show(title: str, rows: Rows) -> None:
 
 
 def main(folder: Path, *, quick: bool) -> None:
-    """Computes all tables, prints them and writes them to `tables.json`; quick has fewer draws."""
+    """Compute all tables, print them, and write them to `tables.json`.
+
+    Args:
+        folder: Output folder.
+        quick: Whether to use fewer draws.
+    """
     drawn = filled(sweep(quick), folder / "store")
     law = ExactTruncatedLaplace(3.5)
     tables = {
@@ -121,13 +127,13 @@ def main(folder: Path, *, quick: bool) -> None:
     show("Table I: constants on [0, 1]", tables["table_1"])
     two = tables["table_2"]
     print(
-        f"\nTable II: B = 1, the largest of {two['num_pairs']} pairs in {two['seconds']:.1f} s is "
-        f"{two['largest']:.4f} at {two['at']}"
+        f"\nTable II: B = 1, largest level of {two['num_pairs']} pairs: {two['largest']:.4f} at "
+        f"{two['at']}, in {two['seconds']:.1f} s"
     )
     show("Table II: single pairs", two["rows"])
     show("Table III: LDP, confidence 0.8", tables["table_3"])
     print("\nTable IV: B = 3.5, order 2:", tables["table_4"])
     show("Table V: Renyi of order 2, confidence 0.9", tables["table_5"])
     ratios = np.array([row["ratio"] for name in ("table_3", "table_5") for row in tables[name]])
-    print(f"\npractical n: {ratios.min():.2f} to {ratios.max():.2f} times the printed one")
+    print(f"\npractical n: {ratios.min():.2f} to {ratios.max():.2f} times the n in the paper")
     (folder / "tables.json").write_text(json.dumps(tables, indent=1) + "\n")

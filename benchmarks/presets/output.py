@@ -1,4 +1,4 @@
-"""What the figures and tables share: the filled store of a sweep, rows of Markdown, saved files."""
+"""Helpers for figures and tables: run a sweep, format a Markdown table, and save files."""
 
 import platform
 import sys
@@ -14,7 +14,7 @@ from dpjax.sweeps import Store, SweepSpec, run_sweep
 
 
 def filled(spec: SweepSpec, folder: Path) -> Store:
-    """The store of a sweep in a folder, with every run that was missing."""
+    """Return the store of a sweep in a folder, after all missing runs are added."""
     store = Store.create(folder, spec)
     with showing(spec, quiet=False) as progress:
         run_sweep(store, progress=progress, report=lambda text: print(text, file=sys.stderr))
@@ -22,21 +22,21 @@ def filled(spec: SweepSpec, folder: Path) -> Store:
 
 
 def markdown(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """A table; numbers to four digits."""
+    """Return a Markdown table; floats have four decimal places."""
     lines = [f"| {' | '.join(columns)} |", "|" + "---|" * len(columns)]
     lines += [f"| {' | '.join(_word(value) for value in row)} |" for row in rows]
     return "\n".join(lines)
 
 
 def machine() -> str:
-    """Where this runs, for the caption of a table."""
+    """Return a description of the machine for the caption of a table."""
     device = jax.local_devices()[0]
     kind = platform.machine() if device.platform == "cpu" else device.device_kind
     return f"{len(jax.local_devices())} x {device.platform} ({kind}), jax {jax.__version__}"
 
 
 def save(folder: Path, name: str, figure: Any | None, text: str) -> None:
-    """Writes NAME.md, and NAME.png and NAME.svg where there is a figure; prints the text."""
+    """Print the text and write it to NAME.md; write the figure, if any, to NAME.png and NAME.svg."""
     if figure is not None:
         for ending in (".png", ".svg"):
             save_figure(figure, folder / f"{name}{ending}")

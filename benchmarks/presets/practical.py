@@ -1,8 +1,8 @@
-"""Tables III and V of the histogram paper: the smallest n that is enough in practice.
+"""Tables III and V of the histogram paper: the smallest n that suffices in practice.
 
-An estimate depends on n outputs through their counts alone, and these are multinomial with the
-exact probabilities of the intervals. Drawing the counts costs the same for any n, which is what a
-search over n up to 5e7 in a thousand runs each needs. It says nothing about a sampler.
+An estimate depends only on the counts of the outputs, which have a multinomial distribution with
+the exact probabilities of the intervals. Drawing the counts directly takes the same time for every
+n, so a search over n up to 5e7 with a thousand runs each is feasible. It does not test a sampler.
 
 References:
     Gorla, Jalouzot, Granese, Palamidessi, Piantanida, "On the (Im)Possibility of Estimating
@@ -26,14 +26,14 @@ from dpjax.reference import ExactTruncatedLaplace
 
 
 class PracticalSize(NamedTuple):
-    """A row of Table III or V: the n that the authors found to be enough in practice.
+    """A row of Table III or V.
 
     Attributes:
         table: "table3" (LDP) or "table5" (Renyi).
-        scale: B of the truncated Laplace.
-        precision: gamma.
-        num_intervals: m.
-        printed: Their practical n.
+        scale: Scale B of the truncated Laplace distribution.
+        precision: Precision gamma.
+        num_intervals: Number m of intervals.
+        printed: Practical n in the paper.
     """
 
     table: str
@@ -44,27 +44,27 @@ class PracticalSize(NamedTuple):
 
     @property
     def order(self) -> float | None:
-        """alpha, or None for LDP."""
+        """Order alpha, or None for LDP."""
         return None if self.table == "table3" else 2.0
 
     @property
     def confidence(self) -> float:
-        """Share of runs that must be within the precision."""
+        """Fraction of runs that must be within the precision."""
         return 0.8 if self.table == "table3" else 0.9
 
     @property
     def label(self) -> str:
-        """Names the row."""
+        """Name of the row."""
         return f"{self.table} B={self.scale:.4g} precision={self.precision:g}"
 
     @property
     def law(self) -> ExactTruncatedLaplace:
-        """The mechanism's exact law."""
+        """Exact distribution of the mechanism."""
         return ExactTruncatedLaplace(self.scale)
 
     @property
     def level(self) -> float:
-        """The exact level of the inputs 0 and 1."""
+        """Exact level of the inputs 0 and 1."""
         return self.law.epsilon if self.order is None else self.law.pair_renyi(0, 1, self.order)
 
 
@@ -101,12 +101,13 @@ PRACTICAL = [
 
 
 def table_of_n(table: str, folder: Path, *, quick: bool) -> list[dict[str, Any]]:
-    """Table III or V: the planned n beside the smallest of the grid that is enough.
+    """Return Table III or V: the planned n, and the smallest n of a grid that suffices.
 
     Args:
         table: "table3" or "table5".
-        folder: Holds the answers so far, which are not computed again.
-        quick: A tenth of the 1000 runs, a coarser grid, and the two coarsest precisions.
+        folder: Folder with a file of previous results, which are not computed again.
+        quick: Whether to use a tenth of the 1000 runs, a coarser grid, and only the two coarsest
+            precisions.
     """
     runs = 100 if quick else 1000
     path = folder / f"practical-{runs}.json"
@@ -119,7 +120,7 @@ def table_of_n(table: str, folder: Path, *, quick: bool) -> list[dict[str, Any]]
             known[row.label] = enough(row, runs, coarse=quick)
             path.write_text(json.dumps(known, indent=1) + "\n")
         found = {"scale": row.scale, "precision": row.precision, "n": None, "m": row.num_intervals}
-        # Where theory is undefined the paper sets the number of intervals by hand.
+        # For C >= 2, the theory is not applicable, and the paper chooses m by hand.
         if row.law.lipschitz < 2:
             planned = plan(
                 lipschitz=row.law.lipschitz,
@@ -136,13 +137,13 @@ def table_of_n(table: str, folder: Path, *, quick: bool) -> list[dict[str, Any]]
 
 
 def enough(row: PracticalSize, runs: int, *, coarse: bool) -> int:
-    """The first n of a grid at which the share of runs within the precision is the confidence.
+    """Return the smallest n of a grid for which enough runs are within the precision.
 
-    The grid has eight steps an octave (two if coarse), from an eighth of the printed n to four
-    times that.
+    The fraction of runs within the precision must be at least the confidence. The grid has eight
+    steps per octave (two if coarse), from an eighth of the printed n to four times the printed n.
 
     Raises:
-        ValueError: When no n of the grid is enough.
+        ValueError: If no n of the grid suffices.
     """
     grid = {round(row.printed * 2 ** (k / 8)) for k in range(-24, 17, 4 if coarse else 1)}
     for size in sorted(grid):
@@ -153,7 +154,7 @@ def enough(row: PracticalSize, runs: int, *, coarse: bool) -> int:
             if row.order is None
             else renyi_levels(counts, pair, order=row.order)
         )
-        # A run with an empty interval has no estimate and is a miss.
+        # A run with an empty interval has no estimate and counts as a miss.
         within = np.abs(levels.filled(np.nan) - row.level) <= row.precision
         if within.mean() >= row.confidence:
             return size
@@ -161,7 +162,10 @@ def enough(row: PracticalSize, runs: int, *, coarse: bool) -> int:
 
 
 def law_counts(row: PracticalSize, num_samples: int, runs: int) -> NDArray[np.int64]:
-    """Counts of n outputs at the inputs 0 and 1, [runs, 2, m]; a run's follow from its number."""
+    """Return counts [runs, 2, m] of n outputs for the inputs 0 and 1.
+
+    The counts of a run depend only on the settings and the index of the run.
+    """
     edges = np.linspace(0, 1, row.num_intervals + 1)
     shares = np.array([np.diff(row.law.cdf(x, edges)) for x in (0.0, 1.0)])
     shares /= shares.sum(axis=1, keepdims=True)
@@ -172,7 +176,7 @@ def law_counts(row: PracticalSize, num_samples: int, runs: int) -> NDArray[np.in
 
 
 def _words(row: PracticalSize, num_samples: int, runs: int) -> NDArray[np.uint64]:
-    """Two words a run, folded from (seed, all that sets the law, run)."""
+    """Return two words per run, derived from (seed, settings of the distribution, run)."""
     settings = {"num_intervals": row.num_intervals, "num_samples": num_samples}
     settings |= {"inputs": [0.0, 1.0]} | ({} if row.order is None else {"order": row.order})
     content = {"mechanism": "truncated-laplace", "parameters": {"scale": row.scale}}

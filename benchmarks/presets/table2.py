@@ -1,7 +1,7 @@
-"""Seconds for one MPL run of each experiment, beside the paper's Table II.
+"""Compare the duration of one MPL run of each experiment with the paper's Table II.
 
 References:
-    Askin, Kutta, Dette (2022), Table II: R on four cores at 3.4 GHz.
+    Askin, Kutta, Dette (2022), Table II, measured with R on four cores at 3.4 GHz.
 """
 
 from pathlib import Path
@@ -17,21 +17,21 @@ COLUMNS = ("experiment", "mechanism", "paper, s", "dpjax, s", "ratio", "first ru
 
 
 def entries(runs: int, quick: bool) -> list[Entry]:
-    """Every algorithm, in blocks of one run."""
+    """Return all eight algorithms."""
     return [experiment(letter, 1.5, num_runs=runs) for letter in EXPERIMENTS]
 
 
 def draw(store: Store, folder: Path) -> None:
-    """Writes table2.md."""
+    """Write table2.md."""
     columns = store.columns()
     rows = []
     for entry in store.spec.entries:
         seconds = columns[entry.id]["seconds"]
         letter = entry.label[0]
-        # The first run compiles, or reads the compile cache.
+        # Exclude the first run, which compiles the program or reads it from the cache.
         single = float(np.median(seconds[1:] if len(seconds) > 1 else seconds))
         ratio = f"{PAPER[letter] / single:.0f}"
         paper, first = PAPER[letter], f"{seconds[0]:.1f}"
         rows.append([letter, entry.mechanism_name, f"{paper}", single, ratio, first])
-    text = f"One MPL run at the paper's settings, eps0 = 1.5; {machine()}.\n\n"
+    text = f"One MPL run with the paper's settings, eps0 = 1.5; {machine()}.\n\n"
     save(folder, "table2", None, text + markdown(COLUMNS, rows))
