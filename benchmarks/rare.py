@@ -1,7 +1,8 @@
-"""Rare events and pairs that resemble each other: bounds of known laws, beside the best event.
+"""Measure bounds for rare events and similar pairs, and compare them with the best event.
 
-The real search, choice and bound run on counts that are drawn from known laws, thousands of audits
-a minute. Prints Markdown tables: means and quantiles of bounds, and how often a bound is too high.
+The actual search, choice and bound run on counts that are drawn from known distributions, which
+allows thousands of audits per minute. The script prints Markdown tables with means and quantiles of
+bounds, and with their coverage.
 """
 
 import argparse
@@ -29,14 +30,14 @@ CONFIDENCE = 0.95
 
 
 class LawSource(Source):
-    """Counts of known laws in place of outputs.
+    """Source that draws counts from known distributions instead of outputs.
 
-    Equal laws stand for equal databases.
+    Equal distributions are treated as the same database.
 
-    Attributes:
-        laws: [pairs, 2, outcomes].
-        ordered: Whether neighboring outcomes are alike.
-        seed: Of the counts.
+    Args:
+        laws: Probabilities [pairs, 2, outcomes].
+        ordered: Whether the outcomes are ordered, so that adjacent outcomes are similar.
+        seed: Seed of the counts.
     """
 
     def __init__(self, laws: NDArray[np.float64], *, ordered: bool = False, seed: int = 0):
@@ -56,7 +57,7 @@ class LawSource(Source):
 
     @contextmanager
     def opened(self, pairs: Any, request: Request) -> Iterator["_OpenedLaw"]:
-        """See `Source`; the pairs are those of the laws."""
+        """See `Source`; `pairs` is ignored, because the distributions determine the pairs."""
         yield _OpenedLaw(self, request)
 
 
@@ -72,7 +73,7 @@ class _OpenedLaw:
         self.shares, self.region, self.settings, self.notes = True, "all outputs", {}, []
 
     def _halves(self, draws: int, laws: NDArray[np.float64]) -> NDArray[np.int64]:
-        """Counts [..., half, side, cells] of laws [..., side, cells]."""
+        """Return counts [..., half, side, cells] for distributions [..., side, cells]."""
         parts = [self._rng.multinomial(part, laws) for part in (draws - draws // 2, draws // 2)]
         return np.stack(parts, axis=-3)
 
@@ -103,14 +104,14 @@ class _OpenedLaw:
 def audits(
     source: LawSource, method: Events, runs: int, notion: Notion, distance: int = 1
 ) -> NDArray[np.float64]:
-    """Lower bounds [runs] of audits of a law."""
+    """Return the lower bounds [runs] of audits of known distributions."""
     terms = Terms(notion, None, CONFIDENCE, 1, 0, distance=distance)
     rows = method.run(source, None, terms, np.arange(runs, dtype=np.int32)).rows()
     return np.array([row.statement.lower_bound for row in rows])
 
 
 def law_of(mechanism: Any) -> NDArray[np.float64]:
-    """Laws [pairs, 2, outcomes] of a mechanism with finitely many outcomes."""
+    """Return the distributions [pairs, 2, outcomes] of a mechanism with finitely many outcomes."""
     pairs, outcomes = mechanism.standard_pairs(), np.arange(mechanism.output_space.size)
     sides = zip(pairs.database, pairs.neighbor, strict=True)
     densities = [[reference.log_density(mechanism, x, outcomes) for x in pair] for pair in sides]
@@ -122,7 +123,14 @@ def best_bound(
     num_confirm: int | Shared,
     hypothesis: Hypothesis = Ratio(),  # noqa: B008 (frozen)
 ) -> float:
-    """Largest expected bound of an event of one pair, where the laws are known."""
+    """Return the largest expected bound of any pair and event, given the distributions.
+
+    Args:
+        laws: Probabilities [pairs, 2, outcomes].
+        num_confirm: Number of confirmation draws per side. A `Shared` size is divided between both
+            sides in the best ratio for each event.
+        hypothesis: Hypothesis of the notion.
+    """
     best = 0.0
     for law in laws:
         for p, q in (law, law[::-1]):
@@ -139,12 +147,12 @@ SPARSE = {
     "SVT4 at 1": mechanisms.SVT4.at_level(1.0),
     "report noisy max at 1": mechanisms.ReportNoisyMax(epsilon=1.0),
 }
-"""Name -> mechanism with ten pairs, most of which have the same database."""
+"""Map from a name to a mechanism with ten pairs, most of which share a database."""
 
 
 def means(runs: int) -> None:
-    """Bounds of ten pairs at the default total, beside the best event of the best pair."""
-    print("| law, ten pairs | mean | standard error | 5% quantile | best event, equal sizes, 56% "
+    """Print bounds of ten pairs with the default number of draws, and those of the best event."""
+    print("| mechanism | mean | standard error | 5% quantile | best event, equal sizes, 56% "
           "| best sizes, 56% | best sizes, all draws |\n|---|---|---|---|---|---|---|")  # fmt: skip
     for name, mechanism in SPARSE.items():
         laws, method = law_of(mechanism), Events()
@@ -157,7 +165,7 @@ def means(runs: int) -> None:
 
 
 class Case(NamedTuple):
-    """A law, how it is audited, and its true level."""
+    """Known distributions, the settings of their audits, and the true level."""
 
     laws: NDArray[np.float64]
     method: Events
@@ -172,7 +180,7 @@ def _two(p: float, q: float) -> NDArray[np.float64]:
 
 
 def cases() -> dict[str, Case]:
-    """Laws whose coverage is counted."""
+    """Return the cases of the coverage table, by name."""
     pure, small = notions.Epsilon(), Events(num_draws=20_000)
     shifts = np.concatenate([
         _coarse(stats.laplace(), stats.laplace(shift)) for shift in np.arange(1, 11) / 10
@@ -204,7 +212,8 @@ def cases() -> dict[str, Case]:
         pure, notions.Epsilon(1e-3), notions.Gdp(), notions.TotalVariation(), notions.Renyi(8),
         notions.Zcdp(), notions.Profile(),
     ):  # fmt: skip
-        # Divergences of one record, in closed form; of the other notions the cells have a level.
+        # The divergences of one record are known in closed form. For the other notions, the level
+        # is computed from the probabilities of the cells.
         level = {"renyi": 4.0, "zcdp": 0.5}.get(notion.name)
         if level is None:
             found[f"Laplace 2, distance 2, {notion!r}"] = Case(laplace, few, notion, True, 2)
@@ -213,15 +222,15 @@ def cases() -> dict[str, Case]:
 
 
 def _coarse(law: Any, other: Any) -> NDArray[np.float64]:
-    """Laws [1, 2, 41] of bins, most of which have a width of 1/4."""
+    """Return the probabilities [1, 2, 41] of bins; the bins between -4 and 5.75 have width 1/4."""
     edges = np.concatenate([[-np.inf], np.arange(-4, 6, 0.25), [np.inf]])
     return np.stack([np.diff(side.cdf(edges)) for side in (law, other)])[None]
 
 
 def coverage(runs: int) -> None:
-    """Shares of bounds that are at most the level."""
-    print(f"\n{runs} audits a row, coverage allowed from {allowed_from(runs):.4f}.\n\n"
-          "| law | level | coverage | mean bound |\n|---|---|---|---|")  # fmt: skip
+    """Print the coverage: the fraction of bounds that are at most the true level."""
+    print(f"\n{runs} audits per row, required coverage {allowed_from(runs):.4f}.\n\n"
+          "| distributions | level | coverage | mean bound |\n|---|---|---|---|")  # fmt: skip
     for number, (name, case) in enumerate(cases().items()):
         level = case.level
         if level is None:
@@ -233,10 +242,10 @@ def coverage(runs: int) -> None:
 
 
 def main() -> None:
-    """Command line."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(prog="scripts/benchmark rare", description=__doc__)
     parser.add_argument("parts", nargs="*", choices=["means", "coverage", []])
-    parser.add_argument("--runs", type=int, default=2000, help="audits a row")
+    parser.add_argument("--runs", type=int, default=2000, help="audits per row")
     arguments = parser.parse_args()
     for part in arguments.parts or ("means", "coverage"):
         {"means": means, "coverage": coverage}[part](arguments.runs)

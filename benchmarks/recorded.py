@@ -1,8 +1,8 @@
-"""Recorded outputs: the bound of an event beside the one at one output, and how often each holds.
+"""Measure bounds from recorded outputs with `Events` and `Local`, and the coverage of `Events`.
 
-All outputs are independent; audits that note copies or a dependence are counted.
-
-Prints a Markdown table. Every kind of output has a known level, and every run new outputs.
+Every kind of output has a known level, and every run draws new outputs. All outputs are
+independent, so a note about copied or dependent outputs is a false alarm; audits with such a note
+are counted. The script prints a Markdown table.
 """
 
 import argparse
@@ -23,12 +23,12 @@ TILT = np.exp(0.3 * np.arange(8))
 
 
 def laplace(random: np.random.Generator, size: int, shift: float = 1.0) -> Sides:
-    """Noise of scale 1 at 0 and at the shift."""
+    """Return Laplace noise of scale 1 around 0 and around the shift."""
     return random.laplace(0, 1, size), random.laplace(shift, 1, size)
 
 
 def rounded(scale: float) -> Callable[[np.random.Generator, int], Sides]:
-    """The same in whole steps of 1 / scale."""
+    """Return a sampler of Laplace noise that is rounded to integers after scaling."""
 
     def draw(random: np.random.Generator, size: int) -> Sides:
         x, y = laplace(random, size)
@@ -38,36 +38,36 @@ def rounded(scale: float) -> Callable[[np.random.Generator, int], Sides]:
 
 
 def clipped(random: np.random.Generator, size: int) -> Sides:
-    """The same with atoms at -2 and 2."""
+    """Return Laplace noise clipped to [-2, 2], which has atoms at -2 and 2."""
     x, y = laplace(random, size)
     return np.clip(x, -2, 2), np.clip(y, -2, 2)
 
 
 def coin(random: np.random.Generator, size: int) -> Sides:
-    """Bits that are right with a probability of 3/4."""
+    """Return bits that are correct with probability 3/4."""
     return (random.random(size) < 0.75).astype(int), (random.random(size) < 0.25).astype(int)
 
 
 def letters(random: np.random.Generator, size: int) -> Sides:
-    """Eight labels with the probabilities of an exponential mechanism, and their reverse."""
+    """Return eight labels of an exponential mechanism; the other side reverses probabilities."""
     p = TILT / TILT.sum()
     return random.choice(LETTERS, size, p=p), random.choice(LETTERS, size, p=p[::-1])
 
 
 def vectors(random: np.random.Generator, size: int) -> Sides:
-    """Two numbers with a shift of 1/2 each."""
+    """Return vectors of two Laplace numbers, each shifted by 1/2."""
     return random.laplace(0, 1, (size, 2)), random.laplace(0.5, 1, (size, 2))
 
 
 def cauchy(random: np.random.Generator, size: int) -> Sides:
-    """Noise with heavy tails at 0 and 1."""
+    """Return Cauchy noise, which has heavy tails, around 0 and 1."""
     return random.standard_cauchy(size), 1 + random.standard_cauchy(size)
 
 
 def equal(
     draw: Callable[[np.random.Generator, int], np.ndarray],
 ) -> Callable[[np.random.Generator, int], Sides]:
-    """The same law at both sides."""
+    """Return a sampler that uses the same distribution for both sides."""
     return lambda random, size: (draw(random, size), draw(random, size))
 
 
@@ -82,7 +82,7 @@ EQUAL = {
     "rare bits": lambda r, n: r.random(n) < 0.001,
     "atom and tail": lambda r, n: np.maximum(r.normal(size=n), 0),
 }
-"""Laws of which both sides have the same."""
+"""Map from a name to a distribution that is used for both sides."""
 
 KINDS = {
     "reals": (laplace, 1.0),
@@ -95,20 +95,32 @@ KINDS = {
     "bits": (coin, log(3)),
     "labels": (letters, 2.1),
     "vectors": (vectors, 1.0),
-    # Of Cauchy noise, ln of the largest ratio (3 + 5^(1/2)) / 2.
+    # The largest density ratio of Cauchy noise is (3 + 5^(1/2)) / 2.
     "heavy tails": (cauchy, log((3 + 5**0.5) / 2)),
     **{f"equal, {name}": (equal(draw), 0.0) for name, draw in EQUAL.items()},
 }
-"""Name -> draws of both sides, and the level."""
+"""Map from a kind of outputs to its sampler and its level."""
 
 SAID = ("If outputs were copied", "outputs that are alike come in runs")
-"""In notes of copies and of dependence."""
+"""Parts of the notes about copied and dependent outputs."""
 
 
 def bounds(
     kind: str, size: int, runs: int, seed: int, method: dpjax.Events | dpjax.Local
 ) -> tuple[np.ndarray, int, float]:
-    """Lower bounds of so many audits, NaN where one is refused; how many are noted; ms of each."""
+    """Audit recorded outputs of one kind.
+
+    Args:
+        kind: Key of `KINDS`.
+        size: Number of outputs per side.
+        runs: Number of audits.
+        seed: Seed of the outputs.
+        method: Method of the audits.
+
+    Returns:
+        Lower bounds [runs], where NaN means that the method rejected the outputs; number of audits
+        with a note about copied or dependent outputs; mean time per audit in milliseconds.
+    """
     draw, _ = KINDS[kind]
     found, noted, spent = np.full(runs, np.nan), 0, 0.0
     for run in range(runs):
@@ -119,27 +131,27 @@ def bounds(
             found[run] = result.lower_bound
             noted += any(words in note for note in result.notes for words in SAID)
         except ValueError:
-            # Atoms have no density.
+            # The local approach rejects outputs with atoms, because atoms have no density.
             assert isinstance(method, dpjax.Local)
         spent += time.perf_counter() - start
     return found, noted, 1e3 * spent / runs
 
 
 def table(sizes: list[int], runs: int, few_runs: int, seed: int) -> list[str]:
-    """Lines of Markdown."""
+    """Measure all kinds; print each row as soon as it is measured, and return all lines."""
     lines = [
-        f"{runs} audits a row by events, {few_runs} at one output; confidence 0.95, coverage "
-        f"allowed from {allowed_from(runs):.4f}.",
+        f"{runs} audits per row with Events, {few_runs} with Local; confidence 0.95, required "
+        f"coverage {allowed_from(runs):.4f}.",
         "",
-        "| outputs | a side | level | coverage | noted | median by events | at one output "
-        "| ms | ms |",
+        "| outputs | n per side | level | coverage | noted | median, Events | median, Local "
+        "| Events, ms | Local, ms |",
         "|---|---|---|---|---|---|---|---|---|",
     ]
     for size in sizes:
         for kind, (_, level) in KINDS.items():
             exact, noted, exact_ms = bounds(kind, size, runs, seed, dpjax.Events())
             normal, _, normal_ms = bounds(kind, size, few_runs, seed, dpjax.Local())
-            median = "refused" if np.isnan(normal).all() else f"{np.nanmedian(normal):.3f}"
+            median = "rejected" if np.isnan(normal).all() else f"{np.nanmedian(normal):.3f}"
             lines.append(
                 f"| {kind} | {size} | {level:.4g} | {np.mean(exact <= level):.4f} | "
                 f"{noted} | {np.median(exact):.3f} | {median} | {exact_ms:.0f} | {normal_ms:.0f} |"
@@ -149,13 +161,13 @@ def table(sizes: list[int], runs: int, few_runs: int, seed: int) -> list[str]:
 
 
 def main() -> None:
-    """Command line."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--runs", type=int, default=400)
     parser.add_argument("--few-runs", type=int, default=15)
     parser.add_argument("--sizes", type=int, nargs="+", default=[1_000, 20_000])
     parser.add_argument("--seed", type=int, default=2022)
-    parser.add_argument("--out", type=Path, default=None, help="a Markdown file")
+    parser.add_argument("--out", type=Path, default=None, help="Markdown file for the table")
     given = parser.parse_args()
     lines = table(given.sizes, given.runs, given.few_runs, given.seed)
     if given.out is not None:

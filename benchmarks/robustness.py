@@ -1,8 +1,9 @@
-"""Does a sweep give the same rows, bit for bit, whatever happens to it?
+"""Check that the rows of a sweep are identical, bit for bit, after kills and on other executors.
 
-Runs one sweep undisturbed and then again: killed at random moments and resumed, on two Dask workers
-of which one is killed, as three shards, and on four simulated devices. The sweep is the quick
-Figure 4 unless another one is given; about ten minutes on 2 cores.
+The script runs a sweep without interruption, and then in four other ways: killed at random times
+and resumed, on two Dask workers where one worker is killed, in three shards, and on four simulated
+devices. By default, the sweep is the quick version of Figure 4, which takes about ten minutes on
+2 cores.
 
     scripts/benchmark robustness [--kills 20] [--spec FILE.toml]
 """
@@ -25,33 +26,33 @@ from dpjax.sweeps import Store, rows_equal
 
 
 def command(spec: Path, out: Path, *options: str) -> list[str]:
-    """`dpjax sweep` of a TOML file into a store, as a process of its own."""
+    """Return the command that runs the sweep of a TOML file and writes it to a store."""
     return [sys.executable, "-m", "dpjax", "sweep", str(spec), "--out", str(out), *options]
 
 
 def run(spec: Path, out: Path, *options: str) -> None:
-    """Runs a sweep to its end."""
+    """Run a sweep in a separate process until it is complete."""
     done = subprocess.run(command(spec, out, *options), capture_output=True, text=True)
     if done.returncode != 0:
         raise RuntimeError(f"{done.args} ended with {done.returncode}: {done.stderr[-2000:]}")
 
 
 def start(spec: Path, out: Path, *options: str) -> subprocess.Popen:
-    """Begins a sweep, and says nothing."""
+    """Start a sweep in a separate process, without output."""
     silent = subprocess.DEVNULL
     return subprocess.Popen(command(spec, out, *options), stdout=silent, stderr=silent)
 
 
 def num_blocks(out: Path) -> int:
-    """Blocks that a store holds."""
+    """Return the number of blocks in a store."""
     return len(list((out / "blocks").glob("*.parquet"))) if out.is_dir() else 0
 
 
 def killed(spec: Path, out: Path, kills: int, seed: int = 0) -> int:
-    """SIGKILL at random moments, then a resume; returns how many kills met a running sweep.
+    """Kill a sweep at random times and resume it; return how many kills hit a running sweep.
 
-    The moments are counted from the first block that a start stores, so that the time goes into
-    blocks and not into imports.
+    Each time is measured from the first new block in the store, so that the kill happens during the
+    computation of blocks and not during imports.
     """
     moments = random.Random(seed)
     met = 0
@@ -69,7 +70,7 @@ def killed(spec: Path, out: Path, kills: int, seed: int = 0) -> int:
 
 
 def on_dask(spec: Path, out: Path) -> bool:
-    """Two local workers, one killed after the first block; returns whether it still ran."""
+    """Run a sweep on two Dask workers, and kill one; return whether the sweep was still running."""
     process = start(spec, out, "--dask", "local:2")
     while process.poll() is None and num_blocks(out) == 0:
         time.sleep(0.02)
@@ -87,16 +88,16 @@ def on_dask(spec: Path, out: Path) -> bool:
 
 
 def sharded(spec: Path, out: Path, count: int = 3) -> None:
-    """One share after the other into one store."""
+    """Run all shards of a sweep one after another, with the same store."""
     for share in range(1, count + 1):
         run(spec, out, "--shard", f"{share}/{count}")
 
 
 def main() -> None:
-    """Command line; exits with 1 where rows differ."""
+    """Run the command line; exit with status 1 if rows differ."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--kills", type=int, default=20)
-    parser.add_argument("--spec", type=Path, help="a TOML file; the quick Figure 4 if not given")
+    parser.add_argument("--spec", type=Path, help="TOML file; by default, the quick Figure 4")
     options = parser.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="dpjax-robustness-"))
     spec = options.spec
@@ -108,7 +109,7 @@ def main() -> None:
         calm = folder / "calm"
         run(spec, calm)
         truth = Store.open(calm)
-        print(f"undisturbed: {truth.table().num_rows} rows", flush=True)
+        print(f"not interrupted: {truth.table().num_rows} rows", flush=True)
         ways = {
             "killed": lambda out: killed(spec, out, options.kills),
             "dask": lambda out: on_dask(spec, out),
@@ -120,7 +121,7 @@ def main() -> None:
             met = way(folder / name)
             same = rows_equal(truth, Store.open(folder / name))
             equal &= same
-            note = "" if met is None else f" ({int(met)} kills met a running process)"
+            note = "" if met is None else f" ({int(met)} kills hit a running process)"
             print(f"{name}{note}: rows {'equal' if same else 'DIFFER'}", flush=True)
         sys.exit(0 if equal else 1)
     finally:

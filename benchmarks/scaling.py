@@ -1,8 +1,8 @@
-"""How the wall time of a sweep grows with its runs, and its peak memory with runs and samples.
+"""Measure how the time and the peak memory of a sweep grow with its runs and samples.
 
-Every point is a process of its own: `dpjax sweep` into a new store, timed from its first block on
-(the first also imports and compiles), with its peak resident memory. About five minutes on 2 quiet
-cores.
+Each sweep runs in a separate process and writes to a new store. Its time is measured from the end
+of the first block, because the first block includes imports and compilation. The script takes about
+five minutes on 2 idle cores.
 
     scripts/benchmark scaling [--repeats 3]
 """
@@ -31,7 +31,7 @@ print(json.dumps({"runs": last - first, "seconds": end - start, "megabytes": pea
 
 
 def measure(mechanism: str, runs: int, num_samples: int, block_runs: int) -> dict:
-    """Seconds from the first stored block to the last, and the peak memory of the process."""
+    """Return the time from the first stored block to the last, and the peak memory."""
     options = {"num_samples": num_samples, "num_confirm": 5 * num_samples // 2, "floor": 1e-3}
     entry = {"mechanism": mechanism, "method": "local", "options": options, "runs": runs}
     spec = {"name": "scaling", "block_runs": block_runs, "entries": [entry]}
@@ -46,23 +46,23 @@ def measure(mechanism: str, runs: int, num_samples: int, block_runs: int) -> dic
 
 
 def columns_of(found: dict) -> list[str]:
-    """Seconds, milliseconds a run and megabytes, for a row."""
+    """Return the cells for seconds, milliseconds per run, and megabytes."""
     seconds, runs = found["seconds"], found["runs"]
     return [f"{seconds:.2f}", f"{1e3 * seconds / runs:.2f}", f"{found['megabytes']:.0f}"]
 
 
 def main() -> None:
-    """Command line."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument(
-        "--repeats", type=int, default=3, help="of every point of runs, the median kept"
+        "--repeats", type=int, default=3, help="measurements per time; the median is kept"
     )
     options = parser.parse_args()
     rows = []
     for mechanism in ("laplace", "report-noisy-max", "exponential"):
         per_run = {}
         for runs in (100, 1000):
-            # One block more, which is not timed: it compiles.
+            # Add one block that is not timed, because it includes the compilation.
             found = [measure(mechanism, runs + 10, 20_000, 10) for _ in range(options.repeats)]
             middle = sorted(found, key=lambda one: one["seconds"])[len(found) // 2]
             per_run[runs] = middle["seconds"] / middle["runs"]
@@ -72,10 +72,10 @@ def main() -> None:
         found = measure("laplace", 2, num_samples, 1)
         rows.append(["laplace", 1, f"{num_samples:.0e}", *columns_of(found)])
     rows = [[*row, *[""] * (7 - len(row))] for row in rows]
-    columns = ["mechanism", "runs", "n", "seconds", "ms a run", "peak MB", "ms at 1000 / at 100"]
+    columns = ["mechanism", "runs", "n", "seconds", "ms per run", "peak MB", "ms at 1000 / at 100"]
     print(f"{machine()}; N = 2.5 n, standard pairs.\n\n{markdown(columns, rows)}")
     print(
-        f"\nlargest child: {resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024:.0f} MB"
+        f"\nlargest process: {resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024:.0f} MB"
     )
 
 

@@ -1,7 +1,8 @@
-"""Sequential audits: draws until a claim is refuted, beside the limit and published numbers.
+"""Count draws until a sequential audit refutes a claim; compare with a limit and published numbers.
 
-Prints Markdown tables. The limit of a claim is ln(1 / error) over the growth of the best bet that
-knows the laws: no valid test that always ends has a lower mean.
+The limit of a claim is ln(1 / error), divided by the growth rate of the best bet that knows the
+distributions. No valid test that always terminates has a lower mean number of draws. The script
+prints Markdown tables.
 """
 
 import argparse
@@ -23,20 +24,21 @@ from dpjax.mechanisms import FiniteSpace, Laplace, RandomizedResponse
 ERROR = 0.05
 
 EDGES = 4001
-"""Quantiles between which laws of numbers are integrated."""
+"""Number of edges of the cells into which continuous distributions are divided."""
 
 
 class Mean(NamedTuple):
-    """A mean of numbers with noise, published with draws until a test refutes it.
+    """A noisy mean, with published numbers of draws until a test refutes its claim.
 
     Attributes:
         noise: "laplace" or "gaussian".
-        version: 1 divides the noise by the size n, 2 by n with noise in it.
-        epsilon: Claimed.
-        limit: By the specification, from the true laws.
-        here: Mean draws of the prototype.
-        mmd: Mean draws of the sequential MMD test (arXiv 2509.07055), with the share refuted.
-        apt: Mean draws of APT (arXiv 2602.06518), whose error is asymptotic.
+        version: 1 if the noise is divided by the size n, 2 if it is divided by a noisy size.
+        epsilon: Claimed epsilon.
+        limit: Limit given by dpjax's specification, computed from the true distributions.
+        here: Mean number of draws of dpjax's prototype.
+        mmd: Mean number of draws of the sequential MMD test (arXiv 2509.07055), with the fraction
+            of tests that refute the claim if not all do.
+        apt: Mean number of draws of APT (arXiv 2602.06518), whose error is only asymptotic.
     """
 
     noise: str
@@ -48,7 +50,7 @@ class Mean(NamedTuple):
     apt: str
 
     def release(self, key: jax.Array, database: jax.Array) -> jax.Array:
-        """One output at a database (mean, size)."""
+        """Draw one output for a database (mean, size)."""
         draw = jax.random.laplace if self.noise == "laplace" else jax.random.normal
         first, second = jax.random.split(key)
         mean, size = database[0], database[1]
@@ -67,17 +69,17 @@ MEANS = [
     Mean("laplace", 2, 0.01, 116, 398, "192", "-"),
     Mean("laplace", 2, 0.1, 152, 487, "770 (95%)", "-"),
 ]
-"""At the databases {0} and {0, 1}: the noise of version 2 is divided by a noisy size."""
+"""Noisy means of the databases {0} and {0, 1}."""
 
 
 class Claim(NamedTuple):
-    """A claim a fifth below the level of the best pair.
+    """A mechanism whose claim is 20% below the level of its best pair.
 
     Attributes:
-        name: In the table.
-        mechanism: What is audited.
-        pairs: Pairs of databases.
-        here: Mean draws of the prototype, of all pairs together.
+        name: Name in the table.
+        mechanism: Mechanism to audit.
+        pairs: Pairs of databases; None for the standard pairs of the mechanism.
+        here: Mean number of draws of dpjax's prototype, over all pairs.
     """
 
     name: str
@@ -87,7 +89,7 @@ class Claim(NamedTuple):
 
 
 def claims() -> list[Claim]:
-    """The claims of the second table."""
+    """Return the claims of the second table."""
     found = [
         Claim("randomised response 1", RandomizedResponse(1.0), None, "664"),
         Claim("Laplace 1", Laplace(1.0), Pairs(np.zeros(1), np.ones(1)), "1,256"),
@@ -103,7 +105,16 @@ def claims() -> list[Claim]:
 
 
 def streams(audit: Callable[[int], Any], number: int) -> tuple[np.ndarray, np.ndarray, float]:
-    """Draws a side and whether the claim was refuted, of each stream, and CPU seconds of one."""
+    """Run audits with different keys.
+
+    Args:
+        audit: Function of a key that runs one audit.
+        number: Number of audits.
+
+    Returns:
+        Number of draws per side of each audit, whether each audit refuted the claim, and the mean
+        CPU seconds per audit.
+    """
     began, found = time.process_time(), []
     for key in range(number):
         result = audit(key)
@@ -113,21 +124,24 @@ def streams(audit: Callable[[int], Any], number: int) -> tuple[np.ndarray, np.nd
 
 
 def said(drawn: np.ndarray, refuted: np.ndarray) -> str:
-    """Mean and its standard error, and the share that was refuted where it is not all."""
+    """Format the mean number of draws, its standard error, and the fraction of refuted claims.
+
+    The fraction is omitted if all claims were refuted.
+    """
     error = drawn.std() / math.sqrt(len(drawn))
     share = "" if refuted.all() else f" ({refuted.mean():.0%} refuted)"
     return f"{drawn.mean():,.0f} +- {error:,.0f}{share}"
 
 
 def limit_of(mechanism: Any, pairs: Pairs, claim: float) -> float:
-    """ln(1 / error) over the growth of the best bet at the best pair."""
+    """Return ln(1 / error), divided by the growth rate of the best bet for the best pair."""
     best = 0.0
     for first, second in zip(pairs.database, pairs.neighbor, strict=True):
         if isinstance(mechanism.output_space, FiniteSpace):
             line = np.arange(mechanism.output_space.size)
             laws = [reference.density(mechanism, side, line) for side in (first, second)]
         else:
-            # The cells of Laplace noise of scale 1.
+            # All continuous mechanisms here use Laplace noise of scale 1.
             edges = np.linspace(-15, 16, EDGES)
             laws = [
                 np.diff(np.concatenate([[0], stats.laplace.cdf(edges, float(side)), [1]]))
@@ -138,10 +152,10 @@ def limit_of(mechanism: Any, pairs: Pairs, claim: float) -> float:
 
 
 def means(number: int, say: Callable[[str], None]) -> None:
-    """The table of means with noise."""
+    """Print the table of noisy means."""
     say(
-        "| mean with noise | claim | limit | dpjax | spec | MMD test | APT (asymptotic) | "
-        "CPU s an audit |\n|---|---|---|---|---|---|---|---|"
+        "| noisy mean | claim | limit | dpjax | prototype | MMD test | APT (asymptotic) | "
+        "CPU s per audit |\n|---|---|---|---|---|---|---|---|"
     )
     pairs = Pairs(np.array([[0.0, 1.0]]), np.array([[0.5, 2.0]]))
     for case in MEANS:
@@ -160,9 +174,9 @@ def means(number: int, say: Callable[[str], None]) -> None:
 
 
 def lower_claims(number: int, say: Callable[[str], None], only: str) -> None:
-    """The table of claims a fifth below the level."""
+    """Print the table of claims that are 20% below the level."""
     say(
-        "| law | claim | limit, best pair known | dpjax | spec | CPU s an audit |\n"
+        "| mechanism | claim | limit, best pair known | dpjax | prototype | CPU s per audit |\n"
         "|---|---|---|---|---|---|"
     )
     for case in claims():
@@ -186,9 +200,9 @@ def lower_claims(number: int, say: Callable[[str], None], only: str) -> None:
 
 
 def totals(number: int, say: Callable[[str], None]) -> None:
-    """Medians without a claim at a fixed total, beside `Events` with the same draws."""
+    """Print median bounds of `Sequential` and `Events` with the same draws and without a claim."""
     say(
-        "| law | level | Sequential, median | Events, median | above the level | "
+        "| mechanism | level | Sequential, median | Events, median | above the level | "
         "CPU s, Sequential / Events |\n|---|---|---|---|---|---|"
     )
     for name, (mechanism, pairs) in LAWS.items():
@@ -213,11 +227,11 @@ def totals(number: int, say: Callable[[str], None]) -> None:
 
 
 def main() -> None:
-    """Runs and prints."""
+    """Run the audits and print the tables."""
     parser = argparse.ArgumentParser(prog="scripts/benchmark sequential", description=__doc__)
-    parser.add_argument("--streams", type=int, default=200, help="audits a row")
-    parser.add_argument("--only", default="means,claims,totals", help="tables, with commas")
-    parser.add_argument("--law", default="", help="a part of the names of claims")
+    parser.add_argument("--streams", type=int, default=200, help="audits per row")
+    parser.add_argument("--only", default="means,claims,totals", help="comma-separated tables")
+    parser.add_argument("--law", default="", help="substring of the names of claims")
     given = parser.parse_args()
     say = lambda line: print(line, flush=True)  # noqa: E731
     if "means" in given.only:

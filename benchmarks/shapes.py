@@ -2,7 +2,7 @@
 
 Along the outputs, the privacy loss rises for some pairs of distributions, rises and falls for
 others, or is infinite almost everywhere. The actual search, choice and bound run on counts that are
-drawn from known distributions. Prints a Markdown table.
+drawn from known distributions. The script prints a Markdown table.
 """
 
 import argparse
@@ -38,11 +38,11 @@ SHAPES: dict[str, tuple[Any, Any]] = {
     "Gaussian, scale 1000": (stats.norm(), stats.norm(0, 1000)),
     "Laplace, scale 2": (stats.laplace(), stats.laplace(0, 2)),
 }
-"""Name -> distributions of the outputs for both databases."""
+"""Map from a name to the distributions of the outputs for both databases."""
 
 
 def probabilities(first: Any, second: Any) -> NDArray[np.float64]:
-    """Probabilities [1, 2, cells] of cells with similar probabilities under the mixture."""
+    """Return the probabilities [1, 2, cells] of cells that are about equally likely on average."""
     at = (np.arange(20_000) + 0.5) / 20_000
     both = np.concatenate([first.ppf(at), second.ppf(at)])
     edges = np.unique(np.quantile(both, np.arange(1, CELLS) / CELLS))

@@ -1,12 +1,14 @@
-"""The mechanisms of DP-Sniper's evaluation, at a tenth of its draws.
+"""Audit the mechanisms of DP-Sniper's evaluation with a tenth of DP-Sniper's draws.
 
-DP-Sniper draws 2.7e7 outputs per side on average to train and evaluate a classifier for each pair:
-1.07e7 to train it, as many at one side for its threshold, and as many to estimate its event. There
-are 4 pairs of numbers and 16 of query answers, both orders counted. The best event is counted on
-2e8 fresh draws per side, with confidence 0.9. A tenth of all these draws is 3.1e7 per side for a
-number and 6.3e7 for answers. A row here draws at most as many: 1e6 or 2e6 per pair in the search,
-and 1e7 to 5e7 for the bound. Each row is one audit in a process of its own, and is written as soon
-as it is done, so that a table can be made row by row.
+DP-Sniper trains and evaluates a classifier for each pair, with an average of 2.7e7 outputs per
+side: 1.07e7 to train it, the same number on one side for its threshold, and the same number to
+estimate its event. There are 4 pairs of numbers and 16 pairs of query answers, counting both
+orders. The best event is counted on 2e8 fresh draws per side, with confidence 0.9. A tenth of all
+these draws is 3.1e7 per side for numbers and 6.3e7 for query answers.
+
+Each row of this benchmark uses at most a tenth of the draws: 1e6 or 2e6 per pair for the search,
+and 1e7 to 5e7 for the bound. Each row is one audit in a separate process and is written as soon as
+it is done, so the table can be computed in several sessions.
 
 References:
     Bichsel, Steffen, Bogunovic, Vechev (2021), "DP-Sniper: black-box discovery of differential
@@ -28,24 +30,27 @@ from typing import Any, NamedTuple
 import numpy as np
 
 SEARCH, CONFIRM, CONFIDENCE, EPSILON = 1_000_000, 20_000_000, 0.9, 0.1
-"""Draws a side and pair that search, draws a side that confirm, and DP-Sniper's settings."""
+"""Numbers of search draws per side and pair and of confirmation draws per side.
+
+CONFIDENCE and EPSILON are DP-Sniper's settings.
+"""
 
 
 class Row(NamedTuple):
     """A mechanism of the table.
 
     Attributes:
-        title: In the table.
-        name: In dpjax's catalogue.
-        parameters: Besides epsilon.
-        bound: DP-Sniper's.
-        seconds: DP-Sniper's.
-        epsilon: The parameter; None for a mechanism without one.
-        bits: Bits of an output that is a code, where they are audited as a vector.
-        num_pairs: Pairs, of the mechanism's standard ones; all if None.
-        search: Draws a side and pair that search.
-        confirm: Draws a side that confirm.
-        patterns: Length of the databases if the pairs are DP-Sniper's; None for standard pairs.
+        title: Name in the table.
+        name: Name in dpjax's catalogue, or a key of `_OF_TWO`.
+        parameters: Parameters except epsilon.
+        bound: DP-Sniper's bound.
+        seconds: DP-Sniper's time in seconds.
+        epsilon: Parameter epsilon; None for a mechanism without it.
+        bits: Number of bits of the output if the bits are audited as a vector; None otherwise.
+        num_pairs: Number of standard pairs to use; None for all of them.
+        search: Number of search draws per side and pair.
+        confirm: Number of confirmation draws per side.
+        patterns: Length of the databases in DP-Sniper's pairs; None for standard pairs.
     """
 
     title: str
@@ -64,13 +69,14 @@ class Row(NamedTuple):
 _FIVE, _NOISE = {"num_queries": 5}, {"num_bits": 20, "num_hashes": 4}
 ROWS = (
     Row("Laplace", "laplace", {}, 0.0968, 21),
-    # DP-Sniper takes ceil(ln(2 / 0.1)) = 3 for k, and dpjax ceil(log2(2 / epsilon)).
+    # DP-Sniper uses k = ceil(ln(2 / 0.1)) = 3, while dpjax uses k = ceil(log2(2 / epsilon)), which
+    # is also 3 for epsilon = 0.25.
     Row("truncated geometric", "truncated-geometric", {"largest_count": 5}, 0.1156, 19, 0.25),
     Row("noisy histogram 1", "noisy-histogram-1", {}, 0.0978, 38),
     Row("noisy histogram 2", "noisy-histogram-2", {}, 4.602, 41),
     Row("report noisy max 1", "report-noisy-max", _FIVE, 0.0923, 62),
     Row("report noisy max 2", "report-noisy-max-2", _FIVE, 0.0975, 58),
-    # Half of all bounds from 2e7 draws of the best event are below DP-Sniper's number.
+    # With 2e7 draws, half of the bounds of the best event are below DP-Sniper's bound.
     Row("report noisy max 3", "report-noisy-max-3", _FIVE, 0.2478, 62, confirm=50_000_000),
     Row("report noisy max 4", "report-noisy-max-4", _FIVE, 0.3463, 63),
     Row("SVT1", "svt1", {"threshold": 0.5}, 0.0858, 126),
@@ -99,7 +105,7 @@ ROWS = (
         20,
         4,
     ),
-    # Two pairs, whose outputs have much noise: twice the draws search.
+    # There are only two pairs, and the outputs are noisy, so the search uses twice as many draws.
     Row(
         "Laplace, 20 releases",
         "parallel-laplace",
@@ -121,7 +127,8 @@ ROWS = (
         patterns=10,
     ),
     Row("prefix sum", "prefix-sum", {"num_queries": 10}, 0.504, 97),
-    # With 1e6 draws per pair, the search chose an event that shows nothing with one of three keys.
+    # With 1e6 draws per pair, the search chose an event without a positive bound for one of three
+    # keys.
     Row(
         "numerical SVT",
         "numerical-svt of two",
@@ -137,7 +144,7 @@ ROWS = (
 
 
 def patterns(length: int) -> Any:
-    """DP-Sniper's pairs; a database of one number is a scalar."""
+    """Return DP-Sniper's pairs of databases; a database of length 1 is a scalar."""
     import dpjax
 
     ones, half = np.ones(length), np.arange(length) < length // 2
@@ -168,8 +175,8 @@ class _Variant(NamedTuple):
     Attributes:
         threshold: Scale of the threshold's Laplace noise for epsilon 1.
         query: Scale of the noise of each answer.
-        told: Scale of fresh noise on the answer told with a positive; 0 for the answer that was
-            compared; None for a mere 1.
+        told: Scale of the fresh noise on the reported answer of a positive query. 0 reports the
+            noisy answer that was compared with the threshold, and None reports the number 1.
         negative: Entry of a negative query.
         stopped: Entry of a query after the second positive.
     """
@@ -183,17 +190,17 @@ class _Variant(NamedTuple):
 
 _OF_TWO = {
     "svt3-svt4 of two": (
-        # Levels 10 / 4 of the noisy answers, and (1 + 6 * 2) / 4, times epsilon.
+        # The levels are 10 / 4 for the noisy answers and (1 + 6 * 2) / 4, both times epsilon.
         (_Variant(2, 4, 0, -1000, -2000), _Variant(4, 4 / 3, None, 0, -1)),
         5.75 * EPSILON,
     ),
     "numerical-svt of two": ((_Variant(3, 12, 6, 0, -1000),), EPSILON),
 }
-"""Variants and true level of DP-Sniper's mechanisms that stop after two positives (c = 2)."""
+"""Variants and true levels of DP-Sniper's mechanisms that stop after two positives (c = 2)."""
 
 
 def _of_two(variants: tuple[_Variant, ...], true_level: float) -> Any:
-    """The mechanism that runs all variants on ten answers, with threshold 1."""
+    """Return the mechanism that runs all variants on ten answers, with threshold 1."""
     import jax
     import jax.numpy as jnp
 
@@ -229,7 +236,7 @@ def _of_two(variants: tuple[_Variant, ...], true_level: float) -> Any:
 
 
 def _as_bits(mechanism: Any, bits: int) -> Any:
-    """The mechanism with the bits of its code as a vector, among which a score is learned."""
+    """Return the mechanism with its output as a vector of bits, for which a score is learned."""
     import jax
     import jax.numpy as jnp
 
@@ -246,11 +253,11 @@ def _as_bits(mechanism: Any, bits: int) -> Any:
 
 
 def audited(row: Row, scale: float = 1.0) -> dict[str, Any]:
-    """One audit of a row, as plain numbers.
+    """Run the audit of a row; return its results as values that can be written as JSON.
 
     Args:
-        row: Of the table.
-        scale: Of the numbers of draws.
+        row: Row of the table.
+        scale: Factor that multiplies the numbers of draws.
     """
     import dpjax
     from dpjax.mechanisms import find_mechanism
@@ -285,13 +292,14 @@ def audited(row: Row, scale: float = 1.0) -> dict[str, Any]:
 
 
 def table(found: dict[str, dict[str, Any]]) -> str:
-    """The table of the rows that are done, in Markdown.
+    """Return the Markdown table of all completed rows.
 
     Args:
-        found: Title of a row -> numbers of `audited`.
+        found: Map from the title of a row to the result of `audited`.
     """
     lines = [
-        "| mechanism | level | DP-Sniper | s | dpjax | CPU s | s | at least as high |",
+        "| mechanism | level | DP-Sniper | DP-Sniper, s | dpjax | dpjax, CPU s | dpjax, s "
+        "| dpjax at least as high |",
         "|---|---|---|---|---|---|---|---|",
     ]
     for row in ROWS:
@@ -307,15 +315,15 @@ def table(found: dict[str, dict[str, Any]]) -> str:
 
 
 def main(out: Path, titles: list[str], *, scale: float = 1.0) -> None:
-    """Audits rows one by one, each in a process of its own, and writes the table after each.
+    """Audit the rows one by one, each in a separate process, and print the table.
 
     Args:
-        out: JSON file of the rows that are done; rows in it are not made again.
-        titles: Of rows; all if none.
-        scale: Of the numbers of draws.
+        out: JSON file of completed rows. It is updated after each row, and rows in it are skipped.
+        titles: Titles of the rows to audit; all rows if empty.
+        scale: Factor that multiplies the numbers of draws.
     """
     found = json.loads(out.read_text()) if out.exists() else {}
-    # Twenty bits have more outputs than the usual limit.
+    # Raise the limit on the number of outcomes, because twenty bits exceed the default.
     environment = os.environ | {"DPJAX_MAX_CATEGORIES": str(2**20)}
     for number, row in enumerate(ROWS):
         if row.title in found or (titles and row.title not in titles):
@@ -333,9 +341,9 @@ def main(out: Path, titles: list[str], *, scale: float = 1.0) -> None:
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("out", type=Path, nargs="?", help="JSON file of the rows that are done")
+    parser.add_argument("out", type=Path, nargs="?", help="JSON file of completed rows")
     parser.add_argument("titles", nargs="*", help="rows of the table; all if none")
-    parser.add_argument("--scale", type=float, default=1.0, help="of the numbers of draws")
+    parser.add_argument("--scale", type=float, default=1.0, help="factor for the numbers of draws")
     parser.add_argument("--row", type=int, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.row is not None:

@@ -1,7 +1,8 @@
-"""Trainings a second, and how often nine wrong training loops are refuted, and their right twins.
+"""Measure trainings per second, and how often faulty and correct training loops are refuted.
 
-Prints Markdown tables, and exits with 1 where a wrong loop was not refuted by every seed, or a
-right one by more seeds than chance allows.
+There are nine faulty loops, each with a correct version. The script prints Markdown tables. It
+exits with status 1 if a faulty loop is not refuted for every seed, or if a correct loop is refuted
+for more seeds than can be explained by chance.
 """
 
 import argparse
@@ -30,10 +31,10 @@ from dpjax.mechanisms.training import (
 
 RECORDS, FEATURES = 200, 20
 BLOCK = 1024
-"""Trainings of a block."""
+"""Number of trainings per block."""
 
 FALSE_ALARM = 1e-5
-"""Chance that the right twins of an entry fail the test of how often they are refuted."""
+"""Probability that a correct loop fails the test of how often it is refuted."""
 
 LOOPS = {
     "full batch": (FullBatch(), Logistic(), 100),
@@ -44,7 +45,7 @@ LOOPS = {
 
 
 def compiled(name: str, trainings: int) -> jax.stages.Compiled:
-    """The compiled program that maps a key to the scores of this many trainings of a loop."""
+    """Return the compiled program that maps a key to the scores of many trainings of a loop."""
     sampling, model, steps = LOOPS[name]
     rng = np.random.default_rng(0)
     features = rng.normal(size=(RECORDS - 1, FEATURES - 1))
@@ -55,10 +56,10 @@ def compiled(name: str, trainings: int) -> jax.stages.Compiled:
 
 
 def speed(name: str, trainings: int) -> str:
-    """Trainings a second by the clock and by the processor's time, and memory, as a row of a table.
+    """Return a row with trainings per second of wall time, per second of CPU time, and memory.
 
-    Blocks are drawn on all cores, as audits draw them. Memory is what the compiled program of a
-    block allocates for temporaries, per training and record.
+    As in audits, blocks are drawn on all cores. The memory is the size of the temporaries of a
+    block's compiled program, per training and record.
     """
     drawn = compiled(name, BLOCK)
     memory = drawn.memory_analysis().temp_size_in_bytes / (BLOCK * RECORDS)
@@ -74,7 +75,15 @@ def speed(name: str, trainings: int) -> str:
 
 
 def refuted(entry: Training, seeds: range) -> tuple[str, bool]:
-    """How often an entry and its twin are refuted, and whether that is as it should be."""
+    """Audit the faulty and the correct version of a loop.
+
+    Args:
+        entry: Loop.
+        seeds: Seeds of the audits.
+
+    Returns:
+        Row of the table, and whether both versions are refuted as often as required.
+    """
     start, cells, passed = time.process_time(), [], True
     for wrong in (True, False):
         results = [entry.audit(wrong, seed) for seed in seeds]
@@ -89,19 +98,19 @@ def refuted(entry: Training, seeds: range) -> tuple[str, bool]:
 
 
 def main() -> int:
-    """Command line; 1 where an entry missed."""
+    """Run the command line; return 1 if an entry misses its requirement."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=20)
-    parser.add_argument("--only", default="", help="part of an entry's name")
-    parser.add_argument("--trainings", type=int, default=8192, help="in the measurement of speed")
+    parser.add_argument("--only", default="", help="substring of the entries' names")
+    parser.add_argument("--trainings", type=int, default=8192, help="trainings to measure speed")
     arguments = parser.parse_args()
     print(f"{RECORDS} records of {FEATURES} features, {jax.devices()[0].platform}\n")
-    header = ["loop", "steps", "trainings a second", "a second of the processor"]
+    header = ["loop", "steps", "trainings per second", "trainings per CPU second"]
     print(f"| {' | '.join(header)} | bytes per record |\n|---|---|---|---|---|")
     for name in LOOPS:
         print(speed(name, arguments.trainings), flush=True)
-    print("\nRefuted, and the median bound, of the wrong loop and of its right twin:\n")
-    print("| loop | notion | claim | trainings a side | wrong | right | CPU s an audit |")
+    print("\nHow often the faulty and the correct loop are refuted, with their median bounds:\n")
+    print("| loop | notion | claim | trainings per side | faulty | correct | CPU s per audit |")
     print("|---|---|---|---|---|---|---|", flush=True)
     all_passed = True
     for entry in TRAININGS:

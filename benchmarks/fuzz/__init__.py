@@ -1,1 +1,1 @@
-"""Mutated inputs of every kind: results equal to a trusted parse, or dpjax's own errors."""
+"""Fuzzing: mutated inputs must lead to the result of a trusted parser or to an error of dpjax."""

@@ -1,8 +1,8 @@
-"""Does a changed input ever give a wrong result, a foreign error, or take the machine?
+"""Check that mutated inputs never lead to a wrong result, a foreign error, or high resource use.
 
-23,600 mutations of recordings, panels, specs, pairs, stores, outputs, results and states, with
-fixed seeds. Each must end in a result equal to that of a trusted parse, or in an error that dpjax
-raised itself; in less than 20 s, and with less than 1 GB of memory.
+The script reads 23,600 mutations of recordings, panels, specs, pairs, stores, outputs, results and
+states, with fixed seeds. For each mutation, dpjax must return the same result as a trusted parser,
+or raise one of its own errors. It must take less than 20 s and use less than 1 GB of memory.
 
     scripts/robustness [--only recordings,specs] [--share 0.01] [--seed 0]
 """
@@ -31,14 +31,24 @@ _OWN = (ValueError, TypeError, BadValue, BadType, FileNotFoundError)
 
 
 def is_own(error: BaseException) -> bool:
-    """Whether dpjax raised the error: of the kinds that it says, in its code, with a sentence."""
+    """Return whether dpjax itself raised the error, with an expected type and a message."""
     last = traceback.extract_tb(error.__traceback__)[-1]
     said = str(error)
     return type(error) in _OWN and last.filename.startswith(_PACKAGE) and " " in said
 
 
 def run(kind: str, count: int, seed: int, failures: Path) -> tuple[list[str], bool]:
-    """Tries `count` mutations of one kind, and returns cells of the table and whether all held."""
+    """Read mutations of one kind.
+
+    Args:
+        kind: Key of `KINDS`.
+        count: Number of mutations.
+        seed: Seed of the mutations.
+        failures: Folder to which mutations that fail the check are copied.
+
+    Returns:
+        Cells of the table, and whether all mutations pass the check.
+    """
     warnings.simplefilter("ignore")
     make, _ = KINDS[kind]
     ends: Counter[str] = Counter()
@@ -48,7 +58,7 @@ def run(kind: str, count: int, seed: int, failures: Path) -> tuple[list[str], bo
         with make(folder) as case:
             for number in range(count):
                 name, read = case(Random(f"{seed}/{kind}/{number}"))
-                # What hangs ends with the place at which it does.
+                # If reading hangs, end the process and print where it hangs.
                 faulthandler.dump_traceback_later(200.0, exit=True, file=sys.__stderr__)
                 start = time.perf_counter()
                 try:
@@ -75,10 +85,10 @@ def run(kind: str, count: int, seed: int, failures: Path) -> tuple[list[str], bo
 
 
 def main() -> None:
-    """Command line; exits with 1 where something did not hold."""
+    """Run the command line; exit with status 1 if a check fails."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--only", default=",".join(KINDS), help="kinds, with commas")
-    parser.add_argument("--share", type=float, default=1.0, help="of the mutations")
+    parser.add_argument("--only", default=",".join(KINDS), help="comma-separated kinds")
+    parser.add_argument("--share", type=float, default=1.0, help="fraction of the mutations to run")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--failures", type=Path, default=Path("results/robustness"))
     options = parser.parse_args()
@@ -92,7 +102,7 @@ def main() -> None:
         sys.exit(0 if good and megabytes < _MOST_MEGABYTES else 1)
     print("| inputs | mutations | read | refused | slowest, s | memory, MB |")
     print("|---|---|---|---|---|---|", flush=True)
-    # A process each, so that the memory is that of the kind.
+    # Run each kind in a separate process, so that its memory is measured separately.
     arguments = [sys.executable, "-m", "benchmarks.fuzz", "--failures", str(options.failures)]
     arguments += ["--share", str(options.share), "--seed", str(options.seed), "--only"]
     codes = [subprocess.run([*arguments, kind]).returncode for kind in kinds]

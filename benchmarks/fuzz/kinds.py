@@ -1,4 +1,4 @@
-"""The kinds of inputs: whole ones, how each is read, and what it must equal."""
+"""Kinds of inputs: valid inputs, how they are read, and which results are correct."""
 
 import io
 import json
@@ -28,15 +28,27 @@ from dpjax.sweeps import Store, SweepSpec, run_sweep
 from dpjax.watching._state import _seal as sealed
 
 Case = tuple[str, Callable[[], None]]
-"""A name, and what reads the input: it returns, raises dpjax's error, or `Wrong`."""
+"""Name of an input, and a function that reads it.
+
+The function returns if the result is correct. It raises an error of dpjax if dpjax rejects the
+input, and `Wrong` if the result is wrong.
+"""
 
 
 class Wrong(Exception):
-    """A result that differs from that of the trusted parse."""
+    """Result that differs from the result of the trusted parser."""
 
 
 def hold(agree: bool, what: Any) -> None:
-    """Raises where a result is not what it must be."""
+    """Check a result.
+
+    Args:
+        agree: Whether the result is correct.
+        what: Result to show in the error message.
+
+    Raises:
+        Wrong: If the result is not correct.
+    """
     if not agree:
         raise Wrong(repr(what)[:300])
 
@@ -88,7 +100,7 @@ def _recordings() -> dict[str, bytes]:
 
 @contextmanager
 def recordings(folder: Path) -> Iterator[Callable[[Random], Case]]:
-    """Files of outputs, read; every thirtieth is also audited."""
+    """Yield a function that mutates and reads files of outputs; 1 in 30 is also audited."""
     whole = _recordings()
 
     def case(source: Random) -> Case:
@@ -111,7 +123,7 @@ def recordings(folder: Path) -> Iterator[Callable[[Random], Case]]:
 
 @contextmanager
 def panels(folder: Path) -> Iterator[Callable[[Random], Case]]:
-    """Tables of records."""
+    """Yield a function that mutates and reads tables of records."""
     rng = np.random.default_rng(8)
     table = {
         "database": [*range(8)] * 6,
@@ -163,7 +175,7 @@ def _spec() -> dict[str, Any]:
 
 @contextmanager
 def specs(folder: Path) -> Iterator[Callable[[Random], Case]]:
-    """TOML files, whose bytes or values are changed."""
+    """Yield a function that mutates the bytes or values of TOML files and reads them."""
     path, content = folder / "s.toml", _spec()
     hold(SweepSpec.from_dict(content).num_runs == 20, content)
     text = tomli_w.dumps(content).encode()
@@ -192,7 +204,7 @@ def _as_list(side: Any) -> Any:
 
 
 def _numbers(tree: Any) -> list[Any]:
-    """The numbers of a JSON value, those of an object in the order of their names."""
+    """Return the numbers in a JSON value; an object is traversed in the order of its keys."""
     if isinstance(tree, dict):
         return [n for name in sorted(tree) for n in _numbers(tree[name])]
     if isinstance(tree, list):
@@ -202,7 +214,7 @@ def _numbers(tree: Any) -> list[Any]:
 
 @contextmanager
 def pairs(folder: Path) -> Iterator[Callable[[Random], Case]]:
-    """JSON and npz files of neighbouring databases, for mechanisms of numbers and of the host."""
+    """Yield a function that mutates and reads JSON and npz files of pairs of databases."""
     rows: list[Any] = [[[1.0, 2.0], [1.0, 3.0]], [[0.5, 2.0], [0.0, 2.0]]]
     sides = {"database": [row[0] for row in rows], "neighbor": [row[1] for row in rows]}
     whole = {
@@ -240,7 +252,10 @@ def pairs(folder: Path) -> Iterator[Callable[[Random], Case]]:
 
 @contextmanager
 def stores(folder: Path) -> Iterator[Callable[[Random], Case]]:
-    """A finished store with one changed file: what is read was stored."""
+    """Yield a function that mutates one file of a complete store and reads the store.
+
+    All rows that can be read must be rows of the original store.
+    """
     content = _spec()
     content["entries"] = content["entries"][:1]
     made = Store.create(folder / "whole", SweepSpec.from_dict(content))
@@ -252,7 +267,7 @@ def stores(folder: Path) -> Iterator[Callable[[Random], Case]]:
         changed = folder / "changed"
         shutil.rmtree(changed, ignore_errors=True)
         shutil.copytree(made.folder, changed)
-        # The manifest is one file of many, but the one that is read as words.
+        # Mutate the manifest more often than other files, because it is parsed as text.
         name = source.choice([Path("manifest.json"), source.choice(files)])
         path = changed / name
         if name.suffix == ".json" and source.random() < 0.5:
@@ -274,7 +289,7 @@ def stores(folder: Path) -> Iterator[Callable[[Random], Case]]:
 
 @contextmanager
 def programs(folder: Path) -> Iterator[Callable[[Random], Case]]:
-    """What a program prints: every line an output of its own."""
+    """Yield a function that mutates and reads what a program prints; each line is an output."""
     whole = [text for name, text in _recordings().items() if name.endswith((".txt", ".csv"))]
     running = Programs()
     path = folder / "output"
@@ -296,7 +311,7 @@ def programs(folder: Path) -> Iterator[Callable[[Random], Case]]:
                 hold(not number or output == line or line != line, (output, line))
             apart = {(repr(o), isinstance(o, str)) for o in outputs if isinstance(o, str | tuple)}
             lines = {line for line in wanted if isinstance(line, bytes)}
-            # Vectors may be written in two ways.
+            # Different lines may denote the same vector.
             hold(len(apart) == len(lines) or any(isinstance(o, tuple) for o in outputs), apart)
             encoder = Encoder("the program")
             encoded = encoder.encode(outputs)
@@ -311,18 +326,18 @@ def programs(folder: Path) -> Iterator[Callable[[Random], Case]]:
 
 
 def _within(given: Any, held: Any) -> bool:
-    """Whether all that was given is held; what is missing may have been filled in."""
+    """Return whether `held` contains all values of `given`; it may also contain defaults."""
     if isinstance(given, dict) and isinstance(held, dict):
         return all(name in held and _within(part, held[name]) for name, part in given.items())
     if isinstance(given, list) and isinstance(held, list):
         return len(given) == len(held) and all(map(_within, given, held))
-    # An integer in an array of floats is read as the float of the same value.
+    # In an array of floats, an integer is read as a float with the same value.
     same_value = type(given) is int and isinstance(held, float) and given == held
     return same_value or repr(given) == repr(held)
 
 
 def _reread(text: str) -> None:
-    """Reads a result: what it holds is what the text holds, and it can be shown and read again."""
+    """Read a result; check that it contains all values of the text, can be shown and reread."""
     found = dpjax.AuditResult.from_json(text)
     hold(_within(json.loads(text), json.loads(found.to_json())), found)
     hold(dpjax.AuditResult.from_json(found.to_json()).to_json() == found.to_json(), found)
@@ -331,7 +346,7 @@ def _reread(text: str) -> None:
 
 @contextmanager
 def results(folder: Path) -> Iterator[Callable[[Random], Case]]:
-    """JSON of results, whose bytes or values are changed."""
+    """Yield a function that mutates the bytes or values of results in JSON and reads them."""
     rng = np.random.default_rng(9)
     x, y = (rng.laplace(shift, size=600) for shift in (0.0, 1.0))
     recorded = dpjax.Recorded(x, y)
@@ -360,7 +375,10 @@ def results(folder: Path) -> Iterator[Callable[[Random], Case]]:
 
 @contextmanager
 def states(folder: Path) -> Iterator[Callable[[Random], Case]]:
-    """States of a watch, most with a seal that fits again: each output is counted once."""
+    """Yield a function that mutates a state of `dpjax.watch` and resumes from it.
+
+    Most mutated states get a valid seal. Each output must be counted exactly once.
+    """
     rng, path = np.random.default_rng(10), folder / "watch.json"
     sizes = [1_100, 150, 250]
     chunks = [(f"{i}", rng.laplace(0, 1, n), rng.laplace(1, 1, n)) for i, n in enumerate(sizes)]
@@ -396,4 +414,4 @@ KINDS = {
     "results": (results, 3000),
     "states": (states, 600),
 }
-"""Kind -> the inputs, and how many in a full run: 23,600 in all."""
+"""Map from a kind to (its inputs, number of mutations); there are 23,600 mutations in total."""

@@ -1,4 +1,4 @@
-"""Changes of the bytes of a file, and of the values of a table."""
+"""Random mutations of the bytes of a file and of the values of a JSON document."""
 
 import copy
 import json
@@ -8,7 +8,7 @@ import struct
 from typing import Any
 
 NUMBERS = [0, 1, 2, 7, 255, 2**15, 2**16, 2**31 - 1, 2**31, 2**32, 2**53 + 1, 2**62, 2**63, 10**12]
-"""Sizes and counts that programs trip over."""
+"""Sizes and counts that often cause errors in programs."""
 
 TEXTS = [
     *(b"nan", b"inf", b"-0.0", b"1e999", b"1e-999", b"1_0", b"0x10", b"1,5", b"+1", b"--1", b""),
@@ -24,22 +24,22 @@ TEXTS = [
     *(b"[/red]", b"$x$", b"<script>", b"\x1b[31m", b"__import__('os')", b"os:system", b"None"),
     *(b"[" * 600, b"{" * 600, b"(" * 600, b"9" * 400, b"a" * 5000, b"true", b"null", b"1e12"),
 ]
-"""Pieces of text that are read in more than one way."""
+"""Pieces of text that parsers interpret in different ways."""
 
 VALUES: list[Any] = [
     *(None, True, -1, 0, 3, 2**31, 2**70, 1e12, 1e308, 0.5, float("nan"), float("inf")),
     *("", "a", "\0", "[/red]", "os:system", "subprocess:Popen", "laplace", "standard", "local"),
     *([], {}, [[]], [0, 1], [[0, 1]], {"low": 0, "high": 1}, {"epsilon": 1.0}, ["a"], [None]),
 ]
-"""Values of every kind."""
+"""Values of many types."""
 
 
 def mutated(content: bytes, source: random.Random) -> bytes:
-    """A file with one to four changes.
+    """Apply one to four changes to the content of a file.
 
     Args:
-        content: Of the file.
-        source: Decides what is changed.
+        content: Content of the file.
+        source: Random generator that determines the changes.
     """
     changed = bytearray(content)
     for _ in range(source.choice([1, 1, 1, 2, 3, 4])):
@@ -49,7 +49,7 @@ def mutated(content: bytes, source: random.Random) -> bytes:
 
 def _change(content: bytearray, source: random.Random) -> None:
     size = len(content)
-    # The beginning and the end of a file say how the rest is to be read.
+    # Change the beginning and the end more often, because they determine how the rest is read.
     places = [source.randrange(size + 1), min(source.randrange(200), size)]
     places.append(max(size - source.randrange(200), 0))
     at = source.choice(places)
@@ -83,7 +83,14 @@ def _change(content: bytearray, source: random.Random) -> None:
 
 
 def mutated_values(content: Any, source: random.Random) -> Any:
-    """A table or list with one to three other values, names missing or names that are none."""
+    """Apply one to three changes to a JSON value.
+
+    A change replaces a value, deletes a value, or adds a key that may be invalid.
+
+    Args:
+        content: Value to change.
+        source: Random generator that determines the changes.
+    """
     changed = json.loads(json.dumps(content))
     for _ in range(source.choice([1, 1, 2, 3])):
         place = changed

@@ -1,4 +1,4 @@
-"""Naive readers, by other code than dpjax's: what an input holds where it can be read."""
+"""Simple readers that are independent of dpjax's code and return the content of valid inputs."""
 
 import csv
 import io
@@ -16,7 +16,7 @@ _SPACE = " \t\r\n\v\f"
 
 
 def recording(path: Path) -> list[Any]:
-    """Outputs of a file: numbers, texts, or lists of numbers; a header may come first."""
+    """Return the outputs in a file: numbers, strings, or lists of numbers, maybe with a header."""
     match path.suffix:
         case ".npy":
             return np.load(path, allow_pickle=False).tolist()
@@ -25,12 +25,12 @@ def recording(path: Path) -> list[Any]:
                 (name,) = content.files
                 return content[name].tolist()
         case ".parquet":
-            # Column by column, as they may be wider than a row of objects.
+            # Convert each column separately, because columns may have different types.
             columns = [column.to_pylist() for column in pq.read_table(path).columns]
             return columns[0] if len(columns) == 1 else [*map(list, zip(*columns, strict=True))]
     text = path.read_bytes().decode("utf-8-sig").replace("\r\r\n", "\n")
     if path.suffix == ".txt":
-        # Universal line ends, and white space of ASCII.
+        # Accept all line endings and ASCII whitespace.
         lines = io.StringIO(text, newline=None).read().split("\n")
         rows = [line.translate({11: 32, 12: 32, 9: 32}).split(" ") for line in lines]
         rows = [[entry for entry in row if entry] for row in rows]
@@ -45,7 +45,7 @@ def recording(path: Path) -> list[Any]:
 
 
 def same_outputs(read: np.ndarray, wanted: list[Any]) -> bool:
-    """Whether an array holds these outputs, a header aside."""
+    """Return whether an array contains these outputs, possibly without a header."""
     outputs = read.tolist()
     if len(wanted) == len(outputs) + 1:
         wanted = wanted[1:]
@@ -62,13 +62,17 @@ def _same(output: Any, wanted: Any) -> bool:
         kept = wanted.strip(_SPACE) if isinstance(wanted, str) else wanted
         same = output == kept or (output != output and kept != kept)
         return type(output) is type(kept) and same
-    # Written as a text: of a whole number every digit.
+    # The file contains a string. An integer must agree in every digit, so do not compare floats.
     number = int(wanted) if isinstance(output, int) else float(wanted)
     return output == number or (math.isnan(output) and math.isnan(number))
 
 
 def panel(path: Path) -> tuple[int, int, int, np.ndarray]:
-    """Records, databases, individuals and values of a table, all cells as texts."""
+    """Read a table of records.
+
+    Returns:
+        Number of records, number of databases, number of individuals, and the sorted values.
+    """
     if path.suffix == ".csv":
         frame = pd.read_csv(path, dtype=str, keep_default_na=False, low_memory=False)
     else:
@@ -78,7 +82,7 @@ def panel(path: Path) -> tuple[int, int, int, np.ndarray]:
 
 
 def pairs(path: Path) -> list[tuple[Any, Any]]:
-    """Databases and neighbours as nested lists."""
+    """Return pairs (database, neighbor) as nested lists."""
     if path.suffix == ".json":
         return [tuple(row) for row in json.loads(path.read_text("utf-8"))]
     with np.load(path, allow_pickle=False) as content:
@@ -87,13 +91,17 @@ def pairs(path: Path) -> list[tuple[Any, Any]]:
 
 
 def num_entries(path: Path) -> int:
-    """Entries of a sweep, a combination of a grid each."""
+    """Return the number of entries of a sweep; each combination of a grid is an entry."""
     entries = tomllib.loads(path.read_text("utf-8"))["entries"]
     return sum(math.prod(map(len, entry.get("grid", {}).values())) for entry in entries)
 
 
 def lines(content: bytes) -> list[Any]:
-    """What a program printed, line by line: a number where it is one in plain ASCII, else bytes."""
+    """Split the output of a program into lines.
+
+    Returns:
+        A number for each line that contains an ASCII number, and bytes for each other line.
+    """
     parts = content.split(b"\n")
     return [_line(line) for line in (parts if parts[-1] else parts[:-1])]
 

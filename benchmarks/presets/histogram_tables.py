@@ -127,8 +127,8 @@ def main(folder: Path, *, quick: bool) -> None:
     show("Table I: constants on [0, 1]", tables["table_1"])
     two = tables["table_2"]
     print(
-        f"\nTable II: B = 1, largest level of {two['num_pairs']} pairs: {two['largest']:.4f} at "
-        f"{two['at']}, in {two['seconds']:.1f} s"
+        f"\nTable II: B = 1, largest level of {two['num_pairs']} pairs ({two['seconds']:.1f} s): "
+        f"{two['largest']:.4f} at {two['at']}"
     )
     show("Table II: single pairs", two["rows"])
     show("Table III: LDP, confidence 0.8", tables["table_3"])

@@ -36,7 +36,7 @@ def machine() -> str:
 
 
 def save(folder: Path, name: str, figure: Any | None, text: str) -> None:
-    """Print the text and write it to NAME.md; write the figure, if any, to NAME.png and NAME.svg."""
+    """Print the text, and write it to NAME.md and the figure, if any, to NAME.png and NAME.svg."""
     if figure is not None:
         for ending in (".png", ".svg"):
             save_figure(figure, folder / f"{name}{ending}")

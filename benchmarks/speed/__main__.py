@@ -1,4 +1,4 @@
-"""Runs the suites and writes DATE-speed.json and DATE-speed.md.
+"""Run the speed benchmarks, and write DATE-speed.json and DATE-speed.md.
 
 scripts/benchmark [--quick] [--only density,noise] [--out FOLDER] [--note TEXT]
 scripts/benchmark --compare OLD.json NEW.json
@@ -27,21 +27,21 @@ SUITES = {
 
 
 def main() -> None:
-    """Command line."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="small sizes, few rounds")
-    parser.add_argument("--only", default=",".join(SUITES), help="suites, with commas")
-    parser.add_argument("--out", type=Path, default=Path("results/speed"), help="a folder")
-    parser.add_argument("--note", action="append", default=[], help="a line for the files")
-    parser.add_argument("--compare", nargs=2, metavar=("OLD", "NEW"), help="result files")
+    parser.add_argument("--only", default=",".join(SUITES), help="comma-separated suites")
+    parser.add_argument("--out", type=Path, default=Path("results/speed"), help="output folder")
+    parser.add_argument("--note", action="append", default=[], help="note to add to the files")
+    parser.add_argument("--compare", nargs=2, metavar=("OLD", "NEW"), help="compare result files")
     options = parser.parse_args()
     if options.compare:
         compare.main(options.compare)
     names = options.only.split(",")
     unknown = [name for name in names if name not in SUITES]
     if unknown:
-        parser.error(f"--only must name suites of {', '.join(SUITES)}, but had {unknown[0]!r}")
-    # One device a core, as in a sweep; what runs on one device is not changed by it.
+        parser.error(f"--only must name suites of {', '.join(SUITES)}, but was {unknown[0]!r}")
+    # Use one device per core, as in a sweep. Tasks that run on a single device are not affected.
     use_all_cores()
     result = {
         "date": str(datetime.date.today()),

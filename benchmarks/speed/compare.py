@@ -1,10 +1,11 @@
-"""Which entries of a new result file are slower than in an old one, by more than noise.
+"""List entries of a new result file that are slower than in an old file by more than noise.
 
     scripts/benchmark --compare OLD.json NEW.json
 
-An entry counts as slower (or faster) where its median moved by more than three standard deviations
-of a round, of both files together, and by more than a tenth: rounds of one session share the
-machine's mood, so their spread alone is too small. The exit code is 1 if one is slower.
+An entry is slower (or faster) if its median changed by more than 10% and by more than three
+standard deviations of a round, combined from both files. The standard deviation alone is too small,
+because rounds of one session share the state of the machine. The exit status is 1 if an entry is
+slower.
 """
 
 import argparse
@@ -18,12 +19,12 @@ DEVIATIONS, LEAST_CHANGE = 3.0, 0.10
 
 
 class Change(NamedTuple):
-    """How one entry moved.
+    """Change of one entry.
 
     Attributes:
-        key: (suite, case, name).
-        ratio: New seconds over old seconds.
-        noise: The relative change that counts as noise.
+        key: Tuple (suite, case, name).
+        ratio: New time divided by old time.
+        noise: Largest relative change that counts as noise.
         verdict: "slower", "faster" or "same".
     """
 
@@ -34,14 +35,14 @@ class Change(NamedTuple):
 
 
 def compare(old: dict[str, Any], new: dict[str, Any]) -> list[Change]:
-    """Changes of all entries that both results have.
+    """Return the changes of all entries that occur in both results.
 
     Args:
-        old: A result file's content.
-        new: Likewise.
+        old: Content of the old result file.
+        new: Content of the new result file.
 
     Raises:
-        ValueError: When the files have no entry in common.
+        ValueError: If the files have no entries in common.
     """
     before, after = _by_key(old), _by_key(new)
     shared = [key for key in after if key in before]
@@ -63,7 +64,7 @@ def _by_key(result: dict[str, Any]) -> dict[tuple[str, str, str], dict]:
 
 
 def report(old: dict[str, Any], new: dict[str, Any]) -> tuple[str, bool]:
-    """The comparison in words, and whether an entry is slower."""
+    """Return a text that describes the comparison, and whether an entry is slower."""
     changes = compare(old, new)
     lines = [
         f"{c.verdict:>6}  x{c.ratio:.2f} (noise {c.noise:.0%})  {' / '.join(c.key)}"
@@ -77,12 +78,12 @@ def report(old: dict[str, Any], new: dict[str, Any]) -> tuple[str, bool]:
         f"{kinds.count('same')} within noise; {only} in one file only."
     )
     if old["machine"]["processor"] != new["machine"]["processor"]:
-        lines.append("The processors differ, so ratios between contenders say more than seconds.")
+        lines.append("The processors differ, so compare ratios between contenders, not times.")
     return "\n".join(lines), "slower" in kinds
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Command line."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("old", type=Path)
     parser.add_argument("new", type=Path)

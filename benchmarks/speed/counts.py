@@ -1,4 +1,4 @@
-"""Counts of reals in equal intervals: dpjax against NumPy and boost-histogram."""
+"""Time the counting of numbers in equal intervals: dpjax, NumPy and boost-histogram."""
 
 import importlib
 from collections.abc import Iterable
@@ -16,7 +16,12 @@ from dpjax.partitions._intervals import interval_counts
 def run(
     *, quick: bool = False, intervals: Iterable[int] = (100, 10_000)
 ) -> tuple[list[Timing], list[Goal]]:
-    """Entries (no goals); `quick` is for fewer samples."""
+    """Return the timings, and an empty list of goals.
+
+    Args:
+        quick: Whether to use fewer samples and rounds.
+        intervals: Numbers of intervals.
+    """
     size = 200_000 if quick else 4_000_000
     sample = np.random.default_rng(0).random(size, np.float32)
     on_device = jnp.asarray(sample)
@@ -26,7 +31,8 @@ def run(
         numpy_counts = partial(np.histogram, sample, m, (0.0, 1.0))
         differing = int(np.sum(np.abs(compiled().as_int()[:-1] - numpy_counts()[0])))
         contenders = {
-            # The intervals' ends are rounded to float32 here and to float64 there.
+            # A few counts may differ, because dpjax rounds the ends of the intervals to float32 and
+            # NumPy rounds them to float64.
             "dpjax": Contender(compiled, size, {"counts that differ": differing}),
             "numpy.histogram": Contender(numpy_counts, size),
         }

@@ -1,9 +1,9 @@
-"""Density on a grid of 512 points for many data sets: seconds at equal accuracy.
+"""Time density estimates at 512 points for many data sets, with equal accuracy.
 
-Every method on a grid of its own gets the smallest power of two of cells that brings its largest
-relative error against a direct float64 sum to the target, on the first data set. dpjax and
-scikit-learn's trees are asked for the same. The data are Laplace draws, and the points where the
-density is below the floor do not count.
+Each method that uses its own grid, including dpjax, gets the smallest power of two of cells such
+that its largest relative error on the first data set is at most the target. For scikit-learn's
+trees, the target is the relative tolerance. The error is computed against a direct sum in float64,
+at points where the density is not too small. The data are Laplace draws.
 """
 
 import importlib
@@ -25,7 +25,12 @@ _ENDS = (-4.0, 4.0)
 
 
 def run(*, quick: bool = False, sizes: Iterable[int] | None = None) -> tuple[list[Timing], list]:
-    """Entries and goals; `quick` is for the smaller sample size and fewer data sets."""
+    """Return timings and goals.
+
+    Args:
+        quick: Whether to use only the smaller sample size, and fewer data sets and rounds.
+        sizes: Sample sizes; overrides the sample sizes of `quick`.
+    """
     entries, goals = [], []
     for size in sizes or ((20_000,) if quick else (20_000, 1_000_000)):
         timed = _case(size, num_sets=20 if quick else 100, rounds=3 if quick else 7)
@@ -85,7 +90,7 @@ def _case(size: int, num_sets: int, rounds: int) -> list[Timing]:
 
 
 def direct_sum(sample: np.ndarray, points: np.ndarray, bandwidth: float) -> np.ndarray:
-    """The Gaussian kernel estimate [points] as a plain sum in float64."""
+    """Return the Gaussian kernel density estimate [points], computed as a direct float64 sum."""
     total = np.zeros(len(points))
     for part in np.array_split(sample, -(-len(sample) // 20_000)):
         total += np.exp(-0.5 * ((points[:, None] - part[None, :]) / bandwidth) ** 2).sum(axis=1)
@@ -98,7 +103,7 @@ def _silverman(sample: np.ndarray) -> float:
 
 
 def _smallest(error: Callable[[int], float]) -> int:
-    """The smallest power of two of cells with an error within the target."""
+    """Return the smallest power of two such that a grid of this size reaches the target."""
     for power in range(9, 18):
         if error(2**power) <= TARGET:
             return 2**power
@@ -111,7 +116,7 @@ def _all(estimate: Callable, sets: np.ndarray, points: np.ndarray, widths: np.nd
 
 
 def _binned(sets, points, widths, num_nodes: int) -> Callable[[], list]:
-    """A call that estimates all data sets, in one share a device."""
+    """Return a function that estimates all data sets, which are divided among the devices."""
     devices = jax.local_devices()[: len(sets)]
     parts = [np.array_split(values, len(devices)) for values in (sets, widths)]
     shares = [
@@ -151,7 +156,7 @@ def _kdepy(sample, points, width, error):
 
 def _statsmodels(sample, points, width, error):
     with warnings.catch_warnings():
-        # statsmodels' own deprecations are not ours to show.
+        # Hide the deprecation warnings of statsmodels, which do not concern dpjax.
         warnings.simplefilter("ignore")
         univariate = importlib.import_module("statsmodels.nonparametric.kde").KDEUnivariate
 
@@ -187,4 +192,4 @@ _RIVALS = {
     "scikit-learn KernelDensity": (_scikit_learn, False),
     "scipy gaussian_kde": (_scipy, False),
 }
-"""Name -> (maker of an estimate, whether it is timed on all data sets)."""
+"""Map from a name to (function that makes an estimator, whether it is timed on all data sets)."""

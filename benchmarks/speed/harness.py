@@ -1,7 +1,8 @@
-"""How everything here is timed: contenders in turn, so that the machine's noise hits all alike.
+"""Time contenders alternately, so that noise of the machine affects all of them equally.
 
-A contender's first call (compilation, caches) is timed apart, then all are called in rounds. A
-contender that has used up its share of seconds leaves the rounds; how often it ran is recorded.
+The first call of each contender, which includes compilation, is timed separately. Then all
+contenders are called in rounds. A contender whose time limit is used up does not take part in
+further rounds; the number of its rounds is recorded.
 """
 
 import os
@@ -25,18 +26,19 @@ Call = Callable[[], Any]
 
 @dataclass(frozen=True)
 class Timing:
-    """One timed contender of one case.
+    """Times of one contender in one case.
 
     Attributes:
-        suite: Which file of this folder measured it.
-        case: What was computed, in a few words.
-        name: Who computed it.
-        seconds: Median of the rounds, per unit.
-        spread: Standard deviation of the rounds per unit, from their quartiles; 0 for one round.
-        rounds: How many.
-        first: Seconds of the first call, compilation included (not per unit).
-        unit: What the seconds are for.
-        facts: What else is known: errors, sizes, remarks.
+        suite: Name of the module in this folder that measured the times.
+        case: Short description of the computation.
+        name: Name of the contender.
+        seconds: Median time over the rounds, per unit.
+        spread: Standard deviation over the rounds, per unit, estimated from the quartiles; 0 for a
+            single round.
+        rounds: Number of rounds.
+        first: Duration of the first call in seconds, including compilation (not per unit).
+        unit: Unit of work.
+        facts: Further facts, such as errors and sizes.
     """
 
     suite: str
@@ -52,14 +54,15 @@ class Timing:
 
 @dataclass(frozen=True)
 class Goal:
-    """A ratio that was aimed at.
+    """A goal for a measured quantity.
 
     Attributes:
-        suite: Which file of this folder measured it.
-        what: The ratio in words.
-        value: As measured.
-        target: As aimed at.
-        at_least: Whether the target is a least (a speed-up) or a most (an overhead, seconds).
+        suite: Name of the module in this folder that measured the quantity.
+        what: Description of the quantity.
+        value: Measured value.
+        target: Target value.
+        at_least: Whether the value must be at least the target, as for a speedup. Otherwise, it
+            must be at most the target, as for an overhead.
     """
 
     suite: str
@@ -70,17 +73,18 @@ class Goal:
 
     @property
     def held(self) -> bool:
-        """Whether the measured ratio reaches the target."""
+        """Whether the measured value reaches the target."""
         return self.value >= self.target if self.at_least else self.value <= self.target
 
 
 class Contender(NamedTuple):
-    """A call and how many units of work one call does.
+    """A function to time.
 
     Attributes:
-        call: Takes nothing; what it returns is waited for if it lives on a device.
-        units: Data sets, draws or runs in one call.
-        facts: What the entry shall state.
+        call: Function without arguments. If it returns JAX arrays, the timing includes the wait for
+            them.
+        units: Units of work per call, such as data sets, draws or runs.
+        facts: Facts to record in the timing.
     """
 
     call: Call
@@ -97,18 +101,18 @@ def measure(
     rounds: int = 7,
     seconds_each: float = 4.0,
 ) -> list[Timing]:
-    """Times contenders in turn.
+    """Time contenders alternately.
 
     Args:
-        suite: For the entries.
-        case: For the entries.
-        contenders: Name -> call.
-        unit: For the entries.
-        rounds: Most rounds.
-        seconds_each: A contender leaves once its calls have taken this long; each runs once.
+        suite: Recorded in the timings.
+        case: Recorded in the timings.
+        contenders: Map from a name to a contender.
+        unit: Recorded in the timings.
+        rounds: Maximum number of rounds.
+        seconds_each: Time limit per contender, in seconds. Each contender runs at least once.
 
     Returns:
-        One entry a contender, in their order.
+        One timing per contender, in the same order.
     """
     first = {name: _seconds(contender.call) for name, contender in contenders.items()}
     times: dict[str, list[float]] = {name: [] for name in contenders}
@@ -135,7 +139,10 @@ def measure(
 
 
 def spread_of(times: list[float]) -> float:
-    """A standard deviation from the quartiles, which one slow round does not set; 0 of one time."""
+    """Estimate the standard deviation from the quartiles, which are robust to one slow round.
+
+    The result is 0 for a single time.
+    """
     if len(times) < 2:
         return 0.0
     lower, _, upper = statistics.quantiles(times, n=4, method="inclusive")
@@ -143,17 +150,17 @@ def spread_of(times: list[float]) -> float:
 
 
 def by_name(entries: list[Timing]) -> dict[str, Timing]:
-    """Entries of one case by contender."""
+    """Return the timings of one case, by contender."""
     return {entry.name: entry for entry in entries}
 
 
 def ratio(slow: Timing, fast: Timing) -> float:
-    """How many times faster `fast` is."""
+    """Return how many times faster `fast` is than `slow`."""
     return slow.seconds / fast.seconds
 
 
 def machine() -> dict[str, Any]:
-    """What the numbers depend on."""
+    """Return properties of the machine and versions of packages, which affect the times."""
     return {
         "processor": _processor(),
         "cores": os.cpu_count(),
@@ -166,7 +173,7 @@ def machine() -> dict[str, Any]:
 
 
 def as_json(entries: list[Timing], goals: list[Goal]) -> dict[str, Any]:
-    """Plain dictionaries, as they are written to the result file."""
+    """Return dictionaries that can be written to the result file."""
     return {
         "entries": [asdict(entry) for entry in entries],
         "goals": [{**asdict(goal), "held": goal.held} for goal in goals],

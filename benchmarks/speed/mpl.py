@@ -1,4 +1,4 @@
-"""One run of MPL: dpjax alone and in a batch, plain NumPy and SciPy, and the paper's Table II."""
+"""Time a run of MPL: dpjax alone and in a batch, NumPy and SciPy, and the paper's Table II."""
 
 from functools import partial
 
@@ -12,18 +12,23 @@ from dpjax.sweeps import Entry, compute
 from dpjax.sweeps._blocks import on_all_devices
 
 LIMITS = {"a": 0.010, "b": 0.020, "c": 0.010, "d": 0.010, "e": 0.2, "f": 0.2, "g": 0.2, "h": 0.3}
-"""Seconds a run in a batch that were aimed at."""
+"""Goals for the seconds per run in a batch."""
 
 LEAST_SPEEDUP = 8.0
 
 
 def whole_batch(entry: Entry, runs: range) -> dict:
-    """The columns of some runs, spread over all devices as `dpjax sweep` does."""
+    """Return the columns of runs that are distributed over all devices, as in `dpjax sweep`."""
     return compute(entry, runs, 0, execution=on_all_devices(None))
 
 
 def run(*, quick: bool = False, letters: str | None = None) -> tuple[list[Timing], list[Goal]]:
-    """Entries and goals; `quick` is for two experiments, fewer runs and rounds."""
+    """Return timings and goals.
+
+    Args:
+        quick: Whether to use only two experiments by default, and fewer runs and rounds.
+        letters: Letters of the experiments.
+    """
     entries, goals = [], []
     for letter in letters or ("ae" if quick else "".join(EXPERIMENTS)):
         entry = experiment(letter, LEVELS[-1])
@@ -50,6 +55,6 @@ def run(*, quick: bool = False, letters: str | None = None) -> tuple[list[Timing
         plain, fast = named["NumPy and SciPy"], named["dpjax, batch"]
         goals += [
             Goal("mpl", f"{letter}: times faster than NumPy", ratio(plain, fast), LEAST_SPEEDUP),
-            Goal("mpl", f"{letter}: seconds a run in a batch", fast.seconds, LIMITS[letter], False),
+            Goal("mpl", f"{letter}: seconds per batch run", fast.seconds, LIMITS[letter], False),
         ]
     return entries, goals

@@ -1,9 +1,10 @@
-"""Seconds a draw of noise that is summed at once: dpjax against jax.random and NumPy.
+"""Time draws of noise that are summed immediately: dpjax, jax.random and NumPy.
 
-What a draw is worth depends on its tails: each entry states the smallest probability that its
-generator can reproduce, from how many bits feed the logarithm. jax.random in float32 takes 23 bits
-of one word (its Gumbel too, in the default mode); in float64 it takes 52, and NumPy's Generator 53.
-dpjax takes 63 in either type.
+The quality of a draw depends on its tails. Therefore, each entry states the smallest tail
+probability that the generator can reproduce, which follows from the number of random bits that
+enter the logarithm. jax.random uses 23 bits of one word in float32 (for Gumbel noise, in the
+default mode) and 52 bits in float64. NumPy's Generator uses 53 bits. dpjax uses 63 bits in both
+types.
 """
 
 from collections.abc import Callable, Iterable
@@ -17,8 +18,10 @@ from benchmarks.speed.harness import Contender, Goal, Timing, by_name, measure, 
 from dpjax.core import random
 
 _LANES, _BLOCK = 16, 2**16
-"""Streams that are drawn side by side, so that a compiled program can use every core, and draws of
-one call of a generator; the sum over blocks keeps memory at one block for all."""
+"""Number of parallel streams, which let a program use all cores, and of draws per call.
+
+The sum over blocks limits the memory to one block.
+"""
 
 _TARGET = 5.0
 
@@ -28,13 +31,18 @@ NOISES = {
     "gumbel": (random.gumbel, jax.random.gumbel, np.random.Generator.gumbel),
     "normal": (random.normal, jax.random.normal, np.random.Generator.normal),
 }
-"""Name -> dpjax's sampler, jax's, NumPy's."""
+"""Map from a kind of noise to the samplers of dpjax, JAX and NumPy."""
 
 
 def run(
     *, quick: bool = False, names: Iterable[str] = tuple(NOISES)
 ) -> tuple[list[Timing], list[Goal]]:
-    """Entries and goals; `quick` is for a fiftieth of the draws."""
+    """Return timings and goals.
+
+    Args:
+        quick: Whether to use fewer draws and rounds.
+        names: Keys of `NOISES`.
+    """
     blocks = 1 if quick else 20
     entries, goals = [], []
     for name in names:
@@ -93,6 +101,7 @@ def _in_x64(call: Callable, key: jax.Array) -> jax.Array:
 
 
 def _numpy_sum(draw: Callable, rng: np.random.Generator, blocks: int) -> float:
-    # Shorter blocks than jax's: NumPy stores what it draws, and this fits the cache.
+    # Use shorter blocks than for JAX, because NumPy stores its draws, and these blocks fit into the
+    # cache.
     part = 2**15
     return sum(float(np.sum(draw(rng, size=part))) for _ in range(blocks * _LANES * _BLOCK // part))

@@ -1,7 +1,8 @@
-"""What a batch of runs costs beyond its draws: runs over draws of the same outputs that are summed.
+"""Measure the overhead of a batch of runs, compared with drawing and summing its outputs.
 
-The twin draws every output of the runs, from the same blocks under the same keys, and does nothing
-but add them up. The quotient is what a perfect estimator could still save.
+The comparison program draws the same outputs as the runs, from the same blocks with the same keys,
+and only adds them up. The quotient of both times shows how much time a perfect estimator could
+save.
 """
 
 from dataclasses import replace
@@ -22,11 +23,16 @@ from dpjax.sources.streams import CONFIRM, SEARCH, DrawnStreams
 from dpjax.sweeps import Entry
 
 LIMITS = {letter: 1.3 if letter in "abcd" else 1.15 for letter in EXPERIMENTS}
-"""Quotients that were aimed at."""
+"""Goals for the quotients."""
 
 
 def run(*, quick: bool = False, letters: str | None = None) -> tuple[list[Timing], list[Goal]]:
-    """Entries and goals; `quick` is for two experiments, fewer runs and rounds."""
+    """Return timings and goals.
+
+    Args:
+        quick: Whether to use only two experiments by default, and fewer runs and rounds.
+        letters: Letters of the experiments.
+    """
     entries, goals = [], []
     for letter in letters or ("ae" if quick else "".join(EXPERIMENTS)):
         entry = experiment(letter, LEVELS[-1])
@@ -51,7 +57,7 @@ def run(*, quick: bool = False, letters: str | None = None) -> tuple[list[Timing
 
 
 def draw_and_sum(entry: Entry, runs: Any, execution: Execution | None = None) -> Array:
-    """Sums of all outputs of some runs, [runs] floats, drawn as a sweep draws them, and where."""
+    """Draw the outputs of runs as in a sweep, on the same devices; return their sums [runs]."""
     pairs = entry.pairs
     streams = DrawnStreams(entry.mechanism, pairs.database, pairs.neighbor, entry.key(0))
     layout = replace(execution or Execution(), devices=tuple(jax.local_devices()))
@@ -75,7 +81,7 @@ def _sums(streams, runs, *, sizes, execution) -> Array:
 
         pairs = jnp.arange(source.num_pairs, dtype=jnp.int32)
         searched = map_batched(lambda p: both_sides(p, SEARCH), pairs, execution.pairs)
-        # The confirm stage waits for the search stage here, too.
+        # As in an audit, the confirmation depends on the result of the search.
         best = jnp.argmax(searched).astype(jnp.int32)
         return jnp.sum(searched) + both_sides(best, CONFIRM)
 

@@ -1,8 +1,9 @@
-"""MPL as a good statistician would write it in NumPy and SciPy: the rival of the sweeps.
+"""MPL in NumPy and SciPy, as a good statistician would write it, for comparison with sweeps.
 
-Vectorised draws of NumPy's Generator, densities by linear binning and one FFT, frequencies by
-bincount; the same n, N, pairs, floor, rule and kind of bound as the paper's experiments. Nothing
-here is dpjax's: it also serves as a second opinion on the bounds.
+The code uses vectorized draws of NumPy's Generator, linear binning and one FFT for densities, and
+bincount for frequencies. The sample sizes n and N, pairs, floor, bandwidth rule and kind of bound
+are those of the paper's experiments. The code does not use dpjax for any computation, so it also
+serves as an independent check of the bounds.
 
 References:
     Askin, Kutta, Dette (2022), Algorithms 3 and 4, section V.
@@ -22,15 +23,15 @@ NUM_CELLS = 4096
 
 
 def lower_bound(entry: Entry, rng: np.random.Generator, confidence: float = 0.95) -> float:
-    """One run of MPL.
+    """Run MPL once.
 
     Args:
         entry: One of the experiments a to h.
-        rng: Source of all draws.
-        confidence: Of the bound.
+        rng: Random generator for all draws.
+        confidence: Confidence of the bound.
 
     Returns:
-        LB, by the normal quantile, at least 0.
+        Lower bound LB from the normal quantile, at least 0.
     """
     method = entry.method
     letter = entry.label[0]
@@ -62,7 +63,7 @@ def lower_bound(entry: Entry, rng: np.random.Generator, confidence: float = 0.95
 
 
 def _search_outcomes(entry: Entry, samples: list) -> tuple[float, int, None]:
-    """The largest loss of a pair, the outcome where it is, and no spread."""
+    """Return the largest loss of a pair, the outcome that attains it, and None."""
     size = entry.region.size
     shares = [np.bincount(s, minlength=size) / len(s) for s in samples]
     f, g = (np.maximum(share, entry.method.floor) for share in shares)
@@ -72,7 +73,7 @@ def _search_outcomes(entry: Entry, samples: list) -> tuple[float, int, None]:
 
 
 def _search_reals(entry: Entry, samples: list) -> tuple[float, float, float]:
-    """The largest loss of a pair, the point where it is, and the spread of Silverman's rule."""
+    """Return the largest loss of a pair, the point that attains it, and Silverman's spread."""
     low, high = float(entry.region.low[0]), float(entry.region.high[0])
     spreads = [_spread(s) for s in samples]
     widths = [spread * len(s) ** -0.2 for spread, s in zip(spreads, samples, strict=True)]
@@ -88,15 +89,15 @@ def _search_reals(entry: Entry, samples: list) -> tuple[float, float, float]:
 
 
 def binned_density(sample: np.ndarray, nodes: np.ndarray, bandwidth: float) -> np.ndarray:
-    """Gaussian kernel estimate at equally spaced nodes by linear binning and one FFT.
+    """Compute a Gaussian kernel density estimate by linear binning and one FFT.
 
     Args:
-        sample: [n].
-        nodes: [m], equally spaced.
-        bandwidth: h.
+        sample: Sample [n].
+        nodes: Equally spaced points [m].
+        bandwidth: Bandwidth h.
 
     Returns:
-        [m].
+        Density estimate at the points [m].
     """
     spacing = nodes[1] - nodes[0]
     place = (sample - nodes[0]) / spacing
@@ -143,7 +144,7 @@ def _exponential(entry, rng, statistic, size):
 
 @lru_cache
 def _rate(epsilon: float) -> float:
-    """The rate lambda at which the exponential mechanism has the level epsilon."""
+    """Return the rate lambda for which the exponential mechanism has the level epsilon."""
 
     def excess(rate):
         return rate + np.log(2 - np.exp(-2 * rate)) - np.log(2 - np.exp(-rate)) - epsilon
@@ -172,4 +173,4 @@ DRAWS: dict[str, Callable] = {
     "g": _sparse_vector,
     "h": _sparse_vector,
 }
-"""Letter, the first of the label -> (entry, rng, database, size) -> outputs."""
+"""Map from the first letter of a label to a function (entry, rng, database, size) -> outputs."""

@@ -1,4 +1,4 @@
-"""What a fresh process pays: imports, compilation of each experiment, a whole audit, memory."""
+"""Measure costs of a new process: imports, compilation, a complete audit, and memory."""
 
 import json
 import os
@@ -12,7 +12,7 @@ from statistics import median
 from benchmarks.presets.experiments import EXPERIMENTS
 from benchmarks.speed.harness import Goal, Timing, spread_of
 
-# Not ru_maxrss: a new process starts with its parent's.
+# Do not use ru_maxrss, because a new process starts with the value of its parent.
 _PEAK = """
 def peak():
     try:
@@ -40,7 +40,7 @@ print(json.dumps([first - second, peak()]))
 """
 )
 
-# The audit runs in a child of the process that supervises it.
+# Measure the memory of children, because the audit runs in a child of the supervising process.
 _AUDIT = """
 import resource
 from dpjax.cli import main
@@ -54,20 +54,25 @@ except SystemExit:
 
 _LIMITS = {
     "dpjax less jax": ("import dpjax: seconds beyond import jax", 0.3),
-    "cold": ("first result of dpjax audit laplace, nothing cached", 6.0),
-    "warm": ("first result of dpjax audit laplace, compiled code on disk", 3.0),
+    "cold": ("seconds of dpjax audit laplace, empty cache", 6.0),
+    "warm": ("seconds of dpjax audit laplace, compiled code in cache", 3.0),
 }
 
 
 _CPU_LIMITS = {"warm": 1.6, "cold": 2.0}
-"""Limits on the CPU seconds of `dpjax audit laplace`, as multiples of those of `import jax`."""
+"""Limits on the CPU time of `dpjax audit laplace`, as multiples of the time of `import jax`."""
 
 
 def run(*, quick: bool = False, letters: str | None = None) -> tuple[list[Timing], list[Goal]]:
-    """Entries and goals; `quick` is for one experiment and fewer processes."""
+    """Return timings and goals.
+
+    Args:
+        quick: Whether to use only one experiment by default, and fewer processes.
+        letters: Letters of the experiments.
+    """
     rounds = 1 if quick else 5
     with tempfile.TemporaryDirectory() as folder:
-        # As in an installed package, whose bytecode is on disk.
+        # Enable bytecode files, because an installed package has them.
         bytecode = {"PYTHONDONTWRITEBYTECODE": "", "PYTHONPYCACHEPREFIX": folder}
         _audits(1, bytecode)
         entries = _imports(rounds, bytecode) + _audits(rounds, bytecode)
@@ -88,7 +93,7 @@ def run(*, quick: bool = False, letters: str | None = None) -> tuple[list[Timing
 
 
 def _imports(rounds: int, bytecode: dict[str, str]) -> list[Timing]:
-    # dpjax alone imports nothing before one of its names is asked for.
+    # Access an attribute, because `import dpjax` alone does not import any submodule.
     programs = {"jax": "import jax", "dpjax": "import dpjax; dpjax.audit"}
     times: dict[str, list[float]] = {name: [] for name in programs}
     for _ in range(rounds):
@@ -106,7 +111,7 @@ def _imports(rounds: int, bytecode: dict[str, str]) -> list[Timing]:
 
 
 def _audits(rounds: int, bytecode: dict[str, str]) -> list[Timing]:
-    """`dpjax audit laplace` in a fresh process, without and with its compiled code on disk."""
+    """Time `dpjax audit laplace` in a new process, without and with its compiled code on disk."""
     times: dict[str, list[float]] = {"cold": [], "warm": []}
     memory: dict[str, str] = {}
     for _ in range(rounds):
@@ -124,7 +129,10 @@ def _audits(rounds: int, bytecode: dict[str, str]) -> list[Timing]:
 
 
 def _over_jax(rounds: int, bytecode: dict[str, str]) -> list[Goal]:
-    """Compare CPU seconds of an audit, which load changes less than its time, with `import jax`."""
+    """Compare the CPU time of an audit with that of `import jax`.
+
+    CPU times depend less on other load than wall times.
+    """
     found: dict[str, list[float]] = {"jax": [], "cold": [], "warm": []}
     for _ in range(rounds):
         with tempfile.TemporaryDirectory() as folder:
@@ -137,7 +145,7 @@ def _over_jax(rounds: int, bytecode: dict[str, str]) -> list[Goal]:
     return [
         Goal(
             "startup",
-            f"CPU seconds of dpjax audit laplace, {name}, over those of import jax",
+            f"CPU time of dpjax audit laplace, {name}, divided by that of import jax",
             min(found[name]) / min(found["jax"]),
             limit,
             False,
@@ -147,7 +155,7 @@ def _over_jax(rounds: int, bytecode: dict[str, str]) -> list[Goal]:
 
 
 def _cpu_of_children() -> float:
-    """Return the CPU seconds of all processes that this one started and waited for."""
+    """Return the CPU seconds of all child processes that have ended."""
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
 

@@ -1,4 +1,4 @@
-"""A result file as Markdown: the goals with their ratios first, then every entry.
+"""Format a result file as Markdown: first the goals, and then all entries.
 
 python -m benchmarks.speed.table RESULT.json
 """
@@ -11,20 +11,20 @@ from typing import Any
 
 
 def table(result: dict[str, Any]) -> str:
-    """Markdown of a result file's content."""
+    """Return the content of a result file as Markdown."""
     machine = result["machine"]
     versions = ", ".join(f"{k} {v}" for k, v in machine["versions"].items() if v)
     lines = [
         f"# Speed, {result['date']}",
         "",
         f"{machine['processor']}, {machine['cores']} cores ({machine['system']}), "
-        f"{machine['device']}; load before the start {machine['load_at_start']:.1f}; "
+        f"{machine['device']}; load at the start {machine['load_at_start']:.1f}; "
         f"Python {machine['python']}; {versions}."
-        + (" Quick variant: small sizes, few rounds." if result["quick"] else ""),
+        + (" Quick version: small sizes, few rounds." if result["quick"] else ""),
         "",
         *result["notes"],
         *([""] if result["notes"] else []),
-        "| ratio or figure | measured | aimed at | held |",
+        "| quantity | measured | goal | reached |",
         "|---|---|---|---|",
     ]
     for goal in result["goals"]:
@@ -35,7 +35,7 @@ def table(result: dict[str, Any]) -> str:
             f"| {goal['suite']}: {goal['what']} | {goal['value']:.3g} | {target} | {held} |"
         )
     for suite, entries in groupby(result["entries"], lambda e: e["suite"]):
-        lines += ["", f"## {suite}", "", "| case | who | time | spread | first call | remarks |"]
+        lines += ["", f"## {suite}", "", "| case | name | time | spread | first call | facts |"]
         lines.append("|---|---|---|---|---|---|")
         lines += [_row(entry) for entry in entries]
     return "\n".join(lines) + "\n"
@@ -45,7 +45,7 @@ def _row(entry: dict[str, Any]) -> str:
     facts = ", ".join(f"{k} {_short(v)}" for k, v in entry["facts"].items())
     spread = f"{entry['spread'] / abs(entry['seconds']):.0%}" if entry["rounds"] > 1 else ""
     return (
-        f"| {entry['case']} | {entry['name']} | {_time(entry['seconds'])} a {entry['unit']} "
+        f"| {entry['case']} | {entry['name']} | {_time(entry['seconds'])} per {entry['unit']} "
         f"| {spread} | {entry['first']:.2g} s | {facts} |"
     )
 
@@ -62,7 +62,7 @@ def _time(seconds: float) -> str:
 
 
 def main() -> None:
-    """Command line."""
+    """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("result", type=Path)
     print(table(json.loads(parser.parse_args().result.read_text())), end="")
