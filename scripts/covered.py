@@ -1,9 +1,10 @@
-"""Which tests run which lines of the package: a map that orders the tests of a random mutant.
+"""Record which tests run which lines of the package, to order the tests for a random mutant.
 
-`python scripts/covered.py` runs the fast suite with this file as a plugin of pytest, and writes
-.cache/covered.json; it needs the package coverage. With --new, it runs only the tests that the map
-lacks, and carries the other tests over to today's lines. A line that JAX traces once a process
-belongs to the first test that needs it, so tests of its function and of its module follow.
+`python scripts/covered.py` runs the fast tests with this file as a pytest plugin, and writes the
+map to .cache/covered.json. It requires the package coverage. With --new, it runs only the tests
+that are missing in the map, and transfers the other tests to the current line numbers. A line that
+JAX traces once per process is recorded only for the first test that needs it. Therefore, the tests
+of a line are followed by the tests of its function and of its module.
 """
 
 import ast
@@ -20,19 +21,26 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 MAP = ROOT / ".cache" / "covered.json"
 FOLDER = "DPJAX_COVERED"
-"""The environment variable of the folder for data; where it is set, this file is a plugin."""
+"""Environment variable with the folder for data; if it is set, this file is a pytest plugin."""
 TEST = "DPJAX_COVERED_TEST"
-"""The same for the test that runs, which processes that it starts belong to."""
+"""Environment variable with the name of the running test, for processes that the test starts."""
 FAST = ("-m", "not slow", "--ignore=tests/test_mutants.py")
-"""Arguments of pytest for the fast tests."""
+"""Arguments of pytest that select the fast tests."""
 _FAR = 4
-"""Times that a test of another room costs more: it tells less of a line."""
+"""Factor for the cost of tests of other subpackages, which are less likely to notice a change."""
 _LEAST_SECONDS = 0.02
-"""Seconds that any test takes."""
+"""Minimum duration that is assumed for a test, in seconds."""
 
 
 class Covered:
-    """The map: of each module its text, and tests by line, with the seconds that each takes."""
+    """Map from lines of the package to tests.
+
+    Attributes:
+        seconds: Duration of each test.
+        names: Names of the tests.
+        texts: Text of each module when the map was made.
+        lines: For each module, a map from a line to the indices of the tests that run it.
+    """
 
     def __init__(self, path: Path = MAP):
         content = json.loads(path.read_text(encoding="utf-8"))
@@ -45,13 +53,13 @@ class Covered:
         }
 
     def of(self, file: str, lines: range | list[int]) -> set[int]:
-        """Tests that run one of some lines."""
+        """Return the tests that run at least one of the lines."""
         found = self.lines.get(file, {})
         return {test for line in lines for test in found.get(line, ())}
 
     @cached_property
     def mentions(self) -> dict[str, list[tuple[str, int]]]:
-        """Name -> the lines of the package that have it."""
+        """Map from a name to the lines of the package that contain it."""
         found: dict[str, list[tuple[str, int]]] = {}
         for file, text in self.texts.items():
             for number, line in enumerate(text.splitlines(), 1):
@@ -60,7 +68,10 @@ class Covered:
         return found
 
     def place(self, file: str, line: int) -> int:
-        """Where a line of today's module was when the map was made, or what stood before it."""
+        """Return the number that a line had when the map was made.
+
+        For a new line, return the number of the preceding old line.
+        """
         now = (ROOT / file).read_text(encoding="utf-8").splitlines()
         same = SequenceMatcher(None, self.texts[file].splitlines(), now, autojunk=False)
         found = 1
@@ -70,7 +81,11 @@ class Covered:
         return found
 
     def levels(self, file: str, line: int) -> list[set[int]]:
-        """Tests of the line, of its statement, of its function or what it names, of its module."""
+        """Return sets of tests, from the most specific to the least specific.
+
+        The sets contain the tests of the line, of its statement, of its function, of the names in
+        the line if it is outside of functions, and of its module.
+        """
         spans: list[range] = [range(line, line + 1)]
         names: list[str] = []
         nodes = [n for n in ast.walk(ast.parse(self.texts[file])) if isinstance(n, ast.stmt)]
@@ -79,7 +94,7 @@ class Covered:
         simple = [n for n in around[-1:] if not hasattr(n, "body")]
         for node in [*simple, *functions[-1:]]:
             spans.append(range(node.lineno, (node.end_lineno or 0) + 1))
-        if not functions:  # Run by imports alone.
+        if not functions:  # The line runs only when the module is imported.
             names = [part.id for n in simple for part in ast.walk(n) if isinstance(part, ast.Name)]
             names += [node.name for node in around if isinstance(node, ast.ClassDef)]
         named = [place for name in names for place in self.mentions.get(name, ())]
@@ -90,12 +105,12 @@ class Covered:
         ]
 
     def ordered(self, file: str, line: int, seconds: float) -> list[str]:
-        """Tests that may notice a change of a line, likely and cheap ones first.
+        """Return tests that may notice a change of a line, likely and cheap tests first.
 
         Args:
-            file: The module.
+            file: Path of the module.
             line: Number of the line.
-            seconds: About how many all of them may take.
+            seconds: Approximate limit on the total duration of the tests.
         """
         room = f"tests/{Path(file).parts[1].removesuffix('.py')}"
         chosen: dict[int, None] = {}
@@ -115,7 +130,7 @@ class Covered:
 def carried(
     map_: Covered, now: list[str]
 ) -> tuple[dict[str, float], dict[str, dict[int, set[int]]]]:
-    """Seconds and lines of a map for the tests of today, at the lines of today."""
+    """Return the seconds and lines of a map, restricted to current tests and line numbers."""
     kept = {name: seconds for name, seconds in map_.seconds.items() if name in set(now)}
     numbers = {name: number for number, name in enumerate(kept)}
     lines: dict[str, dict[int, set[int]]] = {}
@@ -136,19 +151,19 @@ def carried(
 
 
 def collected() -> list[str]:
-    """The names of the fast tests."""
+    """Return the names of the fast tests."""
     command = [sys.executable, "-m", "pytest", "--collect-only", *FAST]
     said = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
     return [line for line in said.splitlines() if "::" in line]
 
 
 def written(folder: Path, path: Path = MAP, now: list[str] | None = None) -> None:
-    """Merges what the processes of one run left, and writes the map.
+    """Merge the data that the processes of one run wrote, and write the map.
 
     Args:
-        folder: Of the data.
-        path: Of the map.
-        now: The tests of today, where the run had only those that the map lacks.
+        folder: Folder of the data.
+        path: Path of the map.
+        now: Names of all current tests if only new tests were run; None otherwise.
     """
     import coverage
 
@@ -173,7 +188,7 @@ def written(folder: Path, path: Path = MAP, now: list[str] | None = None) -> Non
 
 
 def started(context: str):
-    """A measurement of the lines of dpjax in this process, begun."""
+    """Start to measure which lines of dpjax run in this process."""
     import coverage
 
     measured = coverage.Coverage(
@@ -185,15 +200,15 @@ def started(context: str):
 
 
 def main() -> None:
-    """Makes the map; arguments but --new are those of pytest, such as -n 2."""
+    """Make the map; all arguments except --new are passed to pytest, such as -n 2."""
     arguments = [argument for argument in sys.argv[1:] if argument != "--new"]
     now = collected() if "--new" in sys.argv else None
     if now:
         known = Covered().seconds
         arguments += [name for name in now if name not in known]
     with tempfile.TemporaryDirectory() as folder:
-        # Python runs a module of this name when it starts: processes of tests are measured, too.
-        # Those of pytest have no test yet, and import this file as a plugin.
+        # Python imports sitecustomize at startup, so processes started by tests are also measured.
+        # The processes of pytest itself have no test yet; they import this file as a plugin.
         site = f"import os\nif os.environ.get({TEST!r}):\n    import atexit, covered\n"
         site += f"    m = covered.started(os.environ[{TEST!r}])\n"
         site += "    atexit.register(lambda: (m.stop(), m.save()))\n"

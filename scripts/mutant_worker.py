@@ -1,8 +1,8 @@
-"""Runs tests in forked processes that have numpy, jax and pytest imported already.
+"""Run tests in forked processes that have already imported NumPy, JAX and pytest.
 
-Standard input has JSON lines [arguments of pytest, seconds of CPU, seconds]; standard output
-answers each with [exit code, what pytest said], where no code means that the seconds were not
-enough. The fork alone imports dpjax, so that a change of it counts.
+Each line of standard input is JSON: [pytest arguments, CPU time limit, time limit] in seconds. For
+each line, the script prints [exit status, output of pytest]; the exit status is null if the time
+limit was reached. Only the forked processes import dpjax, so changes of dpjax take effect.
 """
 
 import contextlib
@@ -18,15 +18,15 @@ import time
 
 IMPORTED = ("jax", "scipy.stats", "scipy.special", "pytest", "matplotlib.figure", "pandas",
             "pyarrow.parquet", "rich.console", "click", "jinja2", "statsmodels.api")  # fmt: skip
-"""Third-party modules that tests need; none begins a thread when imported."""
+"""Third-party modules that tests need and that do not start a thread when they are imported."""
 PARENT = os.getppid()
 """ID of the process that sends the requests. If this process is killed, running tests end, too."""
 MEMORY = 8 * 10**9
-"""Bytes of data that a process may hold: a changed size may be any."""
+"""Memory limit of a process in bytes, because a change may lead to huge arrays."""
 
 
 def tests_run(arguments: list[str], limit: int, said: io.TextIOBase) -> int:
-    """Pytest in this process, with its words in a file."""
+    """Run pytest in this process, and redirect its output to a file."""
     os.setsid()
     resource.setrlimit(resource.RLIMIT_DATA, (MEMORY, MEMORY))
     resource.setrlimit(resource.RLIMIT_CPU, (limit, limit))
@@ -39,7 +39,11 @@ def tests_run(arguments: list[str], limit: int, said: io.TextIOBase) -> int:
 
 
 def waited(child: int, limit: float) -> int | None:
-    """The exit code of a process, or None where it does not end in time; its group ends with it."""
+    """Wait for a process, and kill its process group.
+
+    Returns:
+        Exit status, or None if the process does not end in time.
+    """
     end, status = time.monotonic() + limit, None
     while status is None and time.monotonic() < end and os.getppid() == PARENT:
         done, code = os.waitpid(child, os.WNOHANG)
@@ -53,7 +57,7 @@ def waited(child: int, limit: float) -> int | None:
 
 
 def main() -> None:
-    """Answers until its input ends."""
+    """Process requests until standard input ends."""
     for name in IMPORTED:
         with contextlib.suppress(ImportError):
             importlib.import_module(name)

@@ -1,8 +1,9 @@
-"""Wrong changes that nobody chose: small edits of the package's syntax tree, drawn by lines.
+"""Random mutants: small changes of the package's syntax tree in randomly drawn lines.
 
-Each edit replaces the text of one node and leaves the rest of its file as it is. Left out are
-docstrings, annotations, type variables, raised messages, stubs and blocks for type checkers; what
-compiles to the same bytecode is drawn again. The same seed and package give the same changes.
+Each change replaces the text of one node and leaves the rest of the file unchanged. Docstrings,
+annotations, type variables, messages of errors, stubs and blocks for type checkers are not changed.
+A change that compiles to the same bytecode is drawn again. The same seed and package lead to the
+same changes.
 """
 
 import ast
@@ -27,22 +28,22 @@ EXTREMES = ("min max", "minimum maximum", "fmin fmax", "argmin argmax", "nanmin 
 SIDES = ("database neighbor", "lower upper", "low high", "left right", "first second",
          "smaller larger", "x y", "p q")  # fmt: skip
 _ABOVE = 3
-"""Most lines above a change that tell it apart from equal changes elsewhere in its file."""
+"""Maximum number of preceding lines that distinguish a change from equal changes in its file."""
 _SMALL = 10
-"""Largest integer that is moved by one."""
+"""Largest integer that is changed by one."""
 GUARDS = ("strict", "stacklevel")
-"""Named arguments that make no difference to a right program."""
+"""Keyword arguments that do not affect a correct program."""
 SYMMETRIC = frozenset(
     "min max minimum maximum fmin fmax logaddexp logical_or logical_and union1d array_equal "
     "hypot add multiply".split()
 )
-"""Functions whose arguments may stand in any order."""
+"""Functions whose arguments may be exchanged."""
 LIBRARIES = ("np", "jnp", "jax", "scipy", "math", "lax")
-"""Modules whose named arguments have defaults."""
+"""Modules whose keyword arguments have defaults."""
 
 
 def _both_ways(pairs: tuple[str, ...]) -> dict[str, str]:
-    """Each word and its opposite."""
+    """Return a map from each word to its opposite."""
     words = [pair.split() for pair in pairs]
     return dict(words) | {second: first for first, second in words}
 
@@ -52,7 +53,7 @@ OPPOSITE, OTHER_SIDE = _both_ways(EXTREMES), _both_ways(SIDES)
 
 @dataclass(frozen=True)
 class Change:
-    """A wrong change: bytes `start` to `end` of a file become `new`."""
+    """A change that replaces bytes `start` to `end` of a file with `new`."""
 
     file: str
     kind: str
@@ -62,12 +63,12 @@ class Change:
     new: str
 
     def made(self, text: str) -> str:
-        """The text of the file with this change."""
+        """Return the text of the file after the change."""
         content = text.encode()
         return (content[: self.start] + self.new.encode() + content[self.end :]).decode()
 
     def lines(self, text: str) -> tuple[str, str]:
-        """The whole lines that change, stripped, before and after."""
+        """Return the complete changed lines before and after the change, stripped."""
         content = text.encode()
         begin = content.rfind(b"\n", 0, self.start) + 1
         stop = content.find(b"\n", self.end)
@@ -76,9 +77,10 @@ class Change:
         return old.strip(), new.strip()
 
     def forms(self, text: str) -> Iterator[tuple[str, str, str]]:
-        """The file and the lines before and after, alone and then with more lines above them.
+        """Yield tuples (file, lines before the change, lines after the change).
 
-        A line that occurs more than once in its file is told apart by the lines above it.
+        The first tuple contains only the changed lines. The next tuples add one, two or more
+        preceding lines, which distinguish lines that occur more than once in the file.
         """
         above = stripped(text.encode()[: self.start].decode()).split("\n")[:-1]
         old, new = map(stripped, self.lines(text))
@@ -88,7 +90,7 @@ class Change:
 
 
 class _File:
-    """The changes of a module."""
+    """A module and its possible changes."""
 
     def __init__(self, file: str, text: str, defaults: dict[str, list[set[str]]]):
         self.file, self.content, self.defaults = file, text.encode(), defaults
@@ -98,23 +100,23 @@ class _File:
         self.tree = ast.parse(text)
 
     def at(self, node: ast.AST) -> tuple[int, int]:
-        """The first byte of a node and the byte after its last."""
+        """Return the position of the first byte of a node and of the byte after the node."""
         return (
             self.starts[node.lineno - 1] + node.col_offset,
             self.starts[node.end_lineno - 1] + node.end_col_offset,
         )
 
     def text(self, node: ast.AST) -> str:
-        """The source of a node."""
+        """Return the source text of a node."""
         start, end = self.at(node)
         return self.content[start:end].decode()
 
     def change(self, kind: str, node: ast.AST, new: str) -> Change:
-        """A node replaced."""
+        """Return the change that replaces a node."""
         return Change(self.file, kind, node.lineno, *self.at(node), new)
 
     def between(self, kind: str, before: ast.AST, after: ast.AST, old: str, new: str) -> Change:
-        """An operator replaced, which stands between two nodes and perhaps parentheses."""
+        """Return the change that replaces the operator between two nodes."""
         start, end = self.at(before)[1], self.at(after)[0]
         found = re.search(
             rb"\s+".join(map(re.escape, old.encode().split())), self.content[start:end]
@@ -125,7 +127,7 @@ class _File:
         return Change(self.file, kind, line, start + found.start(), start + found.end(), new)
 
     def changes(self) -> Iterator[Change]:
-        """All changes that the file allows."""
+        """Yield all possible changes of the file."""
         yield from self._within(self.tree, frozenset(), in_function=False)
 
     def _within(
@@ -160,7 +162,7 @@ class _File:
                     yield from self._within(item, names, in_function=in_function)
 
     def _of(self, node: ast.AST, names: frozenset[str]) -> Iterator[Change]:
-        """The changes of one node, not of those below it."""
+        """Yield the changes of one node, without those of its child nodes."""
         match node:
             case ast.Compare(left=left, ops=ops, comparators=others):
                 for before, operator, after in zip([left, *others], ops, others, strict=False):
@@ -170,7 +172,7 @@ class _File:
             case ast.Constant(value=bool() as value):
                 yield self.change("constant", node, str(not value))
             case ast.Constant(value=int() as value):
-                # A large number by its half: one more of a thousand is hardly a mistake.
+                # Double or halve large numbers, because a change by one is hardly a mistake.
                 moved = (value + 1, value - 1) if value <= _SMALL else (2 * value, value // 2)
                 for new in moved if value else moved[:1]:
                     yield self.change("constant", node, str(new))
@@ -222,7 +224,7 @@ class _File:
                     yield self.change("statement dropped", node, "pass")
 
     def _index(self, index: ast.AST) -> Iterator[Change]:
-        """An index or an end of a slice moved by one."""
+        """Yield changes that move an index or an end of a slice by one."""
         for part in index.elts if isinstance(index, ast.Tuple) else [index]:
             ends = [part.lower, part.upper] if isinstance(part, ast.Slice) else [part]
             for end in filter(None, ends):
@@ -233,7 +235,7 @@ class _File:
                 yield self.change("index", part.lower, "")
 
     def _call(self, node: ast.Call) -> Iterator[Change]:
-        """An argument left out where it has a default, or exchanged with its neighbor."""
+        """Yield changes that drop an argument with a default, or exchange adjacent arguments."""
         name = node.func.attr if isinstance(node.func, ast.Attribute) else ""
         name = node.func.id if isinstance(node.func, ast.Name) else name
         root = self.text(node.func).split(".")[0]
@@ -271,14 +273,14 @@ def _is_docstring(node: ast.AST) -> bool:
 
 
 def _is_stub(node: ast.FunctionDef) -> bool:
-    """Whether a function has no body but its docstring, or says only what is missing."""
+    """Return whether a function is an overload, or has no body except NotImplementedError."""
     body = [part for part in node.body if not _is_docstring(part)]
     missing = [isinstance(p, ast.Raise) and "NotImplemented" in ast.dump(p) for p in body]
     return all(missing) or any("overload" in ast.dump(d) for d in node.decorator_list)
 
 
 def _names(node: ast.AST) -> Iterator[str]:
-    """The variables of a function."""
+    """Yield the names of a function's arguments and variables."""
     for part in ast.walk(node):
         if isinstance(part, ast.arg):
             yield part.arg
@@ -287,7 +289,7 @@ def _names(node: ast.AST) -> Iterator[str]:
 
 
 def _defaults(trees: list[ast.Module]) -> dict[str, list[set[str]]]:
-    """The arguments with a default, of each function and class of a name."""
+    """Return the names of arguments with defaults, for all functions and classes of each name."""
     found: dict[str, list[set[str]]] = {}
     for node in (part for tree in trees for part in ast.walk(tree)):
         if isinstance(node, ast.FunctionDef):
@@ -305,7 +307,7 @@ def _defaults(trees: list[ast.Module]) -> dict[str, list[set[str]]]:
 
 
 def _shape(code: object) -> object:
-    """What a code object does, without the places of its lines."""
+    """Return the parts of a code object that determine what it does, without line numbers."""
     if not hasattr(code, "co_code"):
         return repr(code)
     constants = tuple(_shape(constant) for constant in code.co_consts)
@@ -313,7 +315,7 @@ def _shape(code: object) -> object:
 
 
 def does_nothing(change: Change, text: str) -> bool:
-    """Whether a change gives the same bytecode, or no program."""
+    """Return whether a change leads to the same bytecode or to invalid code."""
     try:
         made = compile(change.made(text), change.file, "exec", dont_inherit=True, optimize=2)
     except (SyntaxError, ValueError):
@@ -322,7 +324,7 @@ def does_nothing(change: Change, text: str) -> bool:
 
 
 def sources(rooms: list[str]) -> dict[str, str]:
-    """The text of each module of some rooms, or of the whole package."""
+    """Return the text of each module of the given subpackages (rooms); all if empty."""
     paths = sorted((ROOT / "dpjax").rglob("*.py"))
     names = [
         (path, path.relative_to(ROOT / "dpjax").parts[0].removesuffix(".py")) for path in paths
@@ -337,14 +339,17 @@ def sources(rooms: list[str]) -> dict[str, str]:
 
 
 def possible(rooms: list[str]) -> list[Change]:
-    """All changes of some rooms, in the order of their files and places."""
+    """Return all possible changes of subpackages, ordered by file and position."""
     texts = sources(rooms)
     defaults = _defaults([ast.parse(text) for text in sources([]).values()])
     return [c for file in texts for c in _File(file, texts[file], defaults).changes()]
 
 
 def draw(count: int, seed: int, rooms: list[str]) -> list[Change]:
-    """Some changes, each of another line: a line is drawn, a kind, then one of that kind."""
+    """Draw changes of different lines.
+
+    For each change, a line is drawn, then a kind of change, then a change of this kind.
+    """
     texts, lines = sources(rooms), {}
     for change in possible(rooms):
         lines.setdefault((change.file, change.line), []).append(change)
@@ -363,18 +368,18 @@ def draw(count: int, seed: int, rooms: list[str]) -> list[Change]:
 
 
 def stripped(text: str) -> str:
-    """A text whose lines are stripped."""
+    """Strip every line of a text."""
     return "\n".join(line.strip() for line in text.split("\n"))
 
 
 def equivalents() -> dict[tuple[str, str, str], str]:
-    """Reasons why changes of a file's lines to others are none; see `Change.forms`."""
+    """Return the reasons why changes are equivalent; the keys are those of `Change.forms`."""
     entries = tomllib.loads(EQUIVALENTS.read_text(encoding="utf-8"))["equivalent"]
     return {(file, stripped(old), stripped(new)): reason for file, old, new, reason in entries}
 
 
 def tests_of(file: str) -> list[list[str]]:
-    """Tests of a module, then of its room, then of the layers above, which the rest follows."""
+    """Return tests of a module, tests of its subpackage, and tests of the layers above."""
     tests = ROOT / "tests"
     *_, room, name = Path(file).with_suffix("").parts
     parts = Path(file).parts
@@ -386,7 +391,8 @@ def tests_of(file: str) -> list[list[str]]:
     pattern = re.compile(rf"\b({'|'.join(map(re.escape, defined))})\b") if defined else None
     if pattern and not near:
         times = {p: len(pattern.findall(p.read_text())) for p in sorted(tests.rglob("test_*.py"))}
-        # Names such as `run` are in files of other rooms, too.
+        # Prefer tests of the same subpackage, because common names such as `run` also occur in
+        # tests of other subpackages.
         nearest = sorted(times, key=lambda path: (folder not in path.parents, -times[path], path))
         near = [path for path in nearest if times[path]][:4]
     source = (tests / "test_layers.py").read_text(encoding="utf-8")
