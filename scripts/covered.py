@@ -233,13 +233,13 @@ elif FOLDER in os.environ:
     MEASURED = []
 
     def pytest_configure(config):
-        """Begins, in each process that runs tests."""
+        """Start the measurement in each process that runs tests."""
         if hasattr(config, "workerinput") or getattr(config.option, "dist", "no") == "no":
             MEASURED.append(started(""))
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(item):
-        """Names the test that runs."""
+        """Record the name of the running test."""
         os.environ[TEST] = item.nodeid
         MEASURED[0].switch_context(item.nodeid)
         try:
@@ -248,11 +248,11 @@ elif FOLDER in os.environ:
             MEASURED[0].switch_context("")
 
     def pytest_runtest_logreport(report):
-        """Adds the seconds of a part of a test."""
+        """Add the duration of a phase of a test."""
         SECONDS[report.nodeid] = SECONDS.get(report.nodeid, 0.0) + report.duration
 
     def pytest_sessionfinish():
-        """Writes what was seen."""
+        """Write the recorded lines and durations."""
         if MEASURED:
             MEASURED[0].stop()
             MEASURED[0].save()

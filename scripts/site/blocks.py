@@ -1,6 +1,6 @@
-"""The blocks of a Markdown file: running them, and comparing what they print with what is shown.
+"""Run the code blocks of a Markdown file, and compare their output with the output in the file.
 
-`scripts/docs --update [NAME ...]` calls this file; the tests of README and guides import it.
+`scripts/docs --update [NAME ...]` calls this file, and the tests of README and guides import it.
 """
 
 import os
@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 GUIDES = ROOT / "dpjax" / "guides"
 
 _PICTURE = ("audit.png", ROOT / "benchmarks" / "results" / "first-audit.png")
-"""File that a block of README draws, and the picture that README shows."""
+"""File that a block of README writes, and the picture that is shown in README."""
 
 _FENCES = re.compile(
     r"^```(?P<language>bash|python)\n(?P<code>.*?)^```\n(?:\n```text\n(?P<shown>.*?)^```\n)?",
@@ -27,21 +27,24 @@ _FENCES = re.compile(
 _SECONDS = re.compile(
     r"\d+(?:\.\d+)? ?(?:s|seconds)\b|\d+\.\d(?= +(?:not refuted|violated)$)", re.M
 )
-"""What takes longer on another machine; in the pytest plugin's table it stands before a verdict."""
+"""Durations, which depend on the machine.
+
+In the table of the pytest plugin, a duration has no unit and precedes a verdict.
+"""
 
 _NUMBER = re.compile(r"(?<![\w.])-?\d+(?:\.(?P<decimals>\d+))?(?:e(?P<power>[+-]?\d+))?")
 
 
 @dataclass(frozen=True)
 class Block:
-    """A piece of code in a Markdown file.
+    """A code block in a Markdown file.
 
     Attributes:
         language: "bash" or "python".
-        code: What is run.
-        shown: The text block right below it, or None.
-        start: Where it begins in the file.
-        stop: Where it ends, with what is shown.
+        code: Code to run.
+        shown: Text block directly below the code, or None.
+        start: Position in the file where the block begins.
+        stop: Position in the file where the block ends, including the text block.
     """
 
     language: str
@@ -52,24 +55,24 @@ class Block:
 
 
 def blocks_of(text: str) -> Iterator[Block]:
-    """The blocks of bash and Python in a Markdown text, in their order."""
+    """Yield the Bash and Python blocks of a Markdown text, in order."""
     for found in _FENCES.finditer(text):
         yield Block(found["language"], found["code"], found["shown"], *found.span())
 
 
 def run(block: Block, folder: Path) -> str:
-    """What a block prints to standard output, with no spaces at the ends of lines.
+    """Run a block; return its standard output without trailing spaces.
 
     Args:
-        block: To be run, by the Python that runs this. Lines that call a script of the repository
-            are left out.
-        folder: Where it runs; what earlier blocks wrote is still there.
+        block: Block to run with the current Python. Lines that call a script of the repository are
+            skipped.
+        folder: Working directory, which also contains the files written by earlier blocks.
 
     Raises:
-        RuntimeError: When the block failed.
+        RuntimeError: If the block fails.
     """
     lines = [line for line in block.code.splitlines() if not line.startswith("scripts/")]
-    # What pytest says of the outer run is none of the business of a pytest in a block.
+    # Remove pytest's variables, so that they do not affect a block that runs pytest.
     kept = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST_")}
     environment = kept | {
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
@@ -88,10 +91,10 @@ def run(block: Block, folder: Path) -> str:
 
 
 def same(shown: str, printed: str) -> bool:
-    """Whether both texts say the same.
+    """Return whether two outputs are the same, except for small differences.
 
-    Seconds are not compared, nor is how many spaces there are. Numbers with decimals may differ by
-    one in the last one that is written, for processors round differently; whole numbers may not.
+    Durations and the number of spaces are ignored. Numbers with decimals may differ by one in the
+    last digit, because processors round differently. Integers must be equal.
     """
     texts = [" ".join(_SECONDS.sub("TIME", text).split()) for text in (shown, printed)]
     if len({_NUMBER.sub("NUMBER", text) for text in texts}) > 1:
@@ -111,11 +114,12 @@ def _close(one: re.Match[str], other: re.Match[str]) -> bool:
 
 
 def updated(path: Path, *, all_shown: bool) -> str:
-    """The text of a file with what its blocks print now.
+    """Return the text of a file with the current outputs of its blocks.
 
     Args:
-        path: Of the file.
-        all_shown: Whether every block that prints shows it; else only those that do already.
+        path: Path of the file.
+        all_shown: Whether to show the output of every block that prints something. Otherwise,
+            only outputs that are already shown are updated.
     """
     text, parts, end = _read(path), [], 0
     with tempfile.TemporaryDirectory() as folder:
@@ -140,9 +144,10 @@ def _read(path: Path) -> str:
 
 
 def main(names: list[str]) -> None:
-    """Writes what the blocks of README (as `README`) and guides print; of all if none is named.
+    """Update the outputs shown in files, and the version in the citation file.
 
-    The citation file gets the version that the package has.
+    Args:
+        names: Names of guides, or `README`; all files if empty.
     """
     text = _read(ROOT / "dpjax" / "core" / "version.py")
     version = re.search(r'^__version__ = "(.+)"$', text, re.M)
@@ -152,11 +157,11 @@ def main(names: list[str]) -> None:
     known = {"README": ROOT / "README.md"} | {path.stem: path for path in GUIDES.glob("*.md")}
     for name in names or sorted(known):
         if name not in known:
-            sys.exit(f"error: {name} is no guide; known: {', '.join(sorted(known))}")
+            sys.exit(f"error: {name} is not a guide; choose from {', '.join(sorted(known))}")
         text = updated(known[name], all_shown=name != "README")
         changed = text != _read(known[name])
         known[name].write_text(text, encoding="utf-8")
-        print(f"{name}: {'changed' if changed else 'as it was'}", flush=True)
+        print(f"{name}: {'changed' if changed else 'unchanged'}", flush=True)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The reference of the command line, from the tables that the commands themselves read."""
+"""Reference of the command line, generated from the option tables of the commands."""
 
 import inspect
 from importlib import import_module
@@ -8,10 +8,10 @@ from dpjax.cli._table import Row, flags_of
 
 
 def commands() -> str:
-    """A page with a section for each command: what it does, examples, arguments and options."""
-    lines = ["# The command line\n", "`dpjax COMMAND --help` shows the same in a terminal.\n"]
+    """Return a page with the description, examples and options of each command."""
+    lines = ["# Command line\n", "`dpjax COMMAND --help` shows the same in a terminal.\n"]
     modules = {name: import_module(f"dpjax.cli._{name.replace('-', '_')}") for name in COMMANDS}
-    lines += ["| command | what it does |", "|---|---|"]
+    lines += ["| command | description |", "|---|---|"]
     for name, module in modules.items():
         lines.append(f"| [`dpjax {name}`](#dpjax-{name}) | {_first(module.command)} |")
     for name, module in modules.items():
@@ -19,7 +19,7 @@ def commands() -> str:
         examples = "\n".join(module.EXAMPLES)
         lines += [f"\n## dpjax {name}\n", said, f"\n```bash\n{examples}\n```\n"]
         rows = [(_written(key, row), _help(row)) for key, row in module.TABLE.items()]
-        lines += ["| option | what it is |", "|---|---|"]
+        lines += ["| option | description |", "|---|---|"]
         lines += [f"| `{written}` | {text} |" for written, text in rows]
     return "\n".join([*lines, ""])
 
@@ -29,14 +29,14 @@ def _first(command: object) -> str:
 
 
 def _written(name: str, row: Row) -> str:
-    """An option as people type it; an argument in capital letters."""
+    """Return the flags of an option, or the name of an argument in capital letters."""
     if row.positional:
         return name.upper().replace("_", "-")
     return ", ".join(filter(None, flags_of(name, row)))
 
 
 def _help(row: Row) -> str:
-    """The help of an option as Markdown in a cell."""
+    """Return the help of an option as Markdown for a table cell."""
     text = row.text
     for sign in "|<*_":
         text = text.replace(sign, f"\\{sign}")

@@ -1,7 +1,7 @@
-"""The figures of the site: each is made by the code that is shown below it.
+"""Figures of the website, each made by the code that is shown below it.
 
-Figures of results are SVG elements of the page, one below the other on narrow screens: their text
-stays legible, and their colors follow the page's scheme.
+Figures of results are inline SVG elements, which are stacked on narrow screens. Thus their text is
+legible, and their colors follow the color scheme of the page.
 """
 
 import io
@@ -23,17 +23,17 @@ from scripts.site.blocks import blocks_of
 
 @dataclass(frozen=True)
 class Figure:
-    """A picture with what made it.
+    """A figure and the code that makes it.
 
     Attributes:
-        name: Of its file, without the ending.
-        title: Of its section.
-        description: A sentence, which is also read to people who do not see it.
-        language: Of the code.
-        code: What makes it.
-        pictures: HTML elements that show it.
-        found: What it finds, in a sentence; empty where `description` says it.
-        content: A png that `pictures` refers to as `name`.png, or None.
+        name: Name of the file without the extension.
+        title: Title of the section.
+        description: Description of the figure, which is also its alternative text.
+        language: Language of the code.
+        code: Code that makes the figure.
+        pictures: HTML elements that show the figure.
+        found: Sentence with the result; empty if there is no result.
+        content: PNG file that `pictures` refers to as `name`.png, or None.
     """
 
     name: str
@@ -49,9 +49,9 @@ class Figure:
 _DRAWN = (
     (
         "numbers",
-        "Numbers and the event that was counted",
-        "Densities of Laplace noise at two databases, the loss of each cell, and the event in "
-        "which they differ most, as a band.",
+        "Numbers and the counted event",
+        "Densities of Laplace noise for two databases, the loss of each cell, and the event for "
+        "which the databases differ most, as a band.",
         """import dpjax
 from dpjax.mechanisms import Laplace
 
@@ -61,7 +61,8 @@ result.plot("figure.png")""",
     (
         "outcomes",
         "Outcomes",
-        "Shares of the four answers of randomised response at two true answers, with the losses.",
+        "Frequencies of the four answers of randomized response for two true answers, with their "
+        "losses.",
         """import dpjax
 from dpjax.mechanisms import RandomizedResponse
 
@@ -70,9 +71,9 @@ result.plot("figure.png")""",
     ),
     (
         "mixed",
-        "Numbers and labels in one",
-        "Densities of the numbers and shares of the label: the function answers with a number, or "
-        "refuses, and refuses more often at one of the databases.",
+        "Numbers and labels combined",
+        "Densities of the numbers and frequencies of the label. The function returns a number or "
+        'the label "refused", which is more frequent for one of the databases.',
         """import dpjax
 import numpy as np
 
@@ -91,8 +92,8 @@ result.plot("figure.png")""",
     (
         "vectors",
         "Vectors",
-        "Outputs of two numbers with noise that belongs together: they differ along one direction, "
-        "which the search found.",
+        "Outputs of two numbers with correlated noise. They differ in one direction, which the "
+        "search found.",
         """import dpjax
 import numpy as np
 
@@ -107,9 +108,9 @@ result.plot("figure.png")""",
     ),
     (
         "notions",
-        "Every notion of one audit",
-        "Privacy profile, trade-off curve and Renyi divergences of Gaussian noise, each with its "
-        "lower bound.",
+        "All notions from one audit",
+        "Privacy profile, trade-off curve and Renyi divergences of Gaussian noise, each with a "
+        "bound.",
         """import dpjax
 from dpjax.mechanisms import Gaussian
 
@@ -119,7 +120,7 @@ result.plot("figure.png")""",
     (
         "local",
         "The local approach",
-        "Estimated densities of Laplace noise at two databases, and the loss at each output with "
+        "Estimated densities of Laplace noise for two databases, and the loss at each output with "
         "the witness.",
         """import dpjax
 from dpjax.mechanisms import Laplace
@@ -130,8 +131,8 @@ result.plot("figure.png")""",
     (
         "empirical",
         "Empirical privacy",
-        "Delta of the worst individual and the total risk against epsilon, for the mean of 41 "
-        "years.",
+        "Delta of the worst individual and the total risk against epsilon, for a mean with data "
+        "from 41 years.",
         """import dpjax
 import numpy as np
 from dpjax.empirical import plot_empirical_curves
@@ -144,8 +145,8 @@ plot_empirical_curves(result).savefig("figure.png")""",
     ),
     (
         "noise",
-        "Noise that is enough",
-        "A histogram of the noise that makes the mean empirically private, with its density.",
+        "Sufficient noise",
+        "A histogram of the noise that makes the mean empirically private, and its density.",
         """import dpjax
 import numpy as np
 from dpjax.empirical import plot_empirical_noise
@@ -156,7 +157,7 @@ noise = dpjax.calibrate_noise(years, "mean", epsilon=0.5)
 plot_empirical_noise(noise).savefig("figure.png")""",
     ),
 )
-"""(name, title, description, code that writes figure.png)."""
+"""Tuples (name, title, description, code that writes figure.png)."""
 
 _MEASURED = (
     (
@@ -168,14 +169,14 @@ _MEASURED = (
         "2026-11-22-figure4.png",
     ),
 )
-"""(name, title, description, command, file of benchmarks/results)."""
+"""Tuples (name, title, description, command, file in benchmarks/results)."""
 
 
 def figures(root: Path) -> Iterator[Figure]:
-    """All of them; those of the package are drawn now.
+    """Yield all figures; run the code of those that are drawn by the package.
 
     Args:
-        root: Of the repository.
+        root: Root folder of the repository.
     """
     for name, title, description, code in _DRAWN:
         names = _run(code, name)
@@ -184,8 +185,8 @@ def figures(root: Path) -> Iterator[Figure]:
     for name, title, description, command, file in _MEASURED:
         content = (root / "benchmarks" / "results" / file).read_bytes()
         picture = f'<img src="{name}.png" alt="{escape(description)}">'
-        # Eight panels beside each other are legible only at full size, so a narrow page scrolls
-        # them, by keys too.
+        # Eight panels are legible only at full size, so narrow pages scroll them. The tabindex
+        # makes this possible with the keyboard.
         pictures = (
             f'<div class="scrolled" tabindex="0" role="region" aria-label="{title}">{picture}</div>'
         )
@@ -193,10 +194,10 @@ def figures(root: Path) -> Iterator[Figure]:
 
 
 def first_audit(root: Path) -> str:
-    """HTML elements with the figures of the audit at the top of README.
+    """Return HTML elements with the figures of the first audit in README.
 
     Args:
-        root: Of the repository.
+        root: Root folder of the repository.
     """
     block = next(blocks_of((root / "README.md").read_text(encoding="utf-8")))
     names = _run(block.code, "first-audit")
@@ -204,24 +205,24 @@ def first_audit(root: Path) -> str:
 
 
 def _run(code: str, name: str) -> dict[str, Any]:
-    """What a piece of code defines; the figure that it writes is thrown away."""
+    """Run code, and return the variables that it defines; discard the figure that it writes."""
     names: dict[str, Any] = {}
     with tempfile.TemporaryDirectory() as folder:
         written = re.sub(r'"(\w+\.png)"', lambda file: repr(str(Path(folder) / file[1])), code)
-        # What the code prints is shown elsewhere.
+        # Discard what the code prints, because the page shows the result in a sentence.
         with redirect_stdout(io.StringIO()):
             exec(compile(written, name, "exec"), names)
     return names
 
 
 def _pictures(names: dict[str, Any], name: str, title: str, description: str) -> str:
-    """An SVG element for each panel of what an example found.
+    """Return an SVG element for each panel of an example's result.
 
     Args:
-        names: What the example defines.
-        name: Of the example, with which all ids begin.
-        title: Of each panel, for screen readers.
-        description: Of the panels that have no caption on a result page, for screen readers.
+        names: Variables that the example defines.
+        name: Name of the example, which is the prefix of all element ids.
+        title: Title of each panel, for screen readers.
+        description: Description for screen readers of panels without a caption.
     """
     if "noise" in names:
         shown = [Panel("noise", plot_empirical_noise(names["noise"]), description)]
@@ -236,9 +237,9 @@ def _pictures(names: dict[str, Any], name: str, title: str, description: str) ->
 
 
 def _found(names: dict[str, Any]) -> str:
-    """What an example found, in a sentence with its verdict."""
+    """Return a sentence with the result of an example and its verdict."""
     if "noise" in names:
-        return f"Enough noise for epsilon = 0.5: {names['noise'].noise}."
+        return f"Sufficient noise for epsilon = 0.5: {names['noise'].noise}."
     result = names["result"]
     if isinstance(result, dpjax.AuditResult):
         return f"**{result.verdict.capitalize()}.** {result.sentence}"

@@ -1,4 +1,4 @@
-"""The front page of the site: one sentence, the picture, three ways to start, who uses what."""
+"""Front page of the website: introduction, picture, three ways to start, and an overview."""
 
 from dpjax.guides import NAMES, title_of
 
@@ -9,14 +9,14 @@ title: dpjax
 
 # How private is it really?
 
-dpjax audits differential privacy from outputs alone: it finds an event that tells two neighboring
-databases apart, and returns a lower confidence bound on epsilon that anyone can check.
+dpjax audits differential privacy using only outputs. It finds an event that distinguishes two
+neighboring databases, and computes a lower confidence bound on epsilon that anyone can check.
 {{: .lead }}
 
 {pictures}
 
-The noise of this mechanism is a fifth too small. Its claim forbids every test in the shaded region;
-the dot is a test that dpjax found and counted on fresh outputs.
+The noise of this mechanism is 20% too small. Its claim rules out every test in the shaded region.
+The dot is a test that dpjax found and then evaluated on fresh outputs.
 
 ## Three ways to start
 
@@ -56,11 +56,12 @@ the dot is a test that dpjax found and counted on fresh outputs.
 
 </div>
 
-To install it, clone it and run `pip install -e '.[all]'`. It needs Python 3.11 or newer.
+To install dpjax, clone the repository and run `pip install -e '.[all]'`. Python 3.11 or newer is
+required.
 
-## Who uses which part
+## Which part to use
 
-| You have | You use | Read |
+| You have | Use | Read |
 |---|---|---|
 | a mechanism in JAX | `dpjax.audit` | [A first audit](first-audit.md) |
 | a function or a program | `HostMechanism`, `CommandMechanism` | [Any language](any-language.md) |
@@ -81,11 +82,11 @@ See also [the built-in mechanisms](mechanisms/index.md), [the API](api/index.md)
 
 
 def home(pictures: str, aside: tuple[str, ...]) -> str:
-    """The text of the front page.
+    """Return the Markdown text of the front page.
 
     Args:
         pictures: HTML element with the figures of the first audit.
-        aside: Guides that are not listed.
+        aside: Names of guides that are not listed.
     """
     guides = "\n".join(f"- [{title_of(name)}]({name}.md)" for name in NAMES if name not in aside)
     return _PAGE.format(pictures=pictures, guides=guides)

@@ -1,6 +1,6 @@
-"""What lets the site work without a network: search in files, and no address of another host.
+"""MkDocs hooks that make the website work offline, including its search.
 
-MkDocs calls the functions that begin with `on_`; see mkdocs.yml.
+MkDocs calls the functions whose names begin with `on_`; see mkdocs.yml.
 """
 
 import json
@@ -14,9 +14,9 @@ from mkdocs.utils import get_relative_url
 _SCRIPT = "assets/javascripts/offline.js"
 
 _SHIM = re.compile(r'<script src="https://unpkg\.com/iframe-worker/shim"></script>')
-"""How Material loads the search in files that lie on a disk: from another host."""
+"""Script from another host with which Material searches in local files."""
 
-# A browser starts no worker from a file, but from a text that the page holds.
+# A browser cannot start a worker from a local file, so start it from a string in the page.
 _WORKER = """"use strict";
 if (location.protocol === "file:") {
   const source = %s;
@@ -25,10 +25,10 @@ if (location.protocol === "file:") {
     return new Plain(URL.createObjectURL(new Blob([source], { type: "text/javascript" })));
   };
 }
-// Tables that are wider than a telephone are scrolled by keys, too.
+// Make wide tables scrollable with the keyboard.
 addEventListener("load", () => {
   for (const table of document.querySelectorAll(".md-typeset__scrollwrap")) table.tabIndex = 0;
-  // So are blocks of code. Material removes their index on devices that cannot hover.
+  // Do the same for code blocks. Material removes their tabindex on devices that cannot hover.
   for (const block of document.querySelectorAll(".md-typeset pre > code")) {
     const reach = () => {
       if (block.scrollWidth > block.clientWidth && block.tabIndex < 0) block.tabIndex = 0;
@@ -41,20 +41,20 @@ addEventListener("load", () => {
 
 
 def on_post_page(output: str, page: Any, config: MkDocsConfig) -> str:
-    """Takes the other host's script out, and gives the search a name for screen readers."""
+    """Replace the script from another host, and label the search for screen readers."""
     return _own(output, get_relative_url(_SCRIPT, page.url))
 
 
 def on_post_template(output: str, template_name: str, config: MkDocsConfig) -> str:
-    """The same for the page that is shown where there is none."""
+    """Do the same for the error page."""
     return _own(output, f"/{_SCRIPT}") if template_name == "404.html" else output
 
 
 def on_post_build(config: MkDocsConfig) -> None:
-    """Writes the script, with the search that Material brought.
+    """Write the script, which contains Material's search worker.
 
     Raises:
-        ValueError: When the theme no longer has such a file.
+        ValueError: If the theme does not contain exactly one search worker.
     """
     site = Path(config.site_dir)
     (worker,) = (site / "assets" / "javascripts" / "workers").glob("search.*.min.js")

@@ -1,6 +1,6 @@
-"""Pages of the site that are made of the package: home, mechanisms, API and gallery.
+"""MkDocs hooks that generate pages from the package: home, mechanisms, API and gallery.
 
-MkDocs calls the functions that begin with `on_`; see mkdocs.yml.
+MkDocs calls the functions whose names begin with `on_`; see mkdocs.yml.
 """
 
 import dataclasses
@@ -30,13 +30,13 @@ from scripts.site.gallery import figures, first_audit  # noqa: E402
 from scripts.site.home import home  # noqa: E402
 
 _ASIDE = ("changelog", "citing")
-"""Guides that have a place of their own in the navigation."""
+"""Guides that have a separate place in the navigation."""
 
 _PICTURES: dict[str, str] = {}
-"""HTML elements by the name of their place."""
+"""Map from the name of a placeholder to its HTML elements."""
 
 _PACKAGES = (
-    ("dpjax", "The front door"),
+    ("dpjax", "Main functions"),
     ("dpjax.mechanisms", "Mechanisms"),
     ("dpjax.databases", "Databases"),
     ("dpjax.testing", "Testing"),
@@ -52,11 +52,11 @@ _PACKAGES = (
     ("dpjax.reference", "Exact levels"),
     ("dpjax.guides", "Guides"),
 )
-"""Those with names for users -> what the navigation calls them."""
+"""Tuples (public package, title in the navigation)."""
 
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
-    """Sets the navigation."""
+    """Set the navigation."""
     config.nav = [
         {"Home": "index.md"},
         {"Guides": [{title_of(name): f"{name}.md"} for name in NAMES if name not in _ASIDE]},
@@ -75,7 +75,7 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Adds the pages that are made, with their figures."""
+    """Add the generated pages and their figures."""
     pages: dict[str, str | bytes] = {
         "site.css": (ROOT / "scripts" / "site" / "site.css").read_text(),
         "index.md": home(_kept("first-audit", first_audit(ROOT)), _ASIDE),
@@ -92,7 +92,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Any, config: MkDocsConfig, files: Files) -> str:
-    """What a guide says of another becomes a link to it."""
+    """Replace references from guides to other guides with links."""
     if page.file.src_uri.removesuffix(".md") not in NAMES:
         return markdown
 
@@ -103,18 +103,21 @@ def on_page_markdown(markdown: str, page: Any, config: MkDocsConfig, files: File
 
 
 def on_post_page(output: str, page: Any, config: MkDocsConfig) -> str:
-    """Puts the pictures in their places, after the search has read the text of the page."""
+    """Replace placeholders with pictures.
+
+    This happens after the page is indexed, so that the search does not find text in pictures.
+    """
     return re.sub(r'<div id="picture-([\w-]+)"></div>', lambda place: _PICTURES[place[1]], output)
 
 
 def _kept(name: str, pictures: str) -> str:
-    """A place in Markdown, where `on_post_page` will put the pictures."""
+    """Return a placeholder for pictures, which `on_post_page` replaces."""
     _PICTURES[name] = pictures
     return f'<div id="picture-{name}"></div>'
 
 
 def _gallery() -> dict[str, str | bytes]:
-    """The page of all figures, and each of them."""
+    """Return the page of all figures, and the files of the figures."""
     sections = ["# Gallery\n"]
     pages: dict[str, str | bytes] = {}
     for figure in figures(ROOT):
@@ -131,7 +134,7 @@ def _gallery() -> dict[str, str | bytes]:
 def _catalogue() -> str:
     lines = [
         f"# {len(CATALOGUE)} mechanisms",
-        "Levels are the exact epsilon at the parameters that a mechanism has by default.\n",
+        "The exact epsilon is given for the default parameters of each mechanism.\n",
         "| name | outputs | exact epsilon | source |",
         "|---|---|---|---|",
     ]
@@ -153,8 +156,8 @@ def _mechanism(name: str, kind: type[BuiltIn]) -> str:
     pairs = default.standard_pairs()
     facts = [
         ("Outputs", str(default.output_space)),
-        ("Exact epsilon", f"{_level(default.level)} at {given}"),
-        ("Largest at the standard pairs", _level(best_level(default, pairs))),
+        ("Exact epsilon", f"{_level(default.level)} for {given}"),
+        ("Largest epsilon of the standard pairs", _level(best_level(default, pairs))),
         ("Standard pairs", f"{len(pairs.labels)}, such as {pairs.labels[0]}"),
         ("Source", kind.source),
     ]
@@ -164,10 +167,10 @@ def _mechanism(name: str, kind: type[BuiltIn]) -> str:
             f"::: {kind.__module__}.{kind.__qualname__}",
             "    options: {members: false, show_root_heading: false, show_root_toc_entry: false}\n",
             "## Facts\n",
-            "| what | here |",
+            "| property | value |",
             "|---|---|",
             *(f"| {key} | {value} |" for key, value in facts),
-            "\n## Audit it\n",
+            "\n## Audit\n",
             f"```bash\ndpjax audit {name} {written} --claim {claim:.6g}\n```\n",
             "```python",
             f"import dpjax\nfrom dpjax.mechanisms import {kind.__name__}\n",
@@ -181,25 +184,25 @@ def _level(level: float) -> str:
 
 
 def _overview() -> str:
-    """Every public name of every package, with a line on each."""
-    lines = ["# API\n", "What a name is for, package by package; a click shows the whole.\n"]
+    """Return a page that lists every public name of every package with a short description."""
+    lines = ["# API\n", "Public names by package. Click a name to see its documentation.\n"]
     for name, title in _PACKAGES:
         lines += [f"## {title}\n", f"`{name}`\n", *_scanned(import_module(name)), ""]
     return "\n".join(lines)
 
 
 def _scanned(module: ModuleType) -> list[str]:
-    """A table of the public names of a package."""
+    """Return a table of the public names of a package."""
     rows = []
     for public in _public(module):
         value = getattr(module, public)
         first = (inspect.getdoc(value) or "").partition("\n")[0].replace("|", "\\|")
         rows.append(f"| [`{public}`][{value.__module__}.{value.__qualname__}] | {first} |")
-    return ["| name | what it is |", "|---|---|", *rows]
+    return ["| name | description |", "|---|---|", *rows]
 
 
 def _package(name: str, title: str) -> str:
-    """Each public name of a package, from where it is defined, under the name that users import."""
+    """Return the page of a package, which documents its public names as users import them."""
     module = import_module(name)
     lines = [
         f"# {title}",
@@ -207,7 +210,7 @@ def _package(name: str, title: str) -> str:
         *_scanned(module),
         "",
     ]
-    # A name has one page: that of the first package with it.
+    # Document each name only once, on the page of the first package that contains it.
     earlier = [import_module(other) for other, _ in takewhile(lambda p: p[0] != name, _PACKAGES)]
     for public in _public(module):
         value = getattr(module, public)
@@ -215,7 +218,7 @@ def _package(name: str, title: str) -> str:
             continue
         options = {"heading": f"{name}.{public}", "toc_label": public}
         if inspect.isclass(value) and issubclass(value, Shown):
-            # Users call the inherited methods of a result, such as `report` and `to_json`.
+            # Include inherited methods of results, such as `report` and `to_json`.
             options["inherited_members"] = True
         lines += [
             f"::: {value.__module__}.{value.__qualname__}",
@@ -225,7 +228,7 @@ def _package(name: str, title: str) -> str:
 
 
 def _public(module: ModuleType) -> list[str]:
-    """Its functions and classes; a mechanism of the catalogue has its own page."""
+    """Return the public functions and classes, except mechanisms, which have separate pages."""
     named = getattr(module, "__all__", None) or dir(module)
     return [
         name
