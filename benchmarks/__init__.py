@@ -1,1 +1,1 @@
-"""What is measured of dpjax, and the figures and tables of the papers (see README.md)."""
+"""Benchmarks of dpjax, and figures and tables of the papers (see README.md)."""

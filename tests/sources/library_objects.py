@@ -1,4 +1,4 @@
-"""Objects of libraries, for tests in other processes."""
+"""Library objects for tests in other processes."""
 
 import opendp.prelude as dp
 

@@ -1,4 +1,4 @@
-"""Objects with the attributes of objects of Tumult Core and SmartNoise, for their readers.
+"""Objects with the attributes of Tumult Core and SmartNoise objects, to test their readers.
 
 A class belongs to a library if the name of its module does; the library itself is not needed.
 """
@@ -14,7 +14,7 @@ RNG = np.random.default_rng(20261125)
 
 
 def pretend(monkeypatch: Any, name: str, **content: object) -> None:
-    """Put a module, and the packages that contain it, among the imported modules."""
+    """Add a module, and the packages that contain it, to the imported modules."""
     parts = name.split(".")
     for end in range(1, len(parts) + 1):
         path = ".".join(parts[:end])
@@ -38,10 +38,10 @@ def named(class_name: str, **attributes: object) -> Any:
 
 
 class Exact(Fraction):
-    """A number as Tumult Core states it."""
+    """A number in the exact form that Tumult Core uses."""
 
     def to_float(self, round_up: bool) -> float:
-        """Return the nearest float on the asked side."""
+        """Return the nearest float in the requested direction."""
         nearest = float(self)
         if round_up and nearest < self:
             return float(np.nextafter(nearest, np.inf))

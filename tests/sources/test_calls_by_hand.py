@@ -1,4 +1,4 @@
-"""One call of a user's function: what it is given, what it is told, and what sources state."""
+"""One call of a user's function: its arguments, the progress, and the settings of sources."""
 
 import random
 import threading
@@ -16,7 +16,7 @@ from dpjax.sources._schedule import Span, seed_of_batch
 
 
 class Limit:
-    """A deadline that every call misses, or none."""
+    """A deadline that every call misses, or that no call misses."""
 
     timeout = 2.5
 

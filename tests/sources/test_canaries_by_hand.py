@@ -1,4 +1,4 @@
-"""Which scores and coins of canaries are accepted, at each limit, and what is drawn for a run."""
+"""Which scores and coins of canaries are accepted, at each limit, and what a run draws."""
 
 import math
 
@@ -18,7 +18,7 @@ def coins(inside, number):
     ("number", "most"), [(100, 76), (400, 252), (64, 52), (10_000, 5_260), (25, 25)]
 )
 def test_coins_deviate_by_at_most_so_many_standard_deviations(number, most):
-    """5.2 standard deviations, each of sqrt(n) / 2."""
+    """The limit is 5.2 standard deviations; a standard deviation is sqrt(n) / 2."""
     assert most == min(math.floor(number / 2 + 5.2 * math.sqrt(number) / 2), number)
     _refuse_unfair(coins(most, number), False)
     _refuse_unfair(coins(number - most, number), False)
@@ -100,7 +100,7 @@ def test_coins_that_are_refused():
 
 
 def scored(included, seed):
-    """Scores that tell the seed, and change the coins that were handed over."""
+    """Return scores that reveal the seed, and change the given coins."""
     found = included + seed / 2**32
     included[:] = True
     found[0] = seed
@@ -110,7 +110,7 @@ def scored(included, seed):
 @pytest.mark.parametrize("words", [[0, 3], [5, 6]])
 @pytest.mark.parametrize("run", [0, 4])
 def test_coins_and_seed_of_a_run(words, run):
-    """Both are of the stream of the key, the number 3 and the run."""
+    """Both come from the stream of the key, the number 3 and the run."""
     generator = np.random.default_rng([*words, 3, run])
     expected = generator.integers(0, 2, 50).astype(bool)
     seed = int(generator.integers(2**31))

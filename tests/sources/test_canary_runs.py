@@ -16,7 +16,7 @@ LEVEL = 1.0
 
 
 def told(included, seed):
-    """Randomized response of every coin, at a level of 1; ties are broken at random."""
+    """Return randomized response of every coin at level 1; ties are broken at random."""
     rng = np.random.default_rng(seed)
     right = rng.random(len(included)) < 1 / (1 + math.exp(-LEVEL))
     return (included == right) + 1e-9 * rng.random(len(included))
@@ -51,7 +51,7 @@ def test_coins_and_scores_of_runs_are_independent():
 
 
 def test_a_sweep_shows_how_often_bounds_exceed_the_level():
-    """More than 26 of 200 bounds above the level at 5% have a chance below 1e-5."""
+    """With probability 1 - 1e-5, at most 26 of 200 bounds exceed the level at 5%."""
     assert stats.binom.sf(26, 200, 0.05) < 1e-5
     entry = Entry(RUNS, dpjax.Guesses(40, 40), claim=LEVEL, num_runs=200)
     columns = compute(entry, range(200), 7)
@@ -59,7 +59,7 @@ def test_a_sweep_shows_how_often_bounds_exceed_the_level():
     assert (bounds > LEVEL).sum() <= 26 and 0.1 < np.median(bounds) < LEVEL
     assert all(columns["exact"]) and len(np.unique(bounds)) > 10
     assert [v == "violated" for v in columns["verdict"]] == (bounds > LEVEL).tolist()
-    # The first run is the audit of the entry's key, and blocks do not matter.
+    # The first run equals the audit with the entry's key, and block sizes do not matter.
     first = dpjax.audit(RUNS, method=entry.method, confidence=0.95, key=entry.key(7))
     assert first.lower_bound == bounds[0]
     again = compute(entry, range(150, 153), 7)["lower_bound"]

@@ -1,4 +1,4 @@
-"""Programs as mechanisms: every exit is an outcome, and no program outlives its audit."""
+"""Programs as mechanisms: every exit status is an outcome, and programs end with their audit."""
 
 import contextlib
 import os
@@ -71,7 +71,7 @@ def test_a_seed_replays_with_any_number_of_workers(program):
 
 @pytest.mark.slow
 def test_one_run_an_output_makes_exits_outcomes(program):
-    """Exit 7 has the probabilities 0.02 and 0.6; each of 160 runs is a process."""
+    """Exit status 7 has the probabilities 0.02 and 0.6; each of 160 runs is a process."""
     line = f"{PYTHON} -S {program / 'one.py'} {{database}} {{seed}}"
     command = CommandMechanism(line, workers=2)
     result = dpjax.audit(command, [(0, 1)], method=Events(30, 50))
@@ -131,7 +131,7 @@ time.sleep(100)
 @pytest.mark.slow
 @pytest.mark.parametrize("rest", ["", " own-session"])
 def test_a_timeout_ends_a_program_with_its_children(tmp_path, rest):
-    """A child holds the pipe: whether it could be killed or not, the run ends."""
+    """A child keeps the pipe open; the run ends even if the child could not be killed."""
     (tmp_path / "child.py").write_text(CHILD)
     (tmp_path / "parent.py").write_text(PARENT)
     trace = tmp_path / "trace"
@@ -154,7 +154,7 @@ def test_a_timeout_ends_a_program_with_its_children(tmp_path, rest):
 
 @pytest.mark.slow
 def test_a_timeout_holds_for_output_and_end_together():
-    """The output ends in time, and the program later than it may."""
+    """The output ends in time, but the program ends after the timeout."""
     programs = Programs()
     ended = programs.run(["sh", "-c", "sleep 0.6; exec >&-; sleep 0.9"], 1, 1.0)
     programs.stop()
@@ -180,7 +180,7 @@ def test_each_line_is_told_before_it_is_used():
 
 @pytest.fixture
 def interrupts():
-    """Python's own handler: what a shell starts in the background ignores interrupts."""
+    """Restore Python's handler, because background processes of a shell ignore interrupts."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
@@ -200,7 +200,7 @@ def test_an_interrupt_ends_what_runs(interrupts):
 @pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="signals of Unix")
 @pytest.mark.parametrize("number", ["SIGTERM", "SIGHUP", "SIGKILL"])
 def test_what_ends_the_audit_ends_its_programs(number):
-    # What nohup starts ignores it, and would hand that on.
+    # Restore the default handler: with nohup, SIGHUP is ignored, and children inherit this.
     code = "import signal; signal.signal(signal.SIGHUP, signal.SIG_DFL); "
     code += "import dpjax; m = dpjax.CommandMechanism('sleep 4242{database}'); "
     code += "dpjax.audit(m, [(0, 1)])"
@@ -212,7 +212,7 @@ def test_what_ends_the_audit_ends_its_programs(number):
 
 
 def started(number, word):
-    """All descendants of a process, once one of them has the word in its command line."""
+    """Wait for a descendant whose command line contains the word; return all descendants."""
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         children = psutil.Process(number).children(recursive=True)

@@ -1,4 +1,4 @@
-"""Copies within one side are refused or said, and honest recordings are neither."""
+"""Copies within one side are rejected or noted, and genuine recordings are neither."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from dpjax.sources._copied import notes_of_copies, refuse_copies
 
 
 def said(x, y):
-    """What is said of two sides: the refusal, or else the note, or nothing."""
+    """Return the error message or the note about copies for two sides, or nothing."""
     sides = values(x), values(y)
     try:
         for side in sides:
@@ -100,7 +100,7 @@ def test_honest_recordings_are_neither_refused_nor_noted(name):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", HONEST)
 def test_ten_thousand_honest_recordings(name):
-    """500 of each law: 10,000 in all, of which none may be refused and at most one noted."""
+    """There are 500 per distribution; none of the 10,000 may be rejected, at most one noted."""
     for seed in range(250):
         for n in (300, 2000):
             assert not said(HONEST[name](rng(seed, n), n), HONEST[name](rng(seed, n, 1), n))
@@ -108,7 +108,7 @@ def test_ten_thousand_honest_recordings(name):
 
 @pytest.mark.parametrize("divisor", [2, 3, 5, 7, 11, 13])
 def test_counts_are_divisible_by_chance_half_of_the_times_at_most(divisor):
-    """Of Poisson's laws, by their sums; the conditional chance is that of a count above 0."""
+    """For Poisson counts, computed by sums and conditional on a positive count."""
     for mean in np.geomspace(1e-3, 400, 300):
         chance = poisson.pmf(np.arange(divisor, 3000, divisor), mean).sum()
         assert chance / poisson.sf(0, mean) <= 0.5 + 1e-12
@@ -119,7 +119,7 @@ def test_where_the_sequence_begins_again():
     for rows in (2**18, 700, 513, 130):
         again = values(np.concatenate([x, rng(6).integers(0, 3, 99), x[:600]]), rows).again
         assert again == (0, 3099)
-    # A later chunk, such as a file of a list.
+    # Also in a later chunk, such as another file of a list.
     assert values(np.concatenate([x, x[1000:2000]]), 1000).again == (1000, 3000)
 
 
@@ -143,7 +143,7 @@ def test_a_bootstrap_is_doubtful():
 
 
 def test_outcomes_of_one_side_alone_are_a_leak_and_no_doubt():
-    """Even numbers at one database and odd ones at the other, and one error code."""
+    """Outputs are even for one database and odd for the other, and one side has an error code."""
     even, odd = (2 * rng(s).geometric(0.02, 4000) + s for s in (0, 1))
     x, y = (rng(s).laplace(size=4000) for s in (3, 4))
     x[rng(5).choice(4000, 200, replace=False)] = -1.0
@@ -154,7 +154,7 @@ def test_outcomes_of_one_side_alone_are_a_leak_and_no_doubt():
 
 
 def test_values_that_only_one_side_keeps_are_no_copies(monkeypatch):
-    """y has 200 values, and x has 1,000 more that occur once: x keeps a part of them all."""
+    """y has 200 values, and x has 1,000 more that occur once, so x keeps only some values."""
     monkeypatch.setattr("dpjax.sources._side_values._KEPT", 300)
     for seed in range(5):
         r = rng(seed)
@@ -166,7 +166,7 @@ def test_values_that_only_one_side_keeps_are_no_copies(monkeypatch):
 
 @pytest.mark.parametrize(("share", "is_said"), [(0.68, False), (0.78, True)])
 def test_values_five_times_as_likely_on_one_side_are_no_copies(share, is_said):
-    """A value seen twice is on one side alone with a chance of 0.722 at a ratio of 5 at most.
+    """At a ratio of 5, a value seen twice is on one side only with probability at most 0.722.
 
     At a ratio of 4 it is 0.68: nothing is said of 4,000 such values. 0.78 is beyond a ratio of 5.
     """
@@ -183,13 +183,13 @@ def test_values_five_times_as_likely_on_one_side_are_no_copies(share, is_said):
 
 
 def test_values_seen_once_say_nothing_of_copies():
-    """Of 2,000 values, 100 that both sides have repeat, and the others cannot repeat."""
+    """Of 2,000 values, 100 occur on both sides and repeat; the others cannot repeat."""
     x, y = np.arange(1000), np.arange(900, 1900)
     assert notes_of_copies(values(x), values(y)) == []
 
 
 def test_sides_of_different_sizes_have_other_chances():
-    """Ten times as many outputs of one side: values that repeat are mostly on that side alone."""
+    """With ten times as many outputs, most repeated values are only on the larger side."""
     generator = rng(5)
     x, y = generator.integers(0, 4000, 4000), generator.integers(0, 4000, 400)
     assert notes_of_copies(values(x), values(y)) == []

@@ -1,4 +1,4 @@
-"""Every call of a function has a database of its own, which it may change."""
+"""Every call of a function gets its own copy of the database, and may change it."""
 
 import copy
 import threading
@@ -26,7 +26,7 @@ def noisy(database, num_samples, seed):
 
 
 def spoiling(database, num_samples, seed):
-    """Sorts, extends and empties what it was handed, after it has used it."""
+    """Sort, extend and empty the database after using it."""
     result = noisy(len(database["rows"]), num_samples, seed)
     database["rows"].append(database["rows"][0])
     database["rows"].sort()
@@ -57,7 +57,7 @@ ROWS = [{"rows": [2, 1]}, {"rows": [1]}]
     ids=["batches", "one by one", "worker"],
 )
 def test_a_function_may_change_its_database(function, options):
-    """The database of every call is the one that was given, so outputs lie around 1, 2 or 3."""
+    """Every call gets the original database, so outputs are near 1, 2 or 3."""
     given = copy.deepcopy(ROWS)
     result = audit(function, [tuple(given)], batch_size=100, **options)
     assert given == ROWS
@@ -106,7 +106,7 @@ def test_what_cannot_change_is_not_copied():
 
 
 class Connection:
-    """Known by its identity, and not to be copied."""
+    """An object that is identified by its identity and must not be copied."""
 
     def __init__(self):
         self.lock = threading.Lock()
@@ -116,7 +116,7 @@ CONNECTIONS = Connection(), Connection()
 
 
 def asks(database, num_samples, seed):
-    """Laplace noise about 1 at the second connection."""
+    """Return Laplace noise around 1 for the second connection."""
     noise = np.random.default_rng(seed).laplace(size=num_samples)
     return float(database is CONNECTIONS[1]) + noise
 
@@ -127,7 +127,7 @@ def test_what_cannot_be_copied_is_handed_over_as_it_is():
 
 
 def test_objects_in_an_array_that_cannot_be_written_are_copied():
-    """The array is fixed, and the lists in it are not."""
+    """The array is read-only, but the lists in it are not."""
     database = np.empty(2, object)
     database[:] = [[1], [2, 3]]
     database.flags.writeable = False
@@ -137,7 +137,7 @@ def test_objects_in_an_array_that_cannot_be_written_are_copied():
 
 
 class Undivided:
-    """What can be pickled, but refuses a deep copy."""
+    """An object that can be pickled but not deep-copied."""
 
     def __deepcopy__(self, memo):
         raise TypeError("no copies")

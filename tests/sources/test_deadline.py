@@ -1,4 +1,4 @@
-"""Calls that hang: an outcome with a timeout, an error that names the database without one."""
+"""Calls that hang: with a timeout, they are outcomes; without, an error names the database."""
 
 import signal
 import threading
@@ -35,10 +35,10 @@ def retries(database):
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize(("function", "workers"), [(hangs_at_one, 0), (retries, 0), (retries, 2)])
 def test_a_call_that_hangs_is_an_outcome(function, workers):
-    """All calls at one database hang, and each is ended after a hundredth of a second."""
+    """All calls for one database hang, and each call is stopped after 0.01 seconds."""
     subject = HostMechanism(function, batched=False, timeout=0.01, workers=workers)
     result = dpjax.audit(subject, [(0, 1)], method=FEW, claim=0.1, confidence=0.9)
-    # All outputs at each database are the same.
+    # All outputs for the same database are equal.
     assert result.verdict == "not random" and result.lower_bound > 0.1
     assert "error: timeout" in result.witness.event or "number" in result.witness.event
     first, second = result.evidence.trials
@@ -113,7 +113,7 @@ def test_the_alarm_of_a_caller_goes_on():
 
 
 def test_an_alarm_that_rings_before_the_call_begins_leaves_nothing_behind(monkeypatch):
-    """On a busy machine, a short timeout is over before the function is called."""
+    """On a busy machine, a short timeout may expire before the function is called."""
     before, set_timer = signal.getsignal(signal.SIGALRM), signal.setitimer
 
     def late(which, seconds, interval=0.0):
@@ -130,7 +130,7 @@ def test_an_alarm_that_rings_before_the_call_begins_leaves_nothing_behind(monkey
 
 
 def test_all_calls_together_have_one_end(monkeypatch):
-    """Calls that are late share what an audit has beyond its end."""
+    """Late calls share the extra time after the end of an audit."""
     now = [0.0]
     monkeypatch.setattr("dpjax.sources._deadline.time.monotonic", lambda: now[0])
     deadline = Deadline.of(None, 60.0)
@@ -141,12 +141,12 @@ def test_all_calls_together_have_one_end(monkeypatch):
     with pytest.raises(TookTooLong):
         for _ in range(100):
             deadline.call(call)
-    # 1.05 of the limit, and 0.05 more for the calls after it.
+    # The end is at 1.05 of the limit, and late calls may take 0.05 more.
     assert 64.0 <= now[0] <= 68.0 and deadline.passed
 
 
 def test_a_search_of_pairs_has_one_end(monkeypatch):
-    """Each pair of a search has what is left of the limit, and not the whole of it."""
+    """Each pair of a search gets the remaining time, not the whole limit."""
     limits, clock = [], SimpleNamespace(seconds=0.0)
     fake = SimpleNamespace(perf_counter=lambda: clock.seconds)
     for module in (_pairs_counted, _rungs, _on_host, _watched):
@@ -166,6 +166,6 @@ def test_a_search_of_pairs_has_one_end(monkeypatch):
     terms = Terms(dpjax.Epsilon(), 1.0, 0.999, 1, 0)
     ladder = _rungs.Ladder(None, 21.0, 4, 4)
     _pairs_counted.search_counted(source, space, ladder, terms, None, terms.root)
-    # A first call, and then two databases a pair, with equal parts of 21 seconds.
+    # There is a first call, and then two databases per pair share 21 seconds equally.
     assert len(limits) == 5 and limits == sorted(limits, reverse=True)
     assert limits[0] == 60.0 and 60.0 - 21.0 < limits[-1] < 50.0

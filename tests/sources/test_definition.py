@@ -1,4 +1,4 @@
-"""Digests of mechanisms and pairs, which decide whether an earlier audit may be continued."""
+"""Digests of mechanisms and pairs, which decide whether an earlier audit can be continued."""
 
 import sys
 import types
@@ -32,7 +32,7 @@ def made(scale): return lambda count, n: count + noise(n, scale)
 
 
 def module_of(code):
-    """The module with the given code; its name is always the same."""
+    """Return a module with the given code; its name is always the same."""
     module = types.ModuleType("a_module_of_a_user")
     exec(code, vars(module))
     return module
@@ -126,7 +126,7 @@ def test_a_change_of_the_pairs_is_found_in_every_version_of_python():
 
 
 class Odd(int):
-    """A number whose repr fails, and attributes whose names cannot be compared."""
+    """An object whose repr fails and whose attributes have names that cannot be compared."""
 
     def __repr__(self):
         raise RuntimeError
@@ -177,7 +177,7 @@ def resumed(first, second, pairs=((0, 1),)):
 
 
 def test_an_audit_goes_on_only_with_its_mechanism_and_its_pairs():
-    """The first outputs come from the earlier result, so they cannot show a change."""
+    """The first outputs come from the earlier result, so they cannot reveal a change."""
     noisy, half = (
         HostMechanism(module_of(BEFORE.replace("SCALE = 1.0", f"SCALE = {scale}")).Noise())
         for scale in (1.0, 0.5)
@@ -195,7 +195,7 @@ def test_an_object_that_counts_its_calls_may_go_on():
 
 
 def test_equal_seeds_must_give_equal_outputs(monkeypatch):
-    """A change that no digest covers, such as another version of a library."""
+    """No digest covers every change, such as a new version of a library."""
 
     def noisy(count, n, rng):
         return count + rng.laplace(size=n)
@@ -219,7 +219,7 @@ def test_a_program_that_was_edited_is_another_mechanism(tmp_path, monkeypatch):
     script.write_text("2")
     now = definition_of(dpjax.CommandMechanism(command), PAIRS)
     assert changed_part(before, now) == "mechanism"
-    # Of a large file, the size and the time of the last change are compared.
+    # For a large file, only the size and the modification time are compared.
     monkeypatch.setattr("dpjax.sources._definition._MOST_BYTES", 0)
     large = definition_of(dpjax.CommandMechanism(command), PAIRS)
     assert large == definition_of(dpjax.CommandMechanism(command), PAIRS) != now

@@ -1,4 +1,4 @@
-"""Each detector of dependent outputs just below and just above its limit, by formulas written anew.
+"""Detectors of dependent outputs just below and just above their limits.
 
 Sides have as many copies as a detector still accepts, and then one more.
 """
@@ -26,7 +26,7 @@ from dpjax.sources._watched import Watched
 
 
 class Boxes:
-    """Cells of numbers in one or more boxes, each of which has its own counts."""
+    """Cells of numbers in one or more boxes; each box has separate counts."""
 
     def __init__(self, columns=1, ends=()):
         self.edges, self.ends = [None] * columns, ends
@@ -43,15 +43,15 @@ def uneven(x, y, **options):
 
 
 def test_five_triples_of_twenty_outputs_tell_a_jump():
-    """Each of the triples alone is far from chance."""
+    """No single triple is unlikely."""
     (note,) = uneven(5 * JUMP, 5 * FLAT)
     assert note.startswith("The ratio of the two counts jumps between neighboring outcomes")
     assert uneven(5 * FLAT, 5 * JUMP) and uneven(5 * JUMP, 5 * FLAT, ends=(6,))
     assert not uneven(4 * JUMP, 4 * FLAT) and not uneven(5 * FLAT, 5 * FLAT)
-    # A cell of 19 outputs is left out, and a triple with it.
+    # A cell of 19 outputs is ignored, and with it one triple.
     assert not uneven([*(4 * JUMP), 1000, 19, 1000], 5 * FLAT)
     assert not uneven(5 * FLAT, [*(4 * JUMP), 1000, 19, 1000])
-    # Triples end with their box, and vectors have none.
+    # Triples do not cross boxes, and vectors have no triples.
     assert not uneven(5 * JUMP, 5 * FLAT, ends=(1, 2, 4))
     assert not uneven(5 * JUMP, 5 * FLAT, columns=2) and not uneven([], [])
 
@@ -70,19 +70,19 @@ def test_a_squared_second_difference():
 
 
 def summary(counts):
-    """A side whose values occur so often."""
+    """Return the summary of a side whose values occur the given numbers of times."""
     counts = np.asarray(counts)
     return SimpleNamespace(counts=counts, total=int(counts.sum()), again=None)
 
 
 def fewest(needed):
-    """How many coincidences of chance 1/2 have evidence above what is needed of their number."""
+    """Return the smallest number of coincidences of probability 1/2 with sufficient evidence."""
     return next(n for n in range(1, 1000) if n * math.log(1.999) - math.log(4) > needed(n))
 
 
 @pytest.mark.parametrize("divisor", [2, 3, 5, 7, 11, 13])
 def test_copies_are_refused_from_their_evidence_on(divisor):
-    """The evidence of 0.999 is best where all counts can be divided: 1.999 for each value."""
+    """With s = 0.999, the evidence is largest if all counts are divisible: 1.999 per value."""
     number = fewest(lambda n: math.log((divisor * n + 1) * 6 / 1e-9))
     refuse_copies("x", summary([divisor] * (number - 1)))
     said = f"x must hold .* of {number} values that were compared, {number} have counts divisible "
@@ -106,7 +106,7 @@ def side(values):
 
 
 def test_shared_values_are_refused_from_their_evidence_on():
-    """Values that both sides have once: the chance is 1/2 for each of them."""
+    """Both sides contain these values once, so the probability is 1/2 for each value."""
     number = fewest(lambda n: math.log((2 * n + 1) / 1e-9))
     for size in (number - 1, number):
         order = np.random.default_rng(3).permutation(size)
@@ -152,7 +152,7 @@ def spaced(values, others):
 
 @pytest.mark.parametrize(("ulps", "is_close"), [(16, False), (17, True)])
 def test_sixteen_units_in_the_last_place_are_no_distance(ulps, is_close):
-    """All values have one unit in the last place; the largest is 1.06 times the smallest."""
+    """All values have the same unit in the last place; the maximum is 1.06 times the minimum."""
     base = 2.0**20 + 1024 * np.arange(60)
     copies = base[10:50:4] + ulps * np.spacing(base[0])
     found = spaced([*base, *copies], base + 2.0**17)
@@ -160,7 +160,7 @@ def test_sixteen_units_in_the_last_place_are_no_distance(ulps, is_close):
 
 
 def test_few_near_copies_among_many_outputs_are_judged_by_their_share():
-    """Five of 1,500 pairs of spacings have a chance that 3 in 1,000 are close."""
+    """Of 1,500 pairs of spacings, five are close with a probability of 3 in 1,000 each."""
     base = 10.0 * np.arange(1, 1501)
     found = spaced([*base, *(base[::300] + 1e-6)], base + 20_000)
     expected = stats.binom.sf(found.close - 1, found.pairs, 3e-3)
@@ -178,7 +178,7 @@ def test_near_copies_of_values_of_both_sides_are_of_neither():
 
 @pytest.mark.parametrize("width", [1, 2, 16, 64])
 def test_a_passage_is_known_by_the_order_of_its_outputs(width):
-    """Exchanged neighbors, or exchanged parts, are other windows."""
+    """Exchanging two outputs, or two parts, changes the windows."""
     outputs = np.random.default_rng(5).integers(0, 2**63, 2**14).astype(np.uint64)
     parts = outputs.reshape(-1, 2, width)
     swapped = parts[:, ::-1].ravel()
@@ -193,14 +193,14 @@ def test_passages_of_one_window_and_of_none():
     kept = _kept(outputs)
     whole = Passages.none().after(0, (outputs, outputs[:0]))[0]
     assert np.array_equal(whole.words, kept) and np.all(kept % 256 == 0)
-    # Each window alone has its own hash.
+    # Each window has a separate hash.
     alone = [_kept(outputs[start : start + WINDOW]) for start in range(700)]
     found = np.concatenate(alone)
     assert np.isin(found, kept).all() and 0 < len(found) < 12
 
 
 def test_runs_that_hardly_vary_may_be_the_same():
-    """Two new processes that return the same zeros, or the same few ones, show nothing."""
+    """Two new processes that return the same zeros, or few distinct values, prove nothing."""
     runs = {True: [0.0] * 500, False: list(np.random.default_rng(1).normal(size=500))}
     for hardly, outputs in runs.items():
         pairs = AnyPairs(([1], [2]), ("one",))

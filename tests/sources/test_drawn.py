@@ -1,4 +1,4 @@
-"""What JAX draws as a source, and regions of every source."""
+"""JAX mechanisms as sources, and regions of all sources."""
 
 import re
 
@@ -23,7 +23,7 @@ def noisy(database, num_samples, seed):
 
 
 def rounded(key, database):
-    """Whole numbers of a wide range, most of which come once at most: level 1."""
+    """Return integers with a wide range, most of which occur at most once; the level is 1."""
     return jnp.round(1000 * (database + jax.random.laplace(key))).astype(jnp.int32)
 
 
@@ -38,13 +38,13 @@ def rounded(key, database):
     ids=["reals", "host", "recorded", "integers"],
 )
 def test_an_event_lies_in_the_region(subject, pairs, low, high):
-    """Within it the ratio of the Laplace distributions is e at both ends."""
+    """In the region, the ratio of the Laplace densities is e at both ends."""
     result = dpjax.audit(subject, pairs, method=Events(2000, 8000, region=(low, high)))
     assert 0.6 < result.lower_bound <= 1
     event = result.witness.event
     assert not re.search("not|anything|below|at least|at most|above", event)
     numbers = [float(number) for number in re.findall(r"-?\d+(?:\.\d+)?(?:e-?\d+)?", event)]
-    # Half-open intervals end just after the region does.
+    # The intervals are half-open, so the last one ends just after the region.
     assert numbers and all(low <= number <= np.nextafter(high, np.inf) for number in numbers)
 
 
@@ -70,7 +70,7 @@ def test_recorded_arrays_are_no_mechanism():
 
 @pytest.mark.slow
 def test_both_layouts_count_the_same_at_every_pair():
-    """In blocks of which the last one is not full; the pairs are laid each for itself."""
+    """The last block is not full, and the cells are determined separately for each pair."""
     pairs = Pairs([0.0, 0.0, 1.0], [0.1, 1.0, 0.5], ("near", "far", "back"))
     method = Events(5000, 9001, region=(-0.5, 1.25))
     results = [
@@ -103,7 +103,7 @@ def test_databases_that_a_mechanism_does_not_take_are_refused(mechanism, pair, m
     ids=["one pair", "several pairs", "sequential"],
 )
 def test_no_block_is_drawn_twice(monkeypatch, method, num_pairs):
-    """Outputs that determined the cells, or that were compared, are counted as they are."""
+    """Outputs that determine the cells, or that are compared, are also counted."""
     drawn = []
 
     def recorded(mechanism, stream, database, num_draws, block, *, first, **options):
@@ -127,7 +127,7 @@ def test_cells_of_one_run_leave_those_of_other_runs_as_they_are():
         again = opened.lay_again(0, 500)
         assert again.partition.key != first.partition.key
         assert kept["laid"][0].partition is first.partition
-        # The run itself counts in its new cells.
+        # The audit itself counts in its new cells.
         marked = Marked(np.array([0]), np.arange(again.partition.size)[None], 500, 500, 200)
         assert opened.count(marked).sum() == 400
 
@@ -145,7 +145,7 @@ def test_recipes_of_mechanisms_have_a_name_and_parameters():
               [(128, 0), (128, 0), (300, 0)], [(500, 1), (10, 0)]],
 )  # fmt: skip
 def test_requests_that_begin_at_any_block_get_its_draws(keeps, asked):
-    """A block is used again only where the next request begins with it."""
+    """A block is reused only if the next request begins with it."""
     source = as_source(Laplace())
     with source.opened(Pairs([0.0], [1.0]), request(300, 400, block=128, in_order=keeps)) as opened:
         assert opened._keeps_last is keeps
@@ -157,7 +157,7 @@ def test_requests_that_begin_at_any_block_get_its_draws(keeps, asked):
 
 
 def test_progress_states_all_draws_from_the_start():
-    """2,000 draws to search, and 4,000 to confirm, whichever side has more of them."""
+    """There are 2,000 search draws and 4,000 confirmation draws, whichever side has more."""
     told = []
     layout = Execution(progress=lambda *both: told.append(both))
     dpjax.audit(Laplace(1.0), PAIR, method=Events(1000, 2000), execution=layout)

@@ -1,4 +1,4 @@
-"""Values of a family's parameters: ends, middles, and what is tried of many combinations."""
+"""Values of a family's parameters: ends, midpoints, and a selection of many combinations."""
 
 import math
 
@@ -28,7 +28,7 @@ def draw(database, num_samples, seed):
     ],
 )  # fmt: skip
 def test_values_within_an_interval(low, high, share, value):
-    """In proportion to the logarithm where both ends are positive."""
+    """If both ends are positive, the values are equally spaced on a logarithmic scale."""
     interval = _Interval(low, high)
     found = interval.at(share)
     assert found == pytest.approx(value, rel=1e-12)
@@ -87,7 +87,7 @@ def test_combinations_are_tried_in_order():
 
 
 def test_one_parameter_is_varied():
-    """Of two parameters each is chosen in half of the cases: 60 to 140 of 200, but for 1e-8."""
+    """Each of two parameters is chosen with probability 1/2: 60 to 140 of 200, up to 1e-8."""
     family = Family(noisy, {"scale": (1.0, 4.0), "kind": ["a", "b", "c"]})
     rng = np.random.default_rng(5)
     chosen = {"scale": 100.0, "kind": "z"}
@@ -96,7 +96,7 @@ def test_one_parameter_is_varied():
     kinds = [one["kind"] for one in found if one["kind"] != "z"]
     assert len(scales) + len(kinds) == 200 and 60 < len(scales) < 140
     assert set(kinds) == set("abc") and 1.0 <= min(scales) < 1.2 and 3.4 < max(scales) <= 4.0
-    # Half of the logarithms are below the middle, which is 2.
+    # Half of the logarithms are below the midpoint, which is 2.
     assert 0.25 < np.mean(np.array(scales) < 2.0) < 0.75
     assert chosen == {"scale": 100.0, "kind": "z"}
 

@@ -1,4 +1,4 @@
-"""What each kind of source can do, the seeds of single outputs, and the progress of recordings."""
+"""Abilities of each kind of source, seeds of single outputs, and progress of recordings."""
 
 import numpy as np
 import pytest
@@ -67,7 +67,7 @@ def test_outputs_that_arrive():
 
 @pytest.mark.parametrize("first", [0, 10])
 def test_seeds_of_single_outputs_are_those_of_their_batch(first):
-    """Half of each word of the batch's own sequence, so that it is below 2^63."""
+    """Each word of the batch's sequence is halved, so that it is below 2^63."""
     span = Span(range(first, first + 14), (1, 2), print, 4)
     found = np.concatenate([part for _, part in seeds_of_calls(span, 10, False)])
     expected = []
@@ -78,7 +78,7 @@ def test_seeds_of_single_outputs_are_those_of_their_batch(first):
 
 
 def test_progress_of_recordings_that_are_split():
-    """All outputs are read, and then once more: the second time it is known how many there are."""
+    """All outputs are read twice; their number is known only the second time."""
     told = []
     rng = np.random.default_rng(1)
     x, y = rng.integers(0, 9, 70), rng.integers(0, 9, 50)

@@ -1,4 +1,4 @@
-"""Python functions as mechanisms: every outcome counts, bounds hold, failures are said."""
+"""Python functions as mechanisms: every outcome counts, bounds hold, and failures are reported."""
 
 import re
 import time
@@ -14,7 +14,7 @@ from dpjax import Epsilon, Events, HostMechanism
 SMALL = {"num_samples": 4000, "num_confirm": 10_000}
 PAIR = [(0.0, 1.0)]
 SURE = 1 - 1e-5
-"""Confidence of an audit here: a right one is above the truth with a chance of 1e-5."""
+"""Confidence of the audits; a valid bound exceeds the true level with probability 1e-5."""
 
 
 def noisy(database, num_samples, seed):
@@ -22,7 +22,7 @@ def noisy(database, num_samples, seed):
 
 
 def inverse_cdf(database, num_samples, rng):
-    """The textbook Laplace: one uniform double through a logarithm."""
+    """Return textbook Laplace noise: the logarithm of one uniform double."""
     u = rng.random(num_samples) - 0.5
     return database - np.sign(u) * np.log(1 - 2 * np.abs(u))
 
@@ -58,7 +58,7 @@ def audit(function, pairs=PAIR, *, delta=0.0, claim=None, key=0, confidence=SURE
 
 
 def probability(event, location):
-    """Of an event in the words of a witness, under the Laplace distribution."""
+    """Return the Laplace probability of an event that is described in the words of a witness."""
     total = 0.0
     for low, high in re.findall(r"in \[(\S+), (\S+?)\)", event):
         total += laplace.cdf(float(high), location) - laplace.cdf(float(low), location)
@@ -79,13 +79,13 @@ def test_the_event_of_the_witness_has_the_probabilities_that_were_counted():
     result = audit(noisy, num_confirm=100_000)
     for side, count in enumerate(result.witness.event_counts):
         truth = probability(result.witness.event, side)
-        # 4.6 standard errors: a rate of 4e-6 a side.
+        # The tolerance is 4.6 standard errors, which are exceeded with probability 4e-6 per side.
         number = result.evidence.trials[side]
         assert abs(count / number - truth) < 4.6 * np.sqrt(truth * (1 - truth) / number)
 
 
 def test_a_gaussian_keeps_epsilon_at_its_delta_and_not_at_half():
-    """Sigma 1: the curve of Balle and Wang gives epsilon 1.0 at delta 0.1269."""
+    """For sigma 1, the formula of Balle and Wang gives epsilon 1.0 at delta 0.1269."""
 
     def gaussian(database, num_samples, rng):
         return database + rng.normal(size=num_samples)
@@ -116,7 +116,7 @@ def test_vectors_and_labels():
 
 
 def test_a_crash_that_depends_on_the_data_is_found():
-    """ln(0.07 / 0.02) = 1.25; 4000 draws a side find it."""
+    """The level is ln(0.07 / 0.02) = 1.25; 4000 draws per side suffice to detect it."""
     result = audit(one, batched=False, claim=0.5, num_samples=3000, num_confirm=6000)
     assert result.verdict == "violated" and "error: KeyError" in result.witness.event
     assert result.lower_bound < np.log(0.07 / 0.02)
@@ -130,14 +130,14 @@ def test_a_crash_that_depends_on_the_data_is_found():
 )
 @pytest.mark.parametrize("pairs", [[(0.0, 1.0)], [(1.0, 2.0)]], ids=str)
 def test_the_textbook_laplace_is_refuted_by_its_bits(pairs, options):
-    """The sum of 1 and a smaller number has no bit below 2^-53, the number alone has."""
+    """The sum of 1 and a smaller number has no bit below 2^-53, but the number itself has."""
     result = audit(inverse_cdf, pairs, claim=2.0, **options)
     assert result.verdict == "violated"
     assert audit(inverse_cdf, pairs, claim=1.05).verdict == "not refuted"
 
 
 def test_a_snapped_laplace_is_not_refuted_by_its_bits():
-    """Rounding to a lattice of 1/8 is post-processing; epsilon stays 1."""
+    """Rounding to multiples of 1/8 is post-processing, so epsilon is still 1."""
     for key in range(2):
         assert 0.6 < audit(snapped, bits="lowest", key=key).lower_bound <= 1
 
@@ -164,7 +164,7 @@ def test_workers_give_what_one_process_gives():
 
 @pytest.mark.parametrize("batched", [True, False])
 def test_no_two_calls_share_a_seed(batched):
-    """Over pairs, sides, stages and batches: the sides of a pair must be independent."""
+    """Seeds differ between pairs, sides, stages and batches, because sides must be independent."""
     seeds = []
 
     def release(database, num_samples=1, *, seed):
@@ -203,7 +203,7 @@ def test_a_time_limit_makes_fewer_draws():
 @pytest.mark.slow
 @pytest.mark.parametrize("batched", [True, False])
 def test_outputs_may_be_dicts(batched):
-    """The crash that depends on the data is found beside the numbers, and so is their order."""
+    """The data-dependent crash is found next to numbers, and so is their order."""
 
     def one(shift, rng):
         if shift and rng.random() < 0.3:
@@ -238,7 +238,7 @@ def test_databases_may_be_anything_and_results_are_json():
 
 
 def test_a_rerun_gives_arrays_where_the_audit_did():
-    """A list times 2 is a longer list, an array times 2 is not."""
+    """Multiplying a list by 2 repeats it, but multiplying an array by 2 doubles its entries."""
 
     def doubled(database, num_samples, seed):
         assert len(database * 2) == 2
@@ -263,7 +263,7 @@ def test_delta_is_a_probability_below_1(delta):
 
 @pytest.mark.parametrize("delta", [0.5, 0.999])
 def test_where_nothing_exceeds_delta_no_event_has_a_bound_of_0(delta):
-    """The total variation distance of the two is 0.39."""
+    """The total variation distance of the two distributions is 0.39."""
     result = audit(noisy, delta=delta)
     assert result.lower_bound == 0 and result.estimate == 0
     if delta == 0.999:
@@ -272,7 +272,7 @@ def test_where_nothing_exceeds_delta_no_event_has_a_bound_of_0(delta):
 
 
 def test_no_witness_has_a_probability_of_0_on_both_sides():
-    """Labels that are all distinct: no event of the search happens again."""
+    """All labels are distinct, so no event of the search occurs in the confirmation."""
     result = audit(lambda d, n, rng: [str(v) for v in rng.random(n)], num_samples=90)
     assert result.lower_bound == 0 and max(result.witness.densities) > 0
     rare = audit(lambda d, n, rng: np.where(rng.random(n) < 0.001 + 0.001 * d, "a", "b"),
@@ -281,7 +281,7 @@ def test_no_witness_has_a_probability_of_0_on_both_sides():
 
 
 def test_words_of_an_audit_are_short():
-    """A witness over half of the cells, as users met it."""
+    """The witness is a union of half of the cells, as reported by users."""
     for delta in (0.0, 0.1, 0.3):
         for pair in ((0.0, 1.0), (1.0, 0.0)):
             witness = audit(noisy, [pair], delta=delta).witness

@@ -1,4 +1,4 @@
-"""Programs that print without end, or what is no text: bounded, and no two outputs become one."""
+"""Programs with endless or invalid output: memory is bounded, distinct outputs stay distinct."""
 
 import sys
 import time
@@ -15,7 +15,7 @@ FEW = Events(num_samples=200, num_confirm=300)
 
 
 def program(folder, code):
-    """A file with the code, and the words that run it."""
+    """Write code to a file; return the command that runs it."""
     path = folder / "program.py"
     path.write_text(f"import os, random, sys\n{code}")
     return f"{PYTHON} {path} {{database}} {{num_samples}}"
@@ -32,7 +32,7 @@ def ran(command, num_lines=10, timeout=60.0):
 
 @pytest.mark.parametrize("text", ["b'x' * 65536", "b'1.5' * 65536", "b'\\0' * 65536"])
 def test_an_endless_line(tmp_path, monkeypatch, text):
-    """It is killed at the limit, and says so; the memory is that of the limit."""
+    """The program is killed at the limit, with an error message and bounded memory."""
     monkeypatch.setenv("DPJAX_MAX_PROGRAM_BYTES", str(2**22))
     endless = program(tmp_path, f"while True: os.write(1, {text})")
     message = "printed too many bytes: 4194305, above the limit of 4194304"
@@ -44,7 +44,7 @@ def test_an_endless_line(tmp_path, monkeypatch, text):
 
 @pytest.mark.slow
 def test_endless_errors_take_no_memory_and_no_disk(tmp_path):
-    """50 MB of them, of which the end is kept; what is left unread must not block the program."""
+    """The program writes 50 MB of errors; the end is kept, and unread text must not block it."""
     code = "for _ in range(800): os.write(2, b'e' * 65536)\nos.write(2, b'\\nlast\\n')\nprint(1)"
     ended = ran(program(tmp_path, code))
     assert (ended.lines, ended.code) == (["1"], 0)
@@ -63,11 +63,11 @@ LINES = [
     *(b"a", b"a\0", b"\0a", b"a\r", b"a ", b" a", b"a\x1f", b"a\xff", b"a\xfe", "a\ufffd".encode()),
     *(b"1", b"1\0", b"1_0", "1\u00a0".encode(), "\u0661".encode(), b"\xed\xb2\x80", b"", b"\0"),
 ]
-"""Each is an output of its own, but for what is a number twice."""
+"""Lines that are distinct outputs, except for numbers that are written in two ways."""
 
 
 def test_lines_stay_apart(tmp_path):
-    """In a batch, and one by one."""
+    """Lines are kept apart both in a batch and one by one."""
     text = b"".join(line + b"\n" for line in LINES)
     ended = ran(program(tmp_path, f"os.write(1, {text!r})"), len(LINES))
     assert len(ended.lines) == len(set(ended.lines)) == len(LINES)
@@ -82,7 +82,7 @@ def test_lines_stay_apart(tmp_path):
     [("a", "a\\0"), ("1", "1\\0"), ("\\xff", "\\xfe"), ("\\xff", "\\xef\\xbf\\xbd")],
 )
 def test_an_audit_tells_them_apart(tmp_path, first, second):
-    """Nine in ten outputs are the one, or the other: epsilon is log 9."""
+    """Nine in ten outputs are the first or the second, depending on the side: epsilon is log 9."""
     code = f"""
 draw = random.Random(sys.argv[1])
 for _ in range(int(sys.argv[2])):

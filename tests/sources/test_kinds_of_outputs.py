@@ -1,4 +1,4 @@
-"""Outputs of unusual types mean the same if drawn one by one, returned in lists, or recorded."""
+"""Outputs of unusual types are treated equally if drawn one by one, in lists, or recorded."""
 
 from decimal import Decimal
 from fractions import Fraction
@@ -15,7 +15,7 @@ from dpjax import HostMechanism, Recorded
 METHOD = dpjax.Events(num_samples=800, num_confirm=1600)
 
 CLAIM = 1.0
-"""The first of two outcomes has the probability 0.9 or 0.1, so the true epsilon is log 9 = 2.2."""
+"""The first outcome has the probability 0.9 or 0.1, so the true epsilon is log 9 = 2.2."""
 
 APART = {
     "huge integers": (2**60, 2**60 + 1),
@@ -100,7 +100,7 @@ def test_outputs_that_would_be_merged_are_refused(layout, two, reason):
 
 
 def one_in_five_is_nan(shift, dimension):
-    """Laplace noise, with the shift in the first entry; the other entries are the same law."""
+    """Return Laplace noise, shifted in the first entry; other entries do not depend on the side."""
     random = np.random.default_rng([int(10 * shift), dimension])
     rows = random.laplace(size=(4000, dimension))
     rows[:, 0] += shift

@@ -1,4 +1,4 @@
-"""The sizes of blocks and calls, and the keys from which blocks are drawn."""
+"""Sizes of blocks and calls, and the keys that determine the draws of blocks."""
 
 import jax
 import numpy as np
@@ -30,7 +30,7 @@ MOST = 2**13
         ((5000, 0, 0, 300), 512),
         ((5000, 0, 0, 4000), 4096),
         ((10**6, 0, 0, 10**6), 4096),
-        # A second round counts only if pairs are kept.
+        # The second round counts only if some pairs are kept.
         ((1000, 2, 200, 1000), 256),
         ((1000, 0, 200, 1000), 1024),
         ((2**20, 0, 0, 10), 128),
@@ -48,7 +48,7 @@ def test_a_call_draws_a_limited_number_of_values():
     assert blocks_at_once(128, 1) == 512
     assert blocks_at_once(4096, 1) == 16
     assert blocks_at_once(4096, 4) == 4
-    # A block that is larger than a call is still drawn.
+    # A block that is larger than a call is drawn nevertheless.
     assert blocks_at_once(2**16, 3) == 1
     assert blocks_at_once(2**20, 1) == 1
 
@@ -62,7 +62,7 @@ def test_the_last_block_of_a_stream():
 
 
 def test_words_are_those_of_folded_keys():
-    """Of run, pair, side and stage, in this order."""
+    """The key is folded with run, pair, side and stage, in this order."""
     found = stream_words(random.words_of(random.as_key(3)), 5, 3)
     assert found.shape == (3, 2, NUM_STAGES, 2)
     for place in np.ndindex(found.shape[:-1]):
@@ -74,7 +74,7 @@ def test_words_are_those_of_folded_keys():
 
 @pytest.mark.parametrize("threads", [False, True])
 def test_draws_begin_at_any_block_and_end_at_any_draw(threads):
-    """However many blocks a call draws: block b of a stream is drawn from the key folded with b."""
+    """Block b of a stream is drawn from the key folded with b, however many blocks a call draws."""
     words, size, mechanism = random.words_of(random.as_key(7)), 128, Laplace(1.0)
     blocks = [
         np.asarray(mechanism.sample(jax.random.fold_in(random.as_key(7), block), 0.5, size))

@@ -1,4 +1,4 @@
-"""Events of vectors: as good as an oracle's on known laws, and never above the truth."""
+"""Events of vectors: nearly as good as an oracle's for known distributions, and always valid."""
 
 import dataclasses
 
@@ -21,7 +21,7 @@ FEW = dpjax.Events(1000, 2000)
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class FiveCounts:
-    """Five counts with Laplace noise of scale 2, of which the third changes by 1."""
+    """Five counts with Laplace noise of scale 2; the third count changes by 1."""
 
     output_space = VectorSpace(5)
 
@@ -32,7 +32,7 @@ class FiveCounts:
 
 @pytest.mark.slow
 def test_a_drawn_mechanism_of_five_numbers():
-    """Epsilon is 1/2. Both layouts are one, and a result runs again from itself."""
+    """Epsilon is 1/2. Both layouts agree, and a result can be reproduced from its settings."""
     results = [
         dpjax.audit(
             FiveCounts(),
@@ -55,7 +55,7 @@ def test_a_drawn_mechanism_of_five_numbers():
 
 @pytest.mark.slow
 def test_recorded_vectors_that_no_box_tells_apart():
-    """Noise of level 0.8 on a difference: -0.99 x0 + x1 and its like tell what 20 boxes hide."""
+    """Noise of level 0.8 on a difference: -0.99 x0 + x1 reveals what 20 boxes hide."""
     sides = [LAWS["correlated Laplace, level .8"].draw(np.random.default_rng(s), 20_000, s)
              for s in (0, 1)]  # fmt: skip
     result = dpjax.audit(Recorded(*sides), claim=0.6)
@@ -91,7 +91,7 @@ def test_a_region_of_many_numbers_is_refused():
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in LAWS if "equal" not in name])
 def test_each_law_gives_most_of_what_an_oracle_has(name):
-    """At delta > 0 (*), chance matters more, so that the test uses the median of three seeds."""
+    """At delta > 0 (*), bounds vary more, so the test uses the median of three seeds."""
     law, seeds = LAWS[name], range(3 if name.endswith("*") else 1)
     results = [learned(law, seed) for seed in seeds]
     bounds = [result.lower_bound for result in results]
@@ -101,14 +101,14 @@ def test_each_law_gives_most_of_what_an_oracle_has(name):
         counts, trials = result.witness.event_counts[::step], result.evidence.trials[::step]
         bound = event_lower_bound(*counts, *trials, CONFIDENCE)
         assert result.lower_bound == pytest.approx(float(bound), rel=1e-9)
-        # The bound of the audit, whose confidence is 0.95, may exceed the level by chance.
+        # The confidence is 0.95, so the bound may exceed the level by chance.
         assert event_lower_bound(*counts, *trials, 1 - 1e-5) <= law.level
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("level", [0.0, 1.0])
 def test_bounds_of_learned_events_are_as_sure_as_they_say(level):
-    """300 audits of five Laplace numbers, the first of which may leak: 33 false ones have 1e-5."""
+    """Of 300 audits of five Laplace numbers, 33 or more bounds are false with probability 1e-5."""
     shift = np.array([level, 0, 0, 0, 0])
 
     def outputs(side, num_samples, seed):

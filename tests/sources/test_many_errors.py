@@ -1,4 +1,4 @@
-"""The note of an audit of which most calls end with an error."""
+"""The note of an audit in which most calls end with an error."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ def noted(result):
 
 
 def limited(allowed):
-    """A service that answers `allowed` times, and then refuses."""
+    """Return a service that answers `allowed` times and then raises errors."""
     calls = []
 
     def release(database, rng):
@@ -45,7 +45,7 @@ def test_a_service_that_stops_answering_is_noted():
     [((0.9, 0.9), 1), ((0.6, 0.6), 1), ((0.4, 0.9), 0), ((0.9, 0.4), 0), ((0.0, 0.0), 0)],
 )
 def test_the_note_needs_errors_on_both_sides(share, expected):
-    """With 1,400 calls in all, a share of .4 or .6 is on its side of .5 but for 1e-6."""
+    """Of 1,400 calls, a fraction of .4 or .6 is on its side of .5 with probability 1 - 1e-6."""
     assert len(noted(dpjax.audit(failing(share), PAIR, method=FEW))) == expected
 
 

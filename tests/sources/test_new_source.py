@@ -1,4 +1,4 @@
-"""A new kind of source: a class that gives counts alone, which no other file needs to know.
+"""A new kind of source: a class that only provides counts, without changes to other files.
 
 A device tosses a coin and reports only how often it fell on heads.
 """
@@ -23,12 +23,12 @@ P, Q = 0.6, 0.2
 TRUTH = max(math.log(P / Q), math.log((1 - Q) / (1 - P)))
 
 SURE = 1 - 1e-6
-"""Confidence, so that a right bound exceeds the truth once in a million keys."""
+"""Confidence such that a valid bound exceeds the true level for one in a million keys."""
 
 
 @dataclass(frozen=True)
 class Coin(Source):
-    """Counts of a coin whose chance of heads is the database."""
+    """Source of counts of a coin whose probability of heads is the database."""
 
     name: str = "coin"
     kind: ClassVar[str] = "coin of a test"
@@ -63,13 +63,13 @@ class OpenedCoin:
         self.places = self.cells.index(both)
 
     def heads(self, pair, stage, size):
-        """Counts [2, 2] of heads and tails at both sides."""
+        """Return counts [2, 2] of heads and tails on both sides."""
         chances = [side[pair] for side in self.pairs.sides]
         rng = np.random.default_rng([*self.seed, pair, stage])
         return np.array([[heads, size - heads] for heads in rng.binomial(size, chances)])
 
     def counted(self, pair, stage, size):
-        """Counts [2, cells]; cells of outputs that never come have none."""
+        """Return counts [2, cells]; cells of outputs that never occur have count 0."""
         counts = np.zeros((2, self.cells.size), int)
         counts[:, self.places] = self.heads(pair, stage, size)
         return counts
@@ -101,7 +101,7 @@ def result(monkeypatch):
 
 def test_it_is_audited(result):
     assert result.verdict == "violated" and 0.5 < result.lower_bound < TRUTH
-    # The same seed tosses the same coin: the witness has these counts, to the last toss.
+    # The same seed leads to the same tosses, so the witness has exactly these counts.
     draws = result.num_confirm
     seed = [*random.words_of(random.as_key(3)).tolist(), 0, 0, 3]
     heads = np.random.default_rng(seed).binomial(draws, [P, Q])

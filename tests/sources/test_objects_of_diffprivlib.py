@@ -1,4 +1,4 @@
-"""What is read of mechanisms, tools and models of diffprivlib: stand-ins with their attributes."""
+"""What dpjax reads from objects of diffprivlib, tested with stand-ins with their attributes."""
 
 import functools
 import warnings
@@ -27,7 +27,7 @@ def accountant(monkeypatch):
 
 
 class Mechanism:
-    """A mechanism that adds one, with a generator of its own."""
+    """A mechanism that adds one and has its own generator."""
 
     def __init__(self, epsilon, delta=0.0, sensitivity=1.0, random_state=None):
         self.epsilon, self.delta, self.sensitivity = epsilon, delta, sensitivity
@@ -38,35 +38,35 @@ class Mechanism:
 
 
 class Geometric(Mechanism):
-    """A mechanism of integers."""
+    """A mechanism for integers."""
 
 
 class Bounded(Mechanism):
-    """A mechanism of numbers between ends."""
+    """A mechanism for numbers between two ends."""
 
     lower, upper = 1.0, 4.0
 
 
 class GaussianDiscrete(Bounded):
-    """A mechanism of integers between ends."""
+    """A mechanism for integers between two ends."""
 
     lower, upper = 1, 4
 
 
 class Binary(Mechanism):
-    """A mechanism of two values."""
+    """A mechanism for two values."""
 
     value0, value1 = "no", "yes"
 
 
 class Categorical(Mechanism):
-    """A mechanism of values that have utilities."""
+    """A mechanism for values with utilities."""
 
     utility_list = (("b", "a", 1.0), ("c", "b", 2.0))
 
 
 class Exponential:
-    """A mechanism of the place of the largest utility."""
+    """A mechanism that returns the index of the largest utility."""
 
     def __init__(self, epsilon, utility, sensitivity):
         self.epsilon, self.delta, self.utility, self.sensitivity = (
@@ -150,7 +150,7 @@ def test_tools():
 
 
 class Model:
-    """A model whose fit keeps what it was given."""
+    """A model whose fit stores its arguments."""
 
     def __init__(self, epsilon=1.5):
         self.epsilon, self.accountant, self.random_state = epsilon, None, [0]
@@ -163,7 +163,7 @@ class Model:
 
 
 class Bare:
-    """A model without an accountant and a generator."""
+    """A model without an accountant and without a generator."""
 
     epsilon = 0.5
 
@@ -192,7 +192,7 @@ def test_models():
     assert alone["data_"].tolist() == [1, 2] and alone["count_"].tolist() == [1]
     assert alone["used_"].tolist() == [1]
     assert handed.call((np.array([1.0]), np.array([2.0])))["count_"].tolist() == [2]
-    # The generator is shared, and the model itself is not fitted.
+    # The generator is shared, but the model itself is not fitted.
     assert model.random_state == [2] and not hasattr(model, "data_") and model.accountant is None
     assert read(Bare(), None).call([1, 2])["sum_"].tolist() == [3]
 

@@ -1,4 +1,4 @@
-"""Objects of OpenDP and diffprivlib: what they state is read, and held against their outputs."""
+"""OpenDP and diffprivlib objects: dpjax reads their claims and compares them with their outputs."""
 
 import functools
 import json
@@ -50,7 +50,7 @@ def threshold():
 
 
 def test_claims_by_the_output_measure():
-    """Closed forms: a Laplace scale of 2 gives 1/2; a Gaussian one of 1 gives rho = 1/2."""
+    """In closed form, a Laplace scale of 2 gives 1/2, and a Gaussian scale of 1 gives rho = 1/2."""
     laplace = dp.m.make_laplace(FLOAT, ABSOLUTE, scale=2.0)
     notion, claim = as_source(laplace).stated
     assert notion == Epsilon() and claim == pytest.approx(0.5, rel=1e-6) and claim >= 0.5
@@ -62,13 +62,13 @@ def test_claims_by_the_output_measure():
     assert notion == Profile() and 0 < claim.delta(1.0) < 1
     notion, claim = as_source(dp.c.make_fix_delta(curve, 1e-3)).stated
     assert notion == Epsilon(1e-3) and claim == curve.map(1.0).epsilon(1e-3)
-    # The number itself, and not a rounded one.
+    # The claim is the exact number, not a rounded number.
     fixed = dp.t.make_sum(BOUNDED, RECORDS) >> dp.m.then_laplace(scale=10.0)
     assert as_source(fixed).stated[1] == fixed.map(2) > 1
 
 
 def stating(metric, measure, privacy_map):
-    """A measurement of records in [0, 1] that states what a test says."""
+    """Return a measurement of records in [0, 1] with the given claim."""
     dp.enable_features("honest-but-curious")
     records = dp.vector_domain(dp.atom_domain(bounds=(0.0, 1.0)))
     return dp.m.make_user_measurement(records, metric, measure, lambda rows: 0.0, privacy_map)
@@ -129,19 +129,19 @@ def test_each_metric_is_a_relation(metric, near, far):
         return answers[-1]
 
     proposed = replace(space, domain=replace(space.domain, member=member)).proposed()
-    # OpenDP takes 14 ms to reject a database, so it is asked only about those with allowed values.
+    # OpenDP takes 14 ms to reject a database, so only databases with allowed values are tried.
     assert answers and all(answers)
     assert all(space.allows(x, y) for x, y, _ in proposed) and len(proposed) > 3
 
 
 def test_utilities_and_values_of_diffprivlib_are_its_pairs():
-    """All pairs of listed values; utilities that differ by at most the sensitivity."""
+    """All pairs of listed values are used; utilities differ by at most the sensitivity."""
     exponential = mechanisms.Exponential(epsilon=1.0, sensitivity=0.5, utility=[0.0, 1.0, 2.0])
     source = as_source(exponential)
     assert source.stated == (Epsilon(), 1.0)
     for pair in source.usual_pairs:
         assert np.max(np.abs(np.subtract(*pair))) == pytest.approx(0.5)
-    # A utility that is 60 times the sensitivity above the others wins, whichever it is.
+    # A utility that exceeds the others by 60 times the sensitivity always wins.
     for best in range(3):
         assert source._handed.call([30.0 * (place == best) for place in range(3)]) == best
     listed = [["a", "b", 1], ["a", "c", 2], ["b", "c", 2]]
@@ -231,13 +231,13 @@ RIGHT = {
         (0.0, 1.0),
     ),
 }
-"""Objects that keep their claim, and a pair at which they use all of it."""
+"""Objects that satisfy their claims, and for each a pair that attains the claim."""
 
 
 @pytest.mark.one_in(7)
 @pytest.mark.parametrize("name", RIGHT)
 def test_right_objects_are_not_refuted_and_a_third_of_their_claim_is(name):
-    """Of 25 audits of each object, bounds are .76 to .84 of the claim, at least .63."""
+    """In 25 audits of each object, bounds average .76 to .84 of the claim, with minimum .63."""
     make, pair = RIGHT[name]
     subject = LibraryMechanism(make(), time_limit=None)
     assert as_source(subject).usual_pairs.allows(*pair)
@@ -259,7 +259,7 @@ def test_the_pair_of_a_right_object_is_found(name):
 
 @pytest.mark.slow
 def test_floating_point_noise_is_refuted():
-    """The textbook sampler shows its input in its lowest bits (Mironov 2012)."""
+    """The textbook sampler reveals its input in its lowest bits (Mironov 2012)."""
     method, laplace = dpjax.Events(num_draws=8000), mechanisms.Laplace(epsilon=1.0, sensitivity=1.0)
     result = dpjax.audit(LibraryMechanism(laplace, time_limit=None), method=method)
     assert result.verdict == "violated" and result.lower_bound > 2
@@ -267,7 +267,7 @@ def test_floating_point_noise_is_refuted():
 
 @pytest.mark.slow
 def test_a_tool_with_a_stated_relation():
-    """One NaN among the records makes the mean NaN, at every call."""
+    """One NaN among the records makes the mean NaN in every call."""
     tool = functools.partial(tools.mean, epsilon=1.0, bounds=(0, 1))
     space = neighbors([0.2, 0.5, 0.7], "change-one", Domain(bounds=(0, 1), nan=True))
     subject = LibraryMechanism(tool, time_limit=None)
@@ -277,7 +277,7 @@ def test_a_tool_with_a_stated_relation():
 
 
 def test_warnings_of_a_library_are_no_outcome():
-    """Bounds that are missing make it warn at every call, which would be raised here."""
+    """Missing bounds cause a warning in every call, which would be raised as an error here."""
     data = np.array([[0.1], [0.5], [0.9]]), np.array([0.1, 0.5, 0.9])
     subjects = [
         (functools.partial(tools.mean, epsilon=1.0), [0.1, 0.5]),
@@ -300,7 +300,7 @@ def test_a_model_shows_what_it_fitted():
 
 
 def test_the_draws_of_an_audit_are_not_entered_in_a_ledger():
-    """Neither the default ledger of the process nor one with a budget of its own is used."""
+    """Neither the default ledger of the process nor a ledger with its own budget is used."""
     budget, data = BudgetAccountant(1.0, 0.0), (np.array([[0.1], [0.9]]), np.array([0.1, 0.9]))
     model = models.LinearRegression(
         epsilon=1.0, bounds_X=(0, 1), bounds_y=(0, 1), accountant=budget
@@ -318,7 +318,7 @@ FOUR = np.array([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0], [3.0, 3.0]] * 5)
 
 
 class Remembering(models.DecisionTreeClassifier):
-    """A tree that keeps the exact number of records of class 1 in its nodes."""
+    """A tree that stores the exact number of records of class 1 in its nodes."""
 
     def fit(self, x, y):
         super().fit(x, y)
@@ -344,7 +344,7 @@ def test_trees_of_forests_are_compared():
 
 
 def test_classes_that_are_text_are_compared():
-    """diffprivlib shows which classes are in the data."""
+    """diffprivlib reveals which classes occur in the data."""
     y = np.array(["a", "b"] * 10)
     model = models.GaussianNB(epsilon=1.0, bounds=(0, 5))
     fitted = [read(model, None).call((FOUR, labels)) for labels in (y, np.char.add(y, "c"))]
@@ -354,8 +354,8 @@ def test_classes_that_are_text_are_compared():
 
 @pytest.mark.slow
 def test_a_reported_delta_that_is_too_small_is_refuted():
-    """OpenDP issue 2922: the key of a count of 1 is released with 0.0133, delta is 0.0049."""
-    # The bounds of sixty audits are 2.84 +- 0.12, at least 2.58.
+    """OpenDP issue 2922: a key of count 1 is released with probability 0.0133; delta is 0.0049."""
+    # In sixty audits, the bounds are 2.84 +- 0.12, and at least 2.58.
     subject = LibraryMechanism(threshold(), time_limit=None)
     method = dpjax.Events(num_draws=60_000)
     result = dpjax.audit(subject, [([], ["a"])], method=method, confidence=CONFIDENCE)
@@ -364,8 +364,8 @@ def test_a_reported_delta_that_is_too_small_is_refuted():
 
 @pytest.mark.slow
 def test_a_sensitivity_that_was_forgotten_is_refuted():
-    """diffprivlib issues 104 and 105: no sensitivity for the diagonal."""
-    # The library's draws have no seed. The bounds of a hundred audits are 4.46 to 5.53.
+    """diffprivlib issues 104 and 105: the sensitivity of the diagonal is missing."""
+    # The library's draws have no seed. In a hundred audits, the bounds are 4.46 to 5.53.
     model = models.LinearRegression(
         epsilon=1.0, bounds_X=(0, 100), bounds_y=(0, 100), fit_intercept=False
     )

@@ -1,4 +1,4 @@
-"""Objects of PyDP: what they state is read, and held against their outputs."""
+"""PyDP objects: dpjax reads their claims and compares them with their outputs."""
 
 import pytest
 
@@ -10,14 +10,14 @@ pytest.importorskip("pydp", reason="there are no wheels for this platform")
 from pydp.algorithms import laplacian, numerical_mechanisms
 
 CONFIDENCE = 1 - 1e-6
-"""These draws cannot be seeded, so that a right mechanism may fail once in a million runs."""
+"""These draws cannot be seeded, so a correct mechanism may fail once in a million runs."""
 
 SAFE = dpjax.Events(num_samples=5000, num_confirm=5000)
 BOUNDS = {"lower_bound": 0, "upper_bound": 10}
 
 
 def alone(subject):
-    """Return the source without a time limit: numbers of draws would differ between machines."""
+    """Return the source without a time limit, which would make draws depend on the machine."""
     return LibraryMechanism(subject, time_limit=None)
 
 
@@ -32,7 +32,7 @@ def test_claims_and_neighbors_are_those_of_the_object():
     assert max(abs(x - y) for x, y in as_source(noise).usual_pairs) == 2.0
     half = LibraryMechanism(noise, d_in=0.5)
     assert max(abs(x - y) for x, y in half.usual_pairs) == 0.5
-    # A percentile has no number of records of one user.
+    # A percentile has no limit on the number of records per user.
     median = laplacian.Percentile(epsilon=1.0, percentile=0.5, dtype="float", **BOUNDS)
     assert {abs(len(x) - len(y)) for x, y in as_source(median).usual_pairs} == {1}
 
@@ -46,7 +46,7 @@ def test_claims_and_neighbors_are_those_of_the_object():
     ],
 )
 def test_right_objects_are_not_refuted_and_a_third_of_their_claim_is(make, pair):
-    """Laplace noise of level 1: of 200 audits of each object, bounds are above two thirds."""
+    """Laplace noise of level 1: in 200 audits of each object, bounds are above 2/3."""
     result = dpjax.audit(alone(make()), [pair], method=SAFE, confidence=CONFIDENCE)
     assert result.verdict == "not refuted" and result.claim == 1.0
     assert 1 / 3 < result.lower_bound <= 1

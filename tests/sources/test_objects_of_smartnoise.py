@@ -1,4 +1,4 @@
-"""Objects of SmartNoise: what they state is read from stand-ins with the same attributes."""
+"""What dpjax reads from SmartNoise objects, tested with stand-ins with the same attributes."""
 
 import functools
 
@@ -85,7 +85,7 @@ def test_arguments_of_fit_are_bound():
 
 
 def test_a_synthesizer_is_audited_at_given_pairs():
-    """The chances of a positive majority are 1 - exp(-2) / 2 and exp(-2) / 2: a loss of 2.62."""
+    """A positive majority has the probabilities 1 - exp(-2) / 2 and exp(-2) / 2: a loss of 2.62."""
     source = LibraryMechanism(Synthesizer(2.0), time_limit=None)
     result = dpjax.audit(source, [([[1]], [[0]])], method=FEW, confidence=CONFIDENCE)
     assert 2 < result.lower_bound <= 2.63 and result.verdict == "violated"

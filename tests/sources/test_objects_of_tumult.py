@@ -1,4 +1,4 @@
-"""Objects of Tumult Core: what they state is read from stand-ins with the same attributes."""
+"""What dpjax reads from Tumult Core objects, tested with stand-ins with the same attributes."""
 
 import sys
 from fractions import Fraction
@@ -26,7 +26,7 @@ def tumult(monkeypatch):
 
 
 def stating(domain=FLOATS, metric=None, measure=None, privacy=lambda d: Exact(d), **more):
-    """Return a measurement that states what a test says, and returns its database."""
+    """Return a measurement with the given claim that returns its database."""
     attributes = {
         "__call__": lambda self, database: database,
         "input_domain": domain,
@@ -158,7 +158,7 @@ def test_frames_have_the_columns_of_their_domain():
 
 
 def test_a_right_measurement_is_not_refuted_and_a_wrong_one_is():
-    """Two-sided geometric noise at distance 1 has the level 1 / alpha."""
+    """For two-sided geometric noise at distance 1, the level is 1 / alpha."""
     right = dpjax.audit(
         LibraryMechanism(TumultMeasurement("1"), time_limit=None),
         [(0, 1)],
@@ -231,7 +231,7 @@ def test_labels_of_rows_are_part_of_an_output():
 
 @pytest.mark.parametrize("measure", ["PureDP", "RhoZCDP"])
 def test_an_infinite_claim_is_refused_with_its_measure_and_distance(measure):
-    """Both say that nothing is private at this distance."""
+    """Both messages state that nothing is private at this distance."""
     nothing = SimpleNamespace(to_float=lambda round_up: float("inf"))
     found = stating(measure=named(measure), privacy=lambda d: nothing)
     with pytest.raises(ValueError, match=f"a finite {measure} at d_in = 1"):

@@ -1,4 +1,4 @@
-"""What measurements of OpenDP state, read from stand-ins that need no library."""
+"""What dpjax reads from OpenDP measurements, tested with stand-ins that need no library."""
 
 import re
 import types

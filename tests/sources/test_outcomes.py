@@ -1,4 +1,4 @@
-"""Which recorded numbers are outcomes and which are reals, and how outcomes are numbered."""
+"""Which recorded numbers are treated as outcomes or as reals, and how outcomes are numbered."""
 
 import numpy as np
 import pandas as pd
@@ -34,11 +34,11 @@ def labels(count, repeated=0, times=2):
     ],
 )  # fmt: skip
 def test_labels_of_which_hardly_any_repeats(outputs, refused):
-    """With 100 others on the other side, so that 1 of 100 is 2 of 200."""
+    """With 100 other labels on the other side, 1 of 100 corresponds to 2 of 200."""
     encoder, other = Encoder("x"), [f"other {number}" for number in range(100)]
     pilots = [encoder.encode(np.array(side, object)) for side in (outputs, other)]
     if not refused:
-        # 199 outputs are too few for a note.
+        # 199 outputs are too few for the note.
         notes = notes_of_labels_alone(pilots, encoder, "x and y")
         assert len(notes) == (len(outputs) == 100)
         return
@@ -79,7 +79,8 @@ def test_which_numbers_are_outcomes():
     assert outcome(np.zeros((4, 2))) == (False, "")
     reals = np.arange(4000) / 7
     assert outcome(reals)[0] is False and "treated as reals" in outcome(reals)[1]
-    # At most 1,000 distinct, a tenth of a side's size, and a quarter of the search set.
+    # The limits are 1,000 distinct values, a tenth of a side's size, and a quarter of the search
+    # set.
     for distinct, number, size, found in (
         (1000, 4000, 10_000, True), (1001, 4004, 10_010, False), (1000, 3999, 10_000, False),
         (1000, 4000, 9999, False), (10, 40, 100, True), (10, 40, 99, False),
@@ -102,7 +103,7 @@ def test_which_integers_are_smoothed():
     assert kept is True and "Most of these outcomes occur fewer than 20 times" in notes
     kept, notes = outcome(rng.integers(0, 9, 4000), 4000, wide)
     assert kept is True and "treated as outcomes (9 distinct)" in notes
-    # Half of the outputs have values of fewer than 40.
+    # Half of the outputs have values that occur fewer than 40 times.
     half = np.concatenate([np.repeat(np.arange(50), 40), np.arange(1000, 3000)])
     assert outcome(half, 4000, None)[0] is True
     assert "Most of these" not in outcome(half, 4000, lambda *_: 0.0)[1]
@@ -138,11 +139,11 @@ def test_steps_and_values_that_stand_out():
     assert most_often(100) == pytest.approx(5 + 3 * 5**0.5)
     even = np.repeat(np.arange(40), 30)
     assert not _stands_out(even, 1)
-    # Beside six values of 20 each: 3 * 20 + 6 = 66 are many, 67 too many.
+    # Next to values that occur 20 times, 66 occurrences do not stand out, but 67 do.
     for times, found in ((66, False), (67, True)):
         side = np.concatenate([np.repeat(np.arange(100), 20), np.full(times - 20, 50)])
         assert _stands_out(side, 1) is found
-    # Values that occur fewer than 12 times are never frequent, nor with a wider step.
+    # Values that occur fewer than 12 times are never frequent, even with a larger step.
     for times, found in ((11, False), (12, True)):
         assert (
             _stands_out(np.concatenate([np.arange(0, 20_000, 50), np.full(times - 1, 50)]), 1)
@@ -205,7 +206,7 @@ CONTAINERS = {
 
 @pytest.mark.parametrize("name", CONTAINERS)
 def test_labels_in_any_container_are_those_of_a_list(name):
-    """Strings are read by the codes of a dictionary; missing labels are outcomes of their own."""
+    """Strings are read by dictionary codes; missing labels are separate outcomes."""
     contain = CONTAINERS[name]
     found = as_outputs("x", contain(WORDS))
     assert found.dtype.kind == "U" and found.tolist() == WORDS
@@ -245,13 +246,13 @@ def test_lists_whose_outputs_numpy_would_merge():
 
 @pytest.mark.parametrize(("times", "wide"), [(39, True), (40, False)])
 def test_integers_that_occur_forty_times_are_frequent(times, wide):
-    """Twenty times at each side of the search set."""
+    """They occur twenty times on each side of the search set."""
     _, notes = outcome(np.repeat(np.arange(100), times), 10**6, lambda *_: 0.0)
     assert ("Most of these outcomes occur fewer than 20 times" in notes) is wide
 
 
 def test_three_equal_atoms_side_by_side_stand_out_by_their_share():
-    """Each of three neighbors is a fifth of the outputs, and no more frequent than the others."""
+    """Each of three adjacent values is a fifth of the outputs, and as frequent as the others."""
     rng = np.random.default_rng(3)
     spread = rng.integers(-5000, 5000, 20_000)
     assert _stands_out(np.concatenate([spread, np.repeat([0, 1, 2], 10_000)]), 1)

@@ -1,4 +1,4 @@
-"""Outputs in memory and in order: what becomes of each kind, and what an audit is told of them."""
+"""Outputs that are kept in memory in order: how each kind is treated, and what notes say."""
 
 from dataclasses import replace
 
@@ -25,7 +25,7 @@ from dpjax.sources._split import Split
 
 @pytest.mark.parametrize("contain", [list, tuple, lambda rows: np.ma.array(rows)])
 def test_masked_entries_of_vectors_are_seen_in_any_container(contain):
-    """Of three vectors the second has a masked entry."""
+    """The second of three vectors has a masked entry."""
     rows = [contain([1.0, 2.0]), contain([3.0, 4.0]), contain([5.0, 6.0])]
     plain = as_outputs("x", rows)
     assert plain.dtype == np.float64 and plain.tolist() == [[1, 2], [3, 4], [5, 6]]
@@ -95,7 +95,7 @@ def test_there_are_so_many_outcomes(monkeypatch, limit, fits):
 
 
 def test_how_often_a_value_of_a_density_occurs():
-    """A twentieth and three of its standard deviations."""
+    """The limit is a twentieth plus three standard deviations."""
     assert most_often(2_000) == 100 + 30 and most_often(0) == 0
 
 
@@ -140,7 +140,7 @@ def in_order(x, y, gone=0, **options):
 
 
 def test_an_audit_in_order_by_hand():
-    """The first 16 outputs of each side determine the cells, and later ones are counted."""
+    """The first 16 outputs of each side determine the cells, and later outputs are counted."""
     rng = np.random.default_rng(3)
     x, y = rng.integers(0, 3, 60), rng.integers(0, 3, 50)
     opened = in_order(x, y)
@@ -201,7 +201,7 @@ def test_progress_of_reading_twice():
 
 
 def clustered(shift=0):
-    """Ones in clusters of 30, at every 200th place."""
+    """Return ones in clusters of 30, one cluster per 200 outputs."""
     found = np.zeros(4000, int)
     for start in range(shift, 4000, 200):
         found[start : start + 30] = 1
@@ -211,7 +211,7 @@ def clustered(shift=0):
 @pytest.mark.parametrize("dependent", ["x", "y"])
 @pytest.mark.parametrize("is_told", [True, False])
 def test_the_order_of_a_confirmation_is_doubted_once_it_is_counted(dependent, is_told):
-    """Whether or not the event tells the rare outcome, which has the larger of two cells."""
+    """This holds whether or not the event distinguishes the rare outcome."""
     rng = np.random.default_rng(5)
     sides = {name: rng.permutation(clustered()) for name in "xy"} | {dependent: clustered()}
     with Recorded(**sides).opened(None, request(confirm=100)) as opened:
@@ -245,7 +245,7 @@ def test_the_order_of_a_confirmation_is_doubted_once_it_is_counted(dependent, is
 
 
 def test_words_of_a_doubt():
-    """Pairs of equal bits: correlations 1/2 at a distance of 1, worth half of them."""
+    """Pairs of equal bits: the correlation is 1/2 at distance 1, so half of the outputs count."""
     bits = np.repeat(np.random.default_rng(2).integers(0, 2, 1000), 2).astype(bool)
     (doubt,) = notes_of_order("x", [bits])
     found = _correlations(bits)
@@ -260,7 +260,7 @@ def test_words_of_a_doubt():
 
 
 def test_a_pilot_is_joined_before_it_is_large(monkeypatch):
-    """Above four times its size, what was chosen is reduced to the smallest words."""
+    """When the pilot exceeds four times its size, only the outputs with the smallest words stay."""
     monkeypatch.setattr(_split, "PILOT", 5)
     sizes, smallest = [], _split._smallest
 
@@ -310,7 +310,7 @@ def test_a_list_with_outputs_of_other_types_keeps_them():
 
 @pytest.mark.parametrize(("blocks", "expected"), [(None, 700), (10, 70)])
 def test_a_partition_is_chosen_for_the_outputs_that_will_be_counted(blocks, expected):
-    """Only one output of each block is counted, so 1,000 outputs in blocks of 10 are 100."""
+    """Only one output per block is counted, so 1,000 outputs in blocks of 10 count as 100."""
     asked = []
 
     def promise(cells, halves, num_confirm, compared):

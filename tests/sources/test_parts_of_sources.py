@@ -22,7 +22,7 @@ from dpjax.sources._schedule import Span, in_order, seed_of_batch, seeds_of_call
     [
         ((1, 1000, 700), (1000, 0, 0, 700)),
         ((2, 1000, 700), (500, 0, 0, 700)),
-        # 5/11 of 1100 among three pairs; the rest of it among two of them.
+        # Three pairs share 5/11 of 1100 draws, and two of them share the rest.
         ((3, 1100, 700), (167, 2, 299, 700)),
         ((8, 8800, 7), (500, 2, 2400, 7)),
         ((9, 9900, 7), (500, 3, 1800, 7)),
@@ -75,7 +75,7 @@ def test_batches_have_one_seed_each():
     assert list(seeds_of_calls(span, 10, True)) == [
         (size, seed_of_batch((1, 2), number)) for size, number in expected
     ]
-    # A span that begins within a batch has seeds of its own.
+    # A span that begins within a batch has its own seeds.
     inner = Span(range(3, 16), (1, 2), print)
     assert list(seeds_of_calls(inner, 10, True)) == [
         (10, seed_of_batch((1, 2, 3), 0)), (3, seed_of_batch((1, 2, 3), 1)),
@@ -83,7 +83,7 @@ def test_batches_have_one_seed_each():
 
 
 class Waiting:
-    """An executor that calls at once, and tells how many tasks wait."""
+    """An executor that calls functions immediately, and records how many tasks wait."""
 
     def __init__(self):
         self.submitted = 0
@@ -120,7 +120,7 @@ def test_results_come_in_order_and_few_ahead():
 
 
 def outputs(*values):
-    """Numbers as outputs."""
+    """Return numbers as outputs."""
     rows = np.array(values, float)[:, None]
     return Outputs(np.zeros(len(values), np.int32), rows, np.zeros(len(values), bool))
 
@@ -129,7 +129,7 @@ def test_outputs_are_kept_up_to_a_number():
     kept = Kept([Encoder("x")], 5, dict)
     assert kept.number(0, 1) == 0 and kept.first(0, 1, 0, 3) is None
     kept.add(0, 1, outputs(1, 2), 0)
-    # Neither what is known already nor what comes after a gap.
+    # Neither known outputs nor outputs after a gap are added.
     kept.add(0, 1, outputs(8, 9), 0)
     kept.add(0, 1, outputs(8, 9), 3)
     kept.add(0, 1, outputs(3, 4, 5, 6), 2)
@@ -158,7 +158,7 @@ def test_outputs_without_numbers_are_widened():
 
 
 class ByValue:
-    """A cell for each of three numbers; what is held out goes one cell on."""
+    """A cell for each of three numbers; held-out outputs are counted in the next cell."""
 
     size = 3
 

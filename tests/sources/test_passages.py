@@ -1,4 +1,4 @@
-"""Passages of outputs that come again, repeated runs, and chunks that arrive."""
+"""Repeated passages of outputs, repeated runs, and arriving chunks."""
 
 import dataclasses
 
@@ -47,7 +47,7 @@ def test_a_repetition_says_what_and_what_to_do():
 
 
 def test_the_surprise_of_a_sequence():
-    """Of 1, 1, 2 and a label: shares of a half and two quarters."""
+    """For 1, 1, 2 and a label, the frequencies are a half and two quarters."""
     outputs = Outputs(
         np.array([0, 0, 0, 1]), np.array([[1.0], [1.0], [2.0], [1.0]]), np.array([False] * 4)
     )
@@ -59,7 +59,7 @@ def test_the_surprise_of_a_sequence():
 
 
 def test_one_window_in_256_is_kept():
-    """Of 2^18 windows, 1024 with a standard deviation of 32; 4.5 of them are one in 1e5."""
+    """Of 2^18 windows, 1024 are expected, with standard deviation 32; 4.5 of them have 1e-5."""
     outputs = np.random.default_rng(4).integers(0, 2**63, 2**18 + WINDOW - 1).astype(np.uint64)
     passages, _ = chunk(Passages.none(), 0, outputs, outputs[:0])
     assert abs(len(passages.words) - 1024) < 144
@@ -70,7 +70,7 @@ def chunk(passages, number, *sides):
 
 
 def test_passages_that_come_again():
-    """One in 256 windows is kept: about seven of 2,000 outputs."""
+    """One in 256 windows is kept, which is about seven windows of 2,000 outputs."""
     rng = np.random.default_rng(2)
     first, other = (rng.integers(0, 2**63, 2000).astype(np.uint64) for _ in range(2))
     nothing = np.empty(0, np.uint64)
@@ -81,13 +81,13 @@ def test_passages_that_come_again():
     later, again = passages.after(4, (nothing, other))
     assert again is None and set(later.chunks.tolist()) == {3, 4}
     assert np.all(later.words[1:] > later.words[:-1])
-    # A part of either, on either side, in a later chunk.
+    # A part of one chunk is repeated in a later chunk, on either side.
     assert later.after(5, (other[300:1900], nothing))[1] == 4
     assert later.after(5, (other, first))[1] == 3
-    # A chunk that repeats itself, and one that both sides share.
+    # One chunk repeats itself, and another chunk occurs on both sides.
     assert Passages.none().after(7, (np.concatenate([first, first]), nothing))[1] == 7
     assert Passages.none().after(7, (first, first))[1] == 7
-    # In parts, the same windows are kept.
+    # The same windows are kept if the outputs come in parts.
     state = Passages.none()
     for number, part in enumerate(np.split(first, [5, 131, 1000])):
         state, again = state.after(number, (part, nothing))
@@ -152,7 +152,7 @@ def test_notes_of_outcomes_outside_of_a_finite_space():
 
 @pytest.mark.parametrize("lost", [0, 3])
 def test_a_large_finite_space_has_cells_for_outcomes_outside(lost):
-    """The last cell of a space without a cell for each outcome also had outcomes inside."""
+    """In a large space, the cell for outcomes outside of the space contained no others."""
     encoder, size = Encoder("x"), 9000
     drawn = np.random.default_rng(3).integers(0, size, (2, 2000))
     drawn[0, :lost], drawn[1, :lost] = size, -1
@@ -174,7 +174,7 @@ def test_notes_of_outputs_that_never_vary():
     halves[..., place] = [[[3, 4], [5, 6]]]
     (note,) = notes_of_search([Search(cells, halves, None)], None, ["a"])
     assert "a" in note
-    # An interval holds several values; and here both sides have two cells.
+    # An interval contains several values; here, both sides have two cells.
     assert not notes_of_search([Search(cells, np.roll(halves, other - place, -1), None)], None, "a")
     halves[0, 0, 1, other] = 1
     assert not notes_of_search([Search(cells, halves, None)], None, ["a"])

@@ -1,4 +1,4 @@
-"""What an audit on the host plans to draw, by a clock and by paces that are given."""
+"""How many outputs an audit on the host plans to draw, with a given clock and given paces."""
 
 from types import SimpleNamespace
 
@@ -13,7 +13,7 @@ from dpjax.sources._time_limit import Pace, Quota
 
 
 def measured(monkeypatch, fixed, each, *, wanted=10**9, batch_size=10**6, workers=0, batched=True):
-    """The sizes of the draws that measure a pace of so many seconds a call and an output."""
+    """Return the sizes of draws that measure a pace: seconds per call and per output."""
     now, sizes = [0.0], []
 
     def draw(database, span):
@@ -33,16 +33,16 @@ def measured(monkeypatch, fixed, each, *, wanted=10**9, batch_size=10**6, worker
 @pytest.mark.parametrize(
     ("fixed", "each", "options", "sizes"),
     [
-        # Twice as many, then four times, until a draw takes two seconds.
+        # The size doubles and then quadruples until a draw takes two seconds.
         (0.0, 1e-5, {}, [2, 2, 4, *(4**n for n in range(2, 10))]),
-        # Where starting takes nearly all of the time, sixteen times as many.
+        # If starting a call takes nearly all of the time, the size grows by a factor of sixteen.
         (1.0, 1e-5, {}, [2, 2, 4, 64, 1024, 16_384, 262_144]),
-        # Another draw would take more than a quarter of the limit in all.
+        # Another draw would take more than a quarter of the limit in total.
         (6.0, 1e-5, {}, [2, 2, 4, 64, 1024]),
         (0.0, 1.0, {}, [2, 2, 4]), (0.0, 4.9, {}, [2, 2, 4]),
-        # Above a tenth of the limit, the first draw is all that is measured.
+        # If the first draw takes more than a tenth of the limit, it is the only measurement.
         (0.0, 5.1, {}, [2, 2]), (12.0, 1e-5, {}, [2, 2]),
-        # No more than a batch, and nothing more where a fifth of the limit is enough.
+        # Draws are no larger than a batch, and stop if a fifth of the limit is enough.
         (0.0, 1e-5, {"batch_size": 50}, [2, 2, 4, 16, 50]),
         (0.0, 1e-5, {"batch_size": 2}, [2, 2]),
         (0.0, 0.01, {"wanted": 1_999}, [2, 2]),
@@ -56,7 +56,7 @@ def test_draws_that_measure(monkeypatch, fixed, each, options, sizes):
 
 
 def test_paces_that_are_measured(monkeypatch):
-    """The last two draws tell apart what starting takes; an output takes a tenth at least."""
+    """The last two draws determine the time of a call; an output takes at least a tenth."""
     _, pace = measured(monkeypatch, 0.0, 1e-5)
     assert (pace._fixed, pace._each) == (pytest.approx(0.0, abs=1e-9), pytest.approx(1e-5))
     _, pace = measured(monkeypatch, 1.0, 1e-5)
@@ -70,7 +70,7 @@ def test_paces_that_are_measured(monkeypatch):
 
 
 def opened(source=None, *, seconds=None, each=False, rounds=(60, 2, 30, 50), pace=None):
-    """An audit of three pairs, which has asked for nothing yet."""
+    """Return an opened audit of three pairs that has not requested anything yet."""
     found = _OpenedOnHost.__new__(_OpenedOnHost)
     found._source = source or SimpleNamespace(
         batched=True, time_limit=None, replayable=False, restarted=lambda sides, count: None
@@ -99,7 +99,7 @@ def test_rounds_without_a_limit(batched, seconds, each, cut, target):
     found = opened(SimpleNamespace(batched=batched), seconds=seconds, each=each)
     planned = Quota(60, cut, seconds, target)
     assert found._plan(3, 60, 2 * 30) == planned and found._cut == cut
-    # Three pairs now, two in the next round, and the confirmation, at both sides.
+    # There are three pairs now, two in the next round, and the confirmation, on both sides.
     assert found.told[-1] == (0, 2 * (180 + 60 + 50))
 
 
@@ -163,7 +163,7 @@ def test_rounds_that_were_cut_are_told():
     ],
 )
 def test_how_many_outputs_of_two_new_runs_are_compared(limit, pace, count):
-    """Two hundredths of the limit, for four sides at the pace of the slower one."""
+    """They may take two hundredths of the limit, for four sides at the pace of the slower side."""
     asked, refused = [], []
     source = SimpleNamespace(
         time_limit=limit, replayable=False, batched=True,
@@ -212,14 +212,14 @@ def test_batches_are_divided_at_any_output():
         values = [first.values[:, 0].tolist(), *(part.values[:, 0].tolist() for part in rest)]
         assert values[0] == list(range(min(count, 10)))
         assert [value for part in values for value in part] == list(range(10))
-    # Only as many batches as needed are taken.
+    # Only as many batches as necessary are drawn.
     left = iter(batches)
     parted(left, 3)
     assert next(left) is batches[1]
 
 
 class Cells:
-    """Three cells of the numbers 0, 1 and 2."""
+    """Three cells for the numbers 0, 1 and 2."""
 
     size = 3
 
@@ -231,7 +231,7 @@ class Cells:
 
 
 def test_outputs_of_a_confirmation_are_counted_by_side():
-    """Sides take turns, and each has as many outputs as it was asked for."""
+    """Sides alternate, and each gets the requested number of outputs."""
     encoder, asked, order = Encoder("it"), [], []
 
     def batches(pair, side, stage, quota, first):
@@ -257,7 +257,7 @@ def test_outputs_of_a_confirmation_are_counted_by_side():
 
 
 def test_the_pace_is_measured_for_all_draws(monkeypatch):
-    """Three pairs with 30 draws a side to search, and 70 to confirm."""
+    """Three pairs have 30 search draws per side, and 70 confirmation draws."""
     asked = []
 
     class Measured(Pace):

@@ -12,7 +12,7 @@ from dpjax.sources._process import Programs, _kill, _Tail
 
 
 def started(programs, seconds="60"):
-    """A thread that runs a program, and what it gives."""
+    """Return a thread that runs a program, and the list of its results."""
     found = []
 
     def run():
@@ -33,7 +33,7 @@ def test_a_program_that_is_stopped_ends_as_killed():
     thread.join(10)
     assert not thread.is_alive()
     assert found[0].code == -9 and found[0].lines == []
-    # The guard has ended, and nothing is left that could be told of the program.
+    # The guard has ended, so nobody can be told about the program.
     assert guard.returncode == 0 and programs._guard is None
     programs.stop()
     with pytest.raises(RuntimeError, match="stopped"):
@@ -46,13 +46,13 @@ def test_programs_that_have_ended_are_forgotten():
     assert programs._running == set()
     guard = programs._guard
     assert programs.run(["echo", "2"], 1, None).lines == ["2"]
-    # One guard for all programs.
+    # All programs share one guard.
     assert programs._guard is guard
     programs.stop()
 
 
 def test_the_guard_is_told_of_an_end_at_once():
-    """Later, another program may have the same number."""
+    """Later, another program might get the same process ID."""
     written, programs = [], Programs()
     stdin = SimpleNamespace(write=written.append, flush=lambda: written.append("flushed"))
     programs._forget(SimpleNamespace(pid=7))
@@ -108,7 +108,7 @@ def test_a_limit_of_bytes_holds_exactly(monkeypatch):
 
 
 def test_the_last_errors_are_kept():
-    """The last five lines, without white space, of the last 10,000 bytes."""
+    """The last five lines of the last 10,000 bytes, without surrounding whitespace."""
     with _Tail() as errors:
         text = "\n".join(f" line {number} " for number in range(9))
         os.write(errors.fileno(), text.encode())
@@ -116,7 +116,7 @@ def test_the_last_errors_are_kept():
     with _Tail() as errors:
         os.write(errors.fileno(), b"x" * 9_999 + b"y" * 2)
         assert errors.lines() == ["x" * 9_998 + "yy"]
-    # The descriptor is closed, once.
+    # The descriptor is closed exactly once.
     with pytest.raises(OSError):
         os.write(errors.fileno(), b"1")
 
@@ -131,7 +131,7 @@ def test_the_errors_of_a_program_that_fails_to_run_are_closed():
 
 
 def test_a_program_does_not_outlive_an_interrupt(monkeypatch):
-    """Such as Ctrl-C while its lines are read."""
+    """For example, Ctrl-C while its lines are read."""
     read = []
 
     def interrupted(process, *others):
@@ -152,7 +152,7 @@ def test_a_program_does_not_outlive_an_interrupt(monkeypatch):
 
 @pytest.mark.slow
 def test_a_child_that_keeps_the_pipe_open_keeps_no_process_alive():
-    """The interpreter waits at its end for all threads but daemons."""
+    """At its end, the interpreter waits for all threads except daemon threads."""
     before, programs = {*threading.enumerate()}, Programs()
     ended = programs.run(["sh", "-c", "setsid sleep 3 &"], 1, 1.0)
     reading = {*threading.enumerate()} - before
@@ -161,7 +161,7 @@ def test_a_child_that_keeps_the_pipe_open_keeps_no_process_alive():
 
 
 def test_programs_are_killed_without_a_guard():
-    """There is none on Windows."""
+    """Windows has no guard."""
     process, programs = subprocess.Popen(["sleep", "60"], start_new_session=True), Programs()
     programs._running.add(process)
     programs.stop()

@@ -1,4 +1,4 @@
-"""What is made of the lines, codes and errors of programs, without any program."""
+"""How lines, exit statuses and errors of programs are interpreted, without running programs."""
 
 import signal
 import threading
@@ -117,7 +117,7 @@ def test_batches_of_a_program_that_is_run_for_each_output(cut, sizes):
 
 
 class Programs:
-    """Programs that end as they are told."""
+    """Programs that end as specified."""
 
     def __init__(self, ended):
         self.ended, self.asked = ended, []
@@ -140,7 +140,7 @@ def test_a_program_is_run_with_its_words():
 
 
 def test_a_program_at_its_end():
-    """A run that had its whole timeout is a timeout, and one that had less met the time limit."""
+    """A run that used its whole timeout is a timeout; a run with less time met the time limit."""
     late = Programs(Ended([], None, ""))
     whole = SimpleNamespace(left=lambda: 3.0)
     assert BATCHES._run(late, whole, "x", 1, 1).code is None
@@ -225,7 +225,7 @@ def clock(monkeypatch, now):
 
 
 def test_how_long_a_call_may_take(monkeypatch):
-    """Ten seconds of a limit end at 10.5, and late calls have half a second in all."""
+    """Ten seconds of a limit end at 10.5; late calls have half a second in total."""
     now = [100.0]
     clock(monkeypatch, now)
     deadline = Deadline.of_programs(4.0, 10.0)
@@ -249,7 +249,7 @@ def test_how_long_a_call_may_take(monkeypatch):
 
 @pytest.mark.parametrize(("platform", "asked"), [("linux", [(1, signal.SIGKILL)]), ("darwin", [])])
 def test_workers_end_with_their_parent(monkeypatch, platform, asked):
-    """Linux kills the worker itself; elsewhere, a thread waits for the end of the parent."""
+    """Linux kills the worker itself; on other systems, a thread waits for the end of the parent."""
     told, ended, ignored = [], [], []
     library = SimpleNamespace(prctl=lambda *given: told.append(given))
     parent = SimpleNamespace(join=lambda: ended.append("joined"))

@@ -1,4 +1,4 @@
-"""What objects of PyDP state, read from stand-ins that need no library."""
+"""What dpjax reads from PyDP objects, tested with stand-ins that need no library."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Recorded outputs as arrays: what is refused, how they are split, and in which coordinates."""
+"""Recorded outputs as arrays: which are rejected, how they are split, and their coordinates."""
 
 import numpy as np
 import pytest
@@ -27,7 +27,7 @@ def test_all_outputs_of_the_shorter_side_are_used_once():
         for parts in zip(found.streams.search, found.streams.confirm, strict=True)
     ]
     np.testing.assert_allclose(np.sort(whole[0] + found.origin[0]), np.sort(x), atol=1e-5)
-    # Of the longer side, random ones: those of the smallest words.
+    # Of the longer side, the outputs with the smallest random words are used.
     mixed = _shuffled(y, random.as_key(3), 1)
     np.testing.assert_allclose(whole[1] + found.origin[0], mixed[:300], atol=1e-5)
     assert sorted(mixed.tolist()) == sorted(y.tolist()) and not np.array_equal(mixed, y)
@@ -111,7 +111,7 @@ def test_the_smallest_recordings_that_are_accepted(search_fraction):
 def test_what_has_no_density():
     reals = laplace(1, size=1000)
     _check_reals(reals, reals)
-    # 5 of 100, and 3 standard errors more, are no atom yet: 50 + 3 * 50 ** 0.5 = 71.2.
+    # Five of 100, plus 3 standard errors, are not yet an atom: 50 + 3 * 50 ** 0.5 = 71.2.
     few, many = reals.copy(), reals.copy()
     few[:71], many[:72] = 0.5, 0.5
     _check_reals(few, reals)

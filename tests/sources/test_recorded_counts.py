@@ -1,4 +1,4 @@
-"""Notes on recorded outputs that are counted, and kinds that cannot be compared."""
+"""Notes on recorded outputs that are counted, and kinds of outputs that cannot be compared."""
 
 from types import SimpleNamespace
 
@@ -37,7 +37,7 @@ def test_nan_among_numbers_is_noted():
     (note,) = _notes_of_nan(cells, counts)
     assert note.startswith("NaN: 3 of 1,003 outputs of x and 0 of 1,000 outputs of y, counted as")
     assert _notes_of_nan(*laid(numbers, numbers)[::2]) == []
-    # Without numbers, NaN is an outcome among others.
+    # If there are no numbers, NaN is an ordinary outcome.
     labels = np.array([np.nan, np.nan])
     assert _notes_of_nan(*laid(labels, labels)[::2]) == []
 
@@ -53,7 +53,7 @@ def test_numbers_that_occur_often_are_noted():
     assert "(0.5, 1.5, 2.5, ...: " in note
     assert "(0.5, 1.5, 2.5: " in _notes_of_atoms(*laid(*(side[:-90] for side in more))[:2])[0]
     assert _notes_of_atoms(*laid(rng.normal(size=900), rng.normal(size=900))[:2]) == []
-    # Where all values are atoms there is no density.
+    # If all values are atoms, there is no density.
     assert _notes_of_atoms(*laid(np.arange(9) / 2, np.arange(9) / 2)[:2]) == []
 
 
@@ -68,7 +68,7 @@ def test_integers_that_occur_often_are_noted():
 
 @pytest.mark.parametrize(("others", "count"), [(0, 0), (1, 0), (2, 1)])
 def test_atoms_that_are_999_in_1000_of_a_side_are_not_noted(others, count):
-    """There are no nearby numbers from which they could be told apart."""
+    """There are no nearby numbers from which the atoms could be distinguished."""
     rng = np.random.default_rng(2)
     x = np.r_[np.full(1000 - others, 0.5), rng.normal(size=others)]
     y = np.r_[np.full(500, 0.5), rng.normal(size=500)]
@@ -108,7 +108,7 @@ def test_sides_of_two_kinds_are_refused():
 @pytest.mark.parametrize("nothing", [None, (np.nan, np.nan)], ids=repr)
 @pytest.mark.parametrize("swapped", [False, True])
 def test_vectors_at_one_database_and_no_answer_at_the_other(nothing, swapped):
-    """The most blatant violation of all: an event has all outputs of one side, and none else."""
+    """The most blatant violation: an event has all outputs of one side and none of the other."""
     vectors = [tuple(row) for row in np.random.default_rng(3).normal(size=(1000, 2))]
     sides = [vectors, [nothing] * 1000]
     result = dpjax.audit(Recorded(*(sides[::-1] if swapped else sides)), claim=1.0)
@@ -139,7 +139,7 @@ def test_the_shorter_confirmation_set_limits_the_draws_of_an_event():
 
 
 def test_partitions_of_vectors_are_compared_at_the_planned_confirmation():
-    """A share of 0.8 of the shorter side, 2,500 outputs, is planned."""
+    """For the confirmation, 0.8 of the shorter side, 2,500 outputs, are planned."""
     rng, planned = np.random.default_rng(3), []
 
     def promise(cells, halves, num_confirm, number):
@@ -157,7 +157,7 @@ def test_partitions_of_vectors_are_compared_at_the_planned_confirmation():
 
 @pytest.mark.parametrize("two", [("1", 1), ("nan", np.nan), (2**60, 2**60 + 1), ("None", None)])
 def test_outputs_that_vary_are_never_called_the_same(two):
-    """Both values occur on both sides, in the shares 0.1 and 0.9."""
+    """Both values occur on both sides, with frequencies 0.1 and 0.9."""
     sides = [np.random.default_rng(seed).random(2000) < p for seed, p in ((0, 0.1), (1, 0.9))]
     x, y = ([two[int(second)] for second in side] for side in sides)
     assert dpjax.audit(Recorded(x, y), claim=1.0).verdict == "violated"
@@ -172,6 +172,6 @@ def test_uneven_ratios_are_sought_in_the_confirmation_set(monkeypatch):
     x, y = np.random.default_rng(1).integers(0, 9, (2, 1000))
     result = dpjax.audit(Recorded(x, y, search_fraction=0.1))
     (counts,) = seen
-    # Six standard errors of the binomial size of the set.
+    # The tolerance is six standard errors of the binomial size of the set.
     assert np.all(np.abs(counts.sum(axis=1) - 900) < 57)
     assert "a note" in result.notes

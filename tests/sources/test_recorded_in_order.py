@@ -1,4 +1,4 @@
-"""What a sequential audit reads of recorded outputs, and the order that it tests."""
+"""What a sequential audit reads from recorded outputs, and how it tests their order."""
 
 import itertools
 
@@ -17,7 +17,7 @@ WORDS = np.array(["".join(letters) for letters in itertools.product("abcdefghij"
 
 
 def clustered(shift):
-    """0 in 85 of 100 outputs, and 1s in clusters of 30; ranks alone vary too little to show it."""
+    """Return 85% zeros, and ones in clusters of 30; ranks alone vary too little to show it."""
     x = np.zeros(4000, int)
     for start in range(shift, 4000, 200):
         x[start : start + 30] = 1
@@ -45,7 +45,7 @@ def test_clusters_of_a_rare_label_are_doubtful():
 )
 @pytest.mark.parametrize("kind", ["texts", "huge", "dicts"])
 def test_independent_labels_of_which_many_are_new_are_not_doubtful(kind, method):
-    """Few labels occur twice, so an order of first occurrence would rank later outputs higher."""
+    """Few labels occur twice, so ordering by first occurrence would rank later ones higher."""
     sides = [np.random.default_rng(seed).integers(0, 9000, 18_000).tolist() for seed in (6, 7)]
     make = {
         "texts": "v{}".format,
@@ -98,7 +98,7 @@ def test_as_many_outputs_as_determine_the_cells_are_too_few():
 
 
 def test_any_parts_are_read_once_and_forwards():
-    """Across borders of chunks, and with outputs left out between."""
+    """This also holds across chunk boundaries, and if some outputs are skipped."""
 
     class Chunked:
         name = "x"
@@ -137,7 +137,7 @@ def test_labels_that_are_all_different_are_refused():
 @pytest.mark.parametrize("num_labels", [1000, 5000])
 @pytest.mark.parametrize("claim", [None, 0.1])
 def test_many_labels_give_no_false_bound(num_labels, claim):
-    """Equal distributions, so that one of 5 audits has a bound with probability 5e-7 at most.
+    """The distributions are equal, so one of 5 audits has a bound with probability at most 5e-7.
 
     If cells were laid for labels that occur only later, and earlier in x than in y, then every
     audit would have one.
@@ -152,7 +152,7 @@ def test_many_labels_give_no_false_bound(num_labels, claim):
 
 
 def test_cells_depend_on_the_outputs_before_them_alone():
-    """Recordings that agree in 300 outputs a side have the same cells after 300."""
+    """Recordings that agree in the first 300 outputs per side have the same cells after 300."""
     first = [np.random.default_rng(seed).choice(WORDS[:200], 300) for seed in (1, 2)]
     found = []
     for start in (200, 2200):
@@ -192,7 +192,7 @@ KINDS = {
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize("kind", KINDS)
 def test_later_outputs_change_no_earlier_block(kind):
-    """Bets on a block depend only on the outputs before it; the last block may be cut short."""
+    """Bets on a block depend only on earlier outputs; the last block may be shorter."""
     rng = np.random.default_rng(3)
     sides = [KINDS[kind](rng, 900) for _ in "xy"]
     paths = [
@@ -206,7 +206,7 @@ def test_later_outputs_change_no_earlier_block(kind):
 
 @pytest.mark.parametrize("kind", ["labels", "records"])
 def test_an_audit_goes_on_with_a_longer_recording(kind):
-    """Labels have the same cells whether their outputs were read in several blocks or in one."""
+    """Labels have the same cells whether the outputs were read in one block or in several."""
     rng = np.random.default_rng(4)
     sides = [KINDS[kind](rng, 1200) for _ in "xy"]
     first = dpjax.audit(

@@ -1,4 +1,4 @@
-"""Recordings of any size: the same split and the same counts however they are read."""
+"""Recordings of any size: the split and the counts do not depend on how they are read."""
 
 import json
 import tracemalloc
@@ -24,7 +24,7 @@ def chunks_of(monkeypatch, rows):
 
 
 def write_all(folder):
-    """One recording in every format."""
+    """Write the same recording in every format."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -72,22 +72,22 @@ def test_words_can_be_entered_anywhere_and_are_even():
     words = random_words(key, 0, 100_000)
     for start in (1, 2, 3, 4, 77_777):
         np.testing.assert_array_equal(random_words(key, start, 10), words[start : start + 10])
-    # 4.6 standard errors: 4e-6 each.
+    # The tolerance is 4.6 standard errors, which are exceeded with probability 4e-6 each.
     assert abs(np.mean(words < 0.3 * 2**64) - 0.3) < 4.6 * np.sqrt(0.21 / 100_000)
     assert abs(np.mean(words & np.uint64(1)) - 0.5) < 4.6 * np.sqrt(0.25 / 100_000)
 
 
 def test_each_key_and_each_side_has_words_of_its_own():
-    """Of four streams no two share a word: by chance one pair of 240,000 would in 10^15 tries."""
+    """No two of four streams share a word; among 240,000 words, this is unlikely to be chance."""
     keys = [key_of_side(random.as_key(seed), side) for seed in (0, 1, 2**40) for side in (0, 1)]
     words = np.concatenate([random_words(key, 0, 100) for key in keys])
     assert len(np.unique(words)) == len(words)
 
 
 def test_the_key_decides_what_searches():
-    """Of 20,000 outputs a side, other halves confirm: sizes are binomial, and differ by the key."""
+    """With 20,000 outputs per side, the key determines which half is used for confirmation."""
     results = [dpjax.audit(Recorded(X, Y), key=seed) for seed in range(3)]
-    # Two sizes of 10,000 or so are equal with a probability of 0.004: three pairs on two sides.
+    # Two sizes near 10,000 are equal with probability 0.004; there are three pairs on two sides.
     assert len({result.evidence.counted.trials for result in results}) == 3
     assert len({result.witness.event_counts for result in results}) == 3
 
@@ -104,7 +104,7 @@ def test_blocks_may_begin_in_one_chunk_and_end_in_the_next(tmp_path, monkeypatch
     assert len({result.lower_bound for result in results}) == 1
     for result in results:
         assert result.witness.event_counts == results[0].witness.event_counts
-        # One output of each block that confirms counts, of 20,000 / block.
+        # Only one output of each confirmation block counts, of 20,000 / block.
         assert max(result.evidence.counted.trials) <= 20_000 // block + 1
 
 
@@ -116,7 +116,7 @@ def test_search_and_confirm_share_no_output(tmp_path):
     )
     confirmed = list(result.evidence.counted.trials)
     assert confirmed == result.settings["confirmed"]
-    # Rows of one number are not split alike: then both sides would confirm as many.
+    # The two sides are split differently; otherwise, both confirmation sets would be equally large.
     assert confirmed[0] != confirmed[1]
     searched = [20_000 - total for total in confirmed]
     assert searched == result.settings["searched"] and min(searched) == result.num_samples
@@ -129,7 +129,7 @@ def test_search_and_confirm_share_no_output(tmp_path):
 
 
 def test_recordings_of_the_least_size_are_audited_whatever_the_key(tmp_path):
-    """By chance alone 10 of 40 would search for two keys of three."""
+    """By chance alone, 10 of 40 outputs would be search outputs for only two of three keys."""
     rng = np.random.default_rng(4)
     for side, p in (("x", 0.2), ("y", 0.8)):
         labels = np.where(rng.random(40) < p, "yes", "no")
@@ -145,7 +145,7 @@ def test_recordings_of_the_least_size_are_audited_whatever_the_key(tmp_path):
 
 
 def test_memory_holds_a_chunk_and_not_the_file(tmp_path, monkeypatch):
-    """12 million bytes a file; a chunk of 20 000 and the pilots are far smaller.
+    """A file has 12 million bytes; a chunk of 20 000 outputs and the pilots are much smaller.
 
     The bound at the end has tables of its own, which do not depend on the files' size.
     """
@@ -167,7 +167,7 @@ def test_memory_holds_a_chunk_and_not_the_file(tmp_path, monkeypatch):
 
 
 def test_atoms_in_a_density_are_counted_apart():
-    """A censored Laplace: the atom at 0 has the probabilities 1/2 and e^-1/2."""
+    """A censored Laplace distribution: the atom at 0 has the probabilities 1/2 and e^-1/2."""
     x, y = np.maximum(X, 0), np.maximum(Y, 0)
     result = dpjax.audit(Recorded(x, y), claim=0.5)
     assert result.verdict == "violated" and result.lower_bound < 1.02
@@ -180,7 +180,7 @@ def test_atoms_in_a_density_are_counted_apart():
 
 
 def test_few_outputs_with_an_atom_are_counted_as_many_are():
-    """80 distinct numbers of 200 are no outcomes, and not all of them are the atom."""
+    """80 distinct numbers of 200 are not outcomes, and some of them differ from the atom."""
     rng = np.random.default_rng(6)
     x, y = (np.maximum(shift + rng.laplace(size=200), 0) for shift in (-0.5, 0.5))
     assert len(np.unique(x)) <= 100
@@ -247,7 +247,7 @@ def test_all_distinct_reals_are_no_outcomes():
 
 @pytest.mark.slow
 def test_many_labels_that_come_again_are_counted():
-    """400,000 outputs a side of 100,000 labels, of which the first half is twice as likely at x."""
+    """Each side has 400,000 outputs and 100,000 labels; the first half is twice as likely in x."""
     rng = np.random.default_rng(0)
     weight = np.where(np.arange(100_000) < 50_000, 2.0, 1.0)
     x, y = (rng.choice(100_000, 400_000, p=w / w.sum()) for w in (weight, weight[::-1]))
@@ -270,13 +270,13 @@ def test_labels_that_are_all_different_are_refused(tmp_path):
     exact = [[Decimal(value) for value in side[:500]] for side in (X, Y)]
     with pytest.raises(ValueError, match=r"hold 1000 labels, such as Decimal.*\(convert a Decimal"):
         dpjax.audit(Recorded(*exact))
-    # One that occurs can be compared: ln(200 / 1) is 5.3.
+    # A label that occurs can be compared: ln(200 / 1) is 5.3.
     x = ["failed"] * 200 + names[:800]
     assert dpjax.audit(Recorded(x, names[1000:])).lower_bound > 2
 
 
 def test_integers_of_any_range_are_compared_in_sets():
-    """Rounding is post-processing: epsilon is 1, whatever the scale, and sets come close to it.
+    """Rounding is post-processing: epsilon is 1 for every scale, and sets come close to it.
 
     One of four bounds is above 1 with a chance of 8e-6.
     """
@@ -288,7 +288,7 @@ def test_integers_of_any_range_are_compared_in_sets():
         said = any(
             "all other integers were grouped into intervals" in note for note in result.notes
         )
-        assert said == (scale >= 100)  # below, all are counted one by one
+        assert said == (scale >= 100)  # Below this limit, every integer is counted separately.
 
 
 def test_a_recording_and_an_array_are_compared(tmp_path):
@@ -298,7 +298,7 @@ def test_a_recording_and_an_array_are_compared(tmp_path):
 
 
 def test_bits_of_recorded_outputs_are_looked_at():
-    """Even numbers at one database and odd ones at the other, and multiples of 2^-10."""
+    """Outputs are even for one database and odd for the other, or multiples of 2^-10."""
     rng = np.random.default_rng(7)
     wide = np.rint(1000 * rng.laplace(size=(2, 20_000))).astype(int)
     grid = np.rint(X * 2**10) / 2**10
@@ -369,7 +369,7 @@ def test_refused_recordings(tmp_path):
 
 
 def test_labels_beside_numbers_are_refused(tmp_path):
-    """As texts and as numbers the same answers would be told apart for sure."""
+    """Otherwise, equal answers written as texts and as numbers would be distinguished."""
     answers = np.random.default_rng(1).random((2, 400)) < 0.5
     (tmp_path / "x.csv").write_text("\n".join(np.where(answers[0], "True", "False")))
     (tmp_path / "y.csv").write_text("\n".join(np.where(answers[1], "1", "0")))
@@ -384,7 +384,7 @@ def test_labels_beside_numbers_are_refused(tmp_path):
     reals = answers[0] + np.where(answers[0], 0.5, np.nan)
     with pytest.raises(TypeError, match="but x holds labels, such as 'yes', and y holds numbers"):
         dpjax.audit(Recorded(np.array(["yes"] * 400), reals))
-    # Not a number is not of another kind.
+    # NaN is not a different kind of output.
     dpjax.audit(Recorded(np.full(400, np.nan), reals))
 
 
@@ -398,7 +398,7 @@ def test_no_advice_to_unpickle(tmp_path):
 
 
 def test_a_note_counts_what_is_nan_among_numbers():
-    """The confirmation and search sets together; labels that say NaN are outcomes like others."""
+    """The note counts both sets; labels that read NaN are ordinary outcomes."""
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(2, 3_000))
     x[:123] = np.nan
@@ -420,13 +420,13 @@ def test_vectors_of_one_number_are_numbers(tmp_path):
 
 
 def people(order):
-    """A table of two columns of noise, in a given order."""
+    """Return a table with two columns of noise, in the given order."""
     pay, age = np.random.default_rng(ord(order[0][0])).normal(size=(2, 500))
     return pd.DataFrame({"pay": pay + 5.0, "age": age})[[*order]]
 
 
 def test_columns_in_another_order_are_no_leak(tmp_path, monkeypatch):
-    """Columns were compared by their positions, so pay was compared with age."""
+    """Formerly, columns were compared by position, so pay was compared with age."""
     monkeypatch.chdir(tmp_path)
     x, y = people(("pay", "age")), people(("age", "pay"))
     for side, name in ((x, "x"), (y, "y")):

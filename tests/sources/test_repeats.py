@@ -1,4 +1,4 @@
-"""Noise that comes again is a verdict; outputs that hardly vary by themselves are none.
+"""Repeated noise is a verdict, but outputs that hardly vary are not.
 
 Outputs that vary are compared at a chance of e^-40, so no test here fails by chance.
 """
@@ -35,7 +35,7 @@ def test_the_same_batches_are_a_verdict(repeated):
     counted = repeated.evidence.counted
     assert repeated.verdict == "not random" and repeated.lower_bound == 0
     assert (counted.runs, counted.outputs) == ("batches", 100)
-    # A hundred different reals: each has a frequency of 1 / 100.
+    # A hundred different reals have a frequency of 1 / 100 each.
     assert counted.nats == pytest.approx(100 * math.log(100)) and counted.chance == "1e-199"
     assert "had the same first 100 outputs in the same order" in repeated.sentence
     assert any("must not set a fixed seed" in note for note in repeated.notes)
@@ -81,7 +81,7 @@ def test_a_failure_for_one_database_is_named():
 
 @pytest.mark.parametrize("claim", [1.0, 20.0])
 def test_honest_outputs_that_hardly_vary_are_no_verdict(claim):
-    """A release that is nearly always empty; and the exponential mechanism at a large epsilon."""
+    """A release that is nearly always empty, and the exponential mechanism at a large epsilon."""
 
     def empty(records, num_samples, seed=0):
         return np.zeros(num_samples)
@@ -93,7 +93,7 @@ def test_honest_outputs_that_hardly_vary_are_no_verdict(claim):
     if claim == 1.0:
         result = dpjax.audit(HostMechanism(empty), [([], [1])], method=FEW, claim=claim)
         assert any("were the same" in note for note in result.notes)
-    else:  # Its level is 20 between scores that change by 2, and one output has 1 - e^-20.
+    else:  # The level is 20 for scores that change by 2, and one output has probability 1 - e^-20.
         pair = ([2.0, 0.0], [0.0, 2.0])
         result = dpjax.audit(HostMechanism(best), [pair], method=FEW, claim=claim)
     assert result.verdict == "not refuted"
@@ -101,7 +101,7 @@ def test_honest_outputs_that_hardly_vary_are_no_verdict(claim):
 
 @pytest.mark.slow
 def test_rare_outputs_repeat_by_chance_and_are_no_verdict(tmp_path, monkeypatch):
-    """Two processes without a common seed give the same outputs if these hardly vary."""
+    """Two processes without a common seed return equal outputs if the outputs hardly vary."""
     write(tmp_path, monkeypatch, "rare_outputs", "return [0.0] * num_samples")
     source = HostMechanism(sys.modules["rare_outputs"].release, restart=True)
     assert dpjax.audit(source, [(0.0, 1.0)], method=FEW, claim=1.0).verdict == "not refuted"
@@ -120,7 +120,7 @@ def test_a_seed_that_is_set_at_import_shows_in_new_processes(tmp_path, monkeypat
 
 
 def write(folder, monkeypatch, name, body):
-    """A module with a function `release`, which new processes can import."""
+    """Write a module with a function `release` that new processes can import."""
     text = textwrap.dedent(f"""
         import random
 
@@ -143,7 +143,7 @@ def test_restart_needs_what_can_be_pickled():
 
 @pytest.mark.parametrize("kind", ["fixed", "none", "shared"])
 def test_an_object_made_anew_shows_a_fixed_seed(kind):
-    """A generator that is shared goes on; only a seed gives two objects the same noise."""
+    """A shared generator continues; only a seed gives two objects the same noise."""
     mechanisms = pytest.importorskip("diffprivlib.mechanisms")
     state = {"fixed": 0, "none": None, "shared": np.random.RandomState(1)}[kind]
     made = mechanisms.Laplace(epsilon=1.0, sensitivity=1.0, random_state=state)

@@ -1,4 +1,4 @@
-"""How a total of draws is spent, against the numbers of the rule."""
+"""How a total number of draws is divided, compared with the numbers in the rule."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from dpjax.sources import Rounds, rounds_of, rounds_within
 
 
 def test_ten_pairs_and_a_quarter_of_a_million():
-    """2% of the total for each pair, 8% for each of the best three, 56% to confirm."""
+    """2% of the total for each pair, 8% for each of the best three pairs, 56% for confirmation."""
     assert rounds_within(10, 250_000) == Rounds(5_000, 3, 20_000, 140_000)
     assert dpjax.Events().rounds(10) == Rounds(5_000, 3, 20_000, 140_000)
 
@@ -29,7 +29,7 @@ def test_one_pair_is_searched_once():
 
 
 def test_given_numbers_are_kept():
-    """The confirm stage as it was asked for; the search on average over the pairs."""
+    """The confirmation has the given size; the search has the given size on average over pairs."""
     rounds = rounds_of(10, 10 * 20_000, 50_000)
     assert rounds == Rounds(9_091, 3, 36_363, 50_000)
     assert dpjax.Events(num_confirm=60).rounds(4).num_confirm == 60
@@ -61,7 +61,7 @@ def test_an_audit_says_how_it_searched():
 
 
 def test_pairs_of_a_second_round_may_have_cells_of_different_numbers():
-    """Uniform labels; the neighbor has one more. Cells of a pair hold all labels seen before it."""
+    """Labels are uniform, and the neighbor has one more; cells contain all seen labels."""
     rng = np.random.default_rng(6)
     source = dpjax.HostMechanism(
         lambda count, n: [f"label {k}" for k in rng.integers(count, size=n)]
@@ -78,5 +78,5 @@ def test_each_pair_after_a_thousand_adds_300_draws(num_pairs):
     rounds = dpjax.Events().rounds(num_pairs)
     total = 50_000 + 20_000 * min(num_pairs, 1000) + 300 * max(num_pairs - 1000, 0)
     spent = rounds.searched(num_pairs) + rounds.num_confirm
-    # Shares are rounded in each of the rounds.
+    # Fractions are rounded in each round.
     assert total - 2 * num_pairs <= spent <= total + num_pairs

@@ -1,4 +1,4 @@
-"""Calls that run ahead of their results: in order, bounded, and ended with their reader."""
+"""Calls that run ahead of their results: ordered, bounded, and stopped with their reader."""
 
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -54,13 +54,13 @@ def test_a_reader_that_ends_early_ends_what_has_not_begun():
         assert next(results) == 0
         results.close()
         go_on.set()
-    # The second may have begun; the three after it were waiting.
+    # The second call may have started; the three calls after it were waiting.
     assert ran in ([0], [0, 1])
 
 
 @pytest.mark.parametrize("workers", [0, 1, 2])
 def test_started_calls_still_count_when_time_is_over(workers):
-    """With two workers, two calls run when time is over, and two more wait."""
+    """With two workers, two calls are running at the time limit, and two more wait."""
     go_on, running, ran = threading.Event(), threading.Semaphore(0), []
 
     def call(number):
@@ -87,7 +87,7 @@ def test_started_calls_still_count_when_time_is_over(workers):
 
 
 def test_an_interrupt_cancels_nothing():
-    """The owner of the workers terminates them; a canceled task would print a traceback."""
+    """The owner terminates the workers; canceling a task would print a traceback."""
     futures = []
 
     class Interrupted:

@@ -1,4 +1,4 @@
-"""Dependence in recorded order is said, and only that; blocks keep a bound true."""
+"""Dependence in the recorded order is noted, and only that; blocks keep the bound valid."""
 
 import itertools
 
@@ -27,14 +27,14 @@ def rng(*seed):
 
 
 def chain(seed, size, rho, shift=0.0):
-    """An autoregressive chain of standard normals, begun in its own law."""
+    """Return an autoregressive chain of standard normals that starts in its stationary state."""
     noise = np.sqrt(1 - rho**2) * rng(*seed).normal(size=size)
     noise[0] = rng(*seed, 1).normal()
     return lfilter([1.0], [1.0, -rho], noise) + shift
 
 
 def test_the_chance_of_runs_by_enumeration():
-    """All orders of five 1s and six 0s."""
+    """Compares with all orders of five 1s and six 0s."""
     runs = []
     for ones in itertools.combinations(range(11), 5):
         happened = np.isin(np.arange(11), ones)
@@ -45,7 +45,7 @@ def test_the_chance_of_runs_by_enumeration():
 
 
 def test_at_a_distance_outputs_are_put_beside_each_other():
-    """0, 1, 0, 1, ... has one run at distance 2, and as many as there can be at distance 1."""
+    """0, 1, 0, 1, ... has one run at distance 2, and the maximum number at distance 1."""
     happened = np.arange(40) % 2 == 1
     assert _chances_of_runs(happened, [1])[0] > 0.99
     assert _chances_of_runs(happened, [1, 2])[1] == pytest.approx(21 / 137846528820)
@@ -54,10 +54,10 @@ def test_at_a_distance_outputs_are_put_beside_each_other():
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize(("rho", "size"), [(0.9, 2000), (0.99, 2000), (0.3, 1500)])
 def test_dependent_outputs_are_said(rho, size):
-    """As in 99 of 100 tries at least: none of 40 misses, by chance 0.67."""
+    """Dependence is noted in at least 99% of tries, so none of 40 misses it with chance 0.67."""
     for seed in range(40):
         sides = chain((seed, 1), size, rho), chain((seed, 2), size, rho)
-        # Of one size only, which other tests compile too.
+        # Use only one size, which other tests compile, too.
         for method in (dpjax.Events(), dpjax.Local())[: 1 + (seed == 0 and size == 2000)]:
             result = dpjax.audit(Recorded(*sides), method=method, key=seed)
             assert result.verdict == "doubtful"
@@ -67,7 +67,7 @@ def test_dependent_outputs_are_said(rho, size):
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize("share", [0.001, 0.03, 0.5, 0.97])
 def test_independent_outputs_are_not(share):
-    """2,000 looks at a chance of 5e-7 each."""
+    """There are 2,000 tests with a false-alarm probability of 5e-7 each."""
     for seed in range(1000):
         for size in (50, 3000):
             happened = rng(seed, size).random(size) < share
@@ -76,7 +76,7 @@ def test_independent_outputs_are_not(share):
 
 @pytest.mark.parametrize("size", [5, 64, 100, 127, 129])
 def test_correlations_are_those_of_a_line_and_not_of_a_circle(size):
-    """By a loop over all products, of which the ends do not meet."""
+    """Compares with a loop over all products; the ends are not joined."""
     happened = np.arange(size) < size // 2
     centred = happened - happened.mean()
     expected = [np.sum(centred[: size - d] * centred[d:]) for d in range(size // 4)]
@@ -94,18 +94,18 @@ def test_sorted_outputs_are_told_what_to_do():
 
 
 def test_what_a_chain_is_worth():
-    """An autoregressive chain with rho = 0.8 has (1 - 0.8) / (1 + 0.8) of its outputs."""
+    """For an autoregressive chain with rho = 0.8, (1 - 0.8) / (1 + 0.8) of its outputs count."""
     assert effective_size(0.8 ** np.arange(200), 9000) == pytest.approx(1000, rel=1e-3)
-    # Noise about zero is not added up.
+    # Noise around zero is not summed.
     assert effective_size(np.r_[1.0, rng(3).normal(0, 0.01, 999)], 10_000) > 9500
 
 
 def test_blocks_keep_together_and_one_output_confirms():
-    """A block holds one value, so in the search all values occur a multiple of its length."""
+    """A block has one value, so in the search, each value occurs a multiple of its length."""
     length, sides = 50, [np.repeat(rng(s).integers(0, 7, 800), 50) for s in (1, 2)]
     result = dpjax.audit(Recorded(*sides, blocks=length))
     assert result.settings["blocks"] == length and result.num_samples % length == 0
-    # 70% of 800 blocks confirm: 5 standard errors.
+    # The confirmation gets 70% of 800 blocks; the tolerance is 5 standard errors.
     for trials in result.evidence.counted.trials:
         assert abs(trials - 560) < 65
     assert not any("are correlated" in note for note in result.notes)
@@ -121,7 +121,7 @@ def test_a_length_is_a_positive_integer(given, error):
 
 @pytest.mark.slow
 def test_the_bound_of_blocks_covers_and_without_them_it_does_not():
-    """Of 100 chains of one law, at 0.95: more than 16 false bounds have a chance of 9e-6."""
+    """Of 100 equal chains, at 0.95: more than 16 false bounds have a probability of 9e-6."""
     false = {}
     for blocks in (100, None):
         bounds = [
@@ -142,13 +142,13 @@ def test_blocks_are_not_for_densities():
 
 
 def test_blocks_still_refute():
-    """Standard normals one apart have ln 2.15 = 1.16 at half-lines around 0 and more beyond."""
+    """For standard normals at distance 1, half-lines near 0 have a loss of ln 2.15 = 1.16."""
     x, y = chain((1, 1), 200_000, 0.9), chain((1, 2), 200_000, 0.9, 1.0)
     assert dpjax.audit(Recorded(x, y, blocks=100), claim=0.6 * LEVEL).verdict == "violated"
 
 
 def test_products_of_ranks_over_all_orders():
-    """Of seven numbers; the variance that is assumed lacks the dependence between the products."""
+    """For seven numbers; the assumed variance ignores the dependence between the products."""
     ranks = _ranks(np.arange(7.0))
     assert ranks.tolist() == [(2 * i + 1) / 14 for i in range(7)]
     orders = np.array(list(itertools.permutations(ranks - ranks.mean())))
@@ -159,7 +159,7 @@ def test_products_of_ranks_over_all_orders():
 
 
 def test_ranks_of_independent_outputs_say_nothing():
-    """3,000 looks at a chance of 7e-8 each."""
+    """There are 3,000 tests with a false-alarm probability of 7e-8 each."""
     for seed in range(1000):
         r = rng(seed, 9)
         for values in (r.random(400), r.geometric(0.5, 400), r.random(101)):
@@ -178,7 +178,7 @@ def test_distances_are_at_most_a_quarter_of_the_outputs(monkeypatch):
 
 
 def test_the_chance_of_a_doubt_is_divided_among_the_tests(monkeypatch):
-    """Two sides and seven distances: 1e-6 / 14 each, and 1e-6 / 28 where ranks are tested too."""
+    """For two sides and seven distances: 1e-6 / 14 each, or 1e-6 / 28 with tests of ranks."""
     split, ranks = np.arange(1000) % 2 == 1, np.arange(1000.0)
     for values, number in ((None, 7), (ranks, 14)):
         for factor, is_said in ((0.99, True), (1.01, False)):
@@ -195,7 +195,7 @@ def test_few_or_tied_values_are_not_ranked(monkeypatch):
     )
     split = np.arange(1000) % 2 == 1
     notes_of_order("x", [split], np.arange(99.0))
-    # 80 of 100 tied have ranks of variance 0.04, as p (1 - p) / 4 is; 81 have less.
+    # If 80 of 100 are tied, ranks have variance 0.04 = p (1 - p) / 4; with 81, it is smaller.
     tied = np.arange(1000) >= 810
     notes_of_order("x", [split], tied.astype(float))
     assert not asked
@@ -212,13 +212,13 @@ def test_correlations_are_summed_up_to_a_quarter_of_the_outputs():
 
 
 def test_what_blocks_of_a_thousand_copies_are_worth():
-    """Correlations reach to a thousand; 2^17 outputs are 131 blocks."""
+    """Correlations reach a distance of a thousand, so 2^17 outputs count as 131 blocks."""
     blocks = np.repeat(rng(2).normal(size=132), 1000)[: 2**17]
     assert 80 < effective_size(_correlations(blocks), blocks.size) < 220
 
 
 def test_sizes_by_hand():
-    """Sums of pairs 1.5, 0.3, then not positive: 2 * 1.8 - 1 = 2.6."""
+    """The sums of pairs are 1.5, 0.3, and then not positive: 2 * 1.8 - 1 = 2.6."""
     assert effective_size(np.array([1.0, 0.5, 0.2, 0.1, -0.1, 0.05, 0.9, 0.9]), 1000) == 384
     assert effective_size(np.array([1.0, 0.5, 0.2, 0.1]), 1000) == 384
     assert effective_size(np.array([1.0, 0.5, 0.2, 0.1, 0.7]), 1000) == 384
@@ -248,7 +248,7 @@ def test_what_changes_once_is_said_to_be_sorted(splits, sorted_):
 
 @pytest.mark.parametrize("distance", [16, 32, 64])
 def test_the_largest_distance_of_a_short_recording(distance):
-    """Outputs repeat after a quarter of the recording, and are independent otherwise."""
+    """Outputs repeat after a quarter of the recording, and are otherwise independent."""
     for seed in range(20):
         cycle = np.random.default_rng(seed).permutation(distance)
         (doubt,) = notes_of_order("x", [np.tile(cycle >= distance // 2, 4)], np.tile(cycle, 4))

@@ -1,4 +1,4 @@
-"""Draws that both sides share are refused, and what is shared by chance is not."""
+"""Draws shared by both sides are rejected, but values shared by chance are not."""
 
 from itertools import product
 
@@ -68,11 +68,11 @@ def test_sides_of_two_distributions_are_not_refused():
 
 @pytest.mark.parametrize("rate", [0.5, 0.3, 0.05])
 def test_the_evidence_has_an_expectation_of_at_most_one(rate):
-    """By enumeration of three values and how often each occurs, whatever their rates."""
+    """Enumerates the frequencies of three values, for any rates."""
     for pooled in ((2, 2, 2), (2, 4, 8), (30, 2, 200), (6, 400, 1000)):
         pooled = np.array(pooled)
         equally = binom.pmf(pooled // 2, pooled, rate)
-        # Of two equally likely sides, the largest there is.
+        # The evidence is largest for two equally likely sides.
         chance = binom.pmf(pooled // 2, pooled, 0.5)
         expectation = sum(
             np.prod(np.where(equal, equally, 1 - equally))
@@ -83,10 +83,10 @@ def test_the_evidence_has_an_expectation_of_at_most_one(rate):
 
 
 def test_an_order_has_at_least_its_own_nats():
-    """Coin flips have ln 2 each, less what the most likely chain gains; circles and blocks none."""
+    """Coin flips have ln 2 each, minus the gain of the most likely chain; blocks have none."""
     assert 0.98 < order_nats(rng().integers(0, 2, 10_000)) / (9_999 * np.log(2)) <= 1
     assert order_nats(np.arange(1000) % 4) < 1e-9
-    # Two blocks of 500: 1 + ln 500 nats for where the first one ends.
+    # Two blocks of 500: the position of the first end costs 1 + ln 500 nats.
     assert order_nats(np.repeat([0, 1], 500)) == pytest.approx(1 + np.log(500), abs=0.01)
 
 
@@ -139,7 +139,7 @@ def test_values_are_the_same_in_all_chunks_and_types(monkeypatch):
     split = values((COUNTS * 3).astype(np.int32), 777)
     for name in ("hashes", "counts", "first", "limit", "total"):
         np.testing.assert_array_equal(getattr(whole, name), getattr(split, name))
-    # The values with the smallest hashes, each with all of its outputs.
+    # The values with the smallest hashes are kept, each with all of its outputs.
     side = values(X.round(2), 501)
     full = SideValues()
     monkeypatch.setattr("dpjax.sources._side_values._KEPT", 10**6)
@@ -150,7 +150,7 @@ def test_values_are_the_same_in_all_chunks_and_types(monkeypatch):
 
 
 def test_sides_are_compared_where_both_keep_what_occurs(monkeypatch):
-    """x keeps 300 of 1,290 values, y all of its 290, each of which occurs twice on both sides."""
+    """x keeps 300 of 1,290 values, y keeps all 290; each value occurs twice on both sides."""
     monkeypatch.setattr("dpjax.sources._side_values._KEPT", 300)
     both = np.repeat(X[:290], 2)
     first, second = np.concatenate([both, X[290:1290]]), rng().permutation(both)
@@ -214,7 +214,7 @@ def test_two_columns_of_one_file_are_two_sides(tmp_path):
         dpjax.audit(Recorded(Recording(path, "x"), Recording(path, 0)))
 
 
-# One noise that was added to both statistics.
+# The same noise was added to both statistics.
 
 SHIFTED = {
     "reals": lambda r, n: r.laplace(size=n),
@@ -229,7 +229,7 @@ SHIFTED = {
 def test_one_noise_added_to_two_values_is_refused(name, change):
     x = SHIFTED[name](rng(), 400)
     assert "ranks of their first 400 outputs are the same" in refused(x, change(x))
-    # The same values in another order are other draws, as far as ranks can tell.
+    # As far as ranks can tell, equal values in another order are different draws.
     assert "ranks" not in refused(x, change(rng(1).permutation(x)))
 
 
@@ -241,7 +241,7 @@ def test_ranks_of_a_fixed_seed_in_an_audit():
 
 
 def test_values_of_either_side_are_compared():
-    """Values that are on one side only speak against shared draws, whichever side that is."""
+    """Values on one side only are evidence against shared draws, whichever side it is."""
     shared = np.arange(200.0)
     for x, y in ((shared, [*shared, *np.repeat(np.arange(300.0, 330.0), 2)]),
                  ([*shared, *np.repeat(np.arange(300.0, 330.0), 2)], shared)):  # fmt: skip

@@ -1,4 +1,4 @@
-"""What is remembered of one side, in constant memory, and which sequences begin again."""
+"""What is stored about one side in constant memory, and which sequences occur again."""
 
 import numpy as np
 import pytest
@@ -37,7 +37,7 @@ def test_the_smallest_hashes_are_counted_however_outputs_are_divided():
 
 @pytest.mark.parametrize("kind", [np.str_, object])
 def test_labels_are_counted_like_their_hashes(monkeypatch, kind):
-    """Labels are hashed once each, and only those with small hashes are counted."""
+    """Labels are hashed once each, and only labels with small hashes are counted."""
     monkeypatch.setattr(_side_values, "_KEPT", 50)
     rng = np.random.default_rng(2)
     labels = np.array([f"label {i}" for i in rng.geometric(0.01, 2000)], kind)
@@ -58,7 +58,7 @@ def test_labels_with_equal_hashes_are_counted_together():
 
 
 def test_all_outputs_of_a_counted_value_are_counted():
-    """Even those of the value with the largest counted hash."""
+    """This includes the outputs of the value with the largest counted hash."""
     outputs = np.random.default_rng(1).integers(0, 40_000, 60_000)
     side = SideValues()
     side.add(outputs)
@@ -174,7 +174,7 @@ def test_a_chunk_that_comes_again_is_found():
     for chunk in (first, second, bits(3, 10), second):
         side.add(chunk)
     assert side.again == (300, 610)
-    # The same few labels in two chunks are no sequence.
+    # The same few labels in two chunks are not a sequence.
     few = SideValues()
     for _ in range(2):
         few.add(np.array(["a", "b", "a"]))
@@ -191,7 +191,7 @@ def test_a_large_input_is_divided_into_rows(monkeypatch):
 
 
 def test_evidence_by_hand():
-    """Ten occurrences of chance 1/2: nine happened. The best of four factors is s = 0.9."""
+    """Of ten coincidences of probability 1/2, nine happened; the best factor is s = 0.9."""
     happened = np.array([True] * 9 + [False])
     products = []
     for share in (0.1, 0.4, 0.9, 0.999):
@@ -202,7 +202,7 @@ def test_evidence_by_hand():
 
 
 def test_the_evidence_is_below_1_on_average():
-    """Over all outcomes of five occurrences with different chances."""
+    """The mean is computed over all outcomes of five coincidences with different probabilities."""
     chance, mean = np.array([0.5, 0.2, 0.7, 0.9, 0.4]), 0.0
     for number in range(32):
         happened = (number >> np.arange(5)) % 2 == 1
@@ -212,10 +212,10 @@ def test_the_evidence_is_below_1_on_average():
 
 
 def test_the_surprise_of_sequences():
-    """A cycle has none; free bits have ln 2 each; it is the likelihood of the best chain."""
+    """A cycle has no surprise, random bits have ln 2 each: the likelihood of the best chain."""
     assert order_nats(np.arange(100) % 7) == pytest.approx(0)
     sequence = np.array([0, 0, 1, 0, 1, 1, 0])
-    # From 0: one 0 and two 1s; from 1: one 1 and two 0s.
+    # From 0, there is one 0 and two 1s; from 1, there is one 1 and two 0s.
     expected = -2 * (np.log(1 / 3) + 2 * np.log(2 / 3))
     assert order_nats(sequence) == pytest.approx(expected)
     # Without repetitions, every step is certain.
@@ -275,7 +275,7 @@ def test_words_are_mixed_by_a_bijection():
     words = np.arange(2**12, dtype=np.uint64)
     mix(words)
     assert len(np.unique(words)) == 2**12
-    # Published: the first word of SplitMix64 from the seed 0.
+    # From the publication: the first word of SplitMix64 with seed 0.
     first = np.array([0x9E3779B97F4A7C15], np.uint64)
     mix(first)
     assert int(first[0]) == 0xE220A8397B1DCDAF

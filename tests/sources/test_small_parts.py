@@ -1,4 +1,4 @@
-"""Parts of sources that other tests pass by: batches, restarts, archives and values of a cell."""
+"""Small parts of sources: batches, restarts, archives and values of a cell."""
 
 import io
 import os
@@ -35,7 +35,7 @@ from dpjax.sources.streams import SEARCH, SEARCH_AGAIN
 
 
 class Pool:
-    """A pool of processes that calls at once, in this process."""
+    """A pool of processes that runs calls immediately in this process."""
 
     _processes = None
 
@@ -49,7 +49,7 @@ class Pool:
         pass
 
     def submit(self, call, *given):
-        """Return what the call returned."""
+        """Run the call; return its result."""
         found = Future()
         found.set_result([*call(*given)])
         return found
@@ -61,7 +61,7 @@ def failing(database):
 
 @pytest.mark.parametrize("special", ["outcomes", "error"])
 def test_a_restart_draws_as_the_audit_does(monkeypatch, special):
-    """Exceptions of single calls are outcomes in new processes, unless they are errors."""
+    """In new processes, exceptions of single calls are outcomes, unless they are fatal errors."""
     monkeypatch.setattr(_workers, "futures", SimpleNamespace(ProcessPoolExecutor=Pool))
     source = HostMechanism(failing, batched=False, restart=True, special=special)
     if special == "error":
@@ -89,7 +89,7 @@ def test_a_process_that_ends_in_a_restart_is_an_error_with_a_way_out():
 
 
 class Foreign:
-    """An array of another library, which NumPy may be unable to read."""
+    """An array of another library that NumPy may be unable to read."""
 
     def __init__(self, content):
         self.content = content
@@ -111,7 +111,7 @@ def called(batch, num_samples=3):
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError])
 def test_workers_are_killed_where_the_audit_fails(monkeypatch, error):
-    """Their calls may never return, and a pool waits for them as it ends."""
+    """Their calls may never return, and a pool waits for them when it ends."""
     killed = []
     processes = {n: SimpleNamespace(kill=lambda n=n: killed.append(n)) for n in (3, 5)}
 
@@ -129,7 +129,7 @@ def test_workers_are_killed_where_the_audit_fails(monkeypatch, error):
     with source.drawing():
         pass
     assert ended == [[3, 5], [3, 5]]
-    Waiting._processes = None  # No worker has begun.
+    Waiting._processes = None  # No worker has started.
     with pytest.raises(error), source.drawing():
         raise error
 
@@ -198,7 +198,7 @@ def test_arrays_of_archives_end_where_their_headers_say(
 
 
 def test_values_of_cells():
-    """An atom, or the only integer of an interval; neither a label nor an interval of reals."""
+    """An atom, or the only integer of an interval; but not a label or an interval of reals."""
     for whole, values in ((False, [1]), (True, [1, 2])):
         cells = Partition(
             ("a number", "a"),
@@ -264,7 +264,7 @@ def test_damaged_kept_outputs_are_refused():
 
 
 def test_single_draws_of_a_function_of_a_seed():
-    """A batch of calls gives each of them its own seed."""
+    """In a batch of calls, each call gets its own seed."""
     found = draw_batch(lambda database, seed: database + seed, True, None, None, 10, 3, range(3))
     assert [*found] == [10, 11, 12]
 
@@ -286,7 +286,7 @@ def test_recorded_coins_are_0_and_1(tmp_path, content):
 
 
 def test_empty_texts_and_masked_entries_are_missing():
-    """In arrays of strings, of objects and of numbers with a mask."""
+    """In arrays of strings, of objects, and of numbers with a mask."""
     encoder = Encoder("it")
     for raw in (np.array(["", "a"]), np.array(["", "a"], object), ["", "a"]):
         names = [encoder.names[label] for label in encoder.encode(raw).labels]
@@ -321,7 +321,7 @@ def test_refined_runs_take_the_place_of_coarse_ones():
 
 
 def test_correlations_are_summed_up_to_a_pair_that_is_not_positive():
-    """Twice the sum of pairs less one is what the size is divided by."""
+    """The size is divided by twice the sum of pairs minus one."""
     assert effective_size(np.array([1.0, 0.5, 0.0, 0.0, 0.5, 0.5]), 100) == 50
     assert effective_size(np.array([1.0, 0.5, 0.25, 0.25, 0.5, -0.6]), 90) == 30
     assert effective_size(np.array([1.0, -0.9]), 90) == 90
@@ -358,7 +358,7 @@ def test_a_program_may_print_as_many_bytes_as_the_limit(monkeypatch):
 
 
 def test_measurements_of_opendp_are_named_by_their_constructors():
-    """In the order in which they run; the arguments of a chain end in 0 and 1."""
+    """The names are in the order of execution; the arguments of a chain end in 0 and 1."""
 
     def made(function, **arguments):
         stated = {"__function__": function, "__kwargs__": arguments}
@@ -372,7 +372,7 @@ def test_measurements_of_opendp_are_named_by_their_constructors():
 
 
 def test_each_run_searches_its_own_pairs_again(monkeypatch):
-    """Runs 5 and 6 keep two of three pairs each; what is counted is the run, pair and side."""
+    """Runs 5 and 6 keep two of three pairs each; the counts encode run, pair and side."""
     asked = []
 
     def batches(run, pair, side, stage, number):
@@ -398,7 +398,7 @@ def test_each_run_searches_its_own_pairs_again(monkeypatch):
 
 @pytest.mark.parametrize("region", [None, (0.0, 1.0)])
 def test_pilots_of_vectors_are_larger_without_a_region(region):
-    """Scores of many features are fitted to more outputs; a region allows no scores."""
+    """Scores of many features need more outputs; a region does not allow scores."""
     asked = []
     opened = SimpleNamespace(
         _laid={}, _region=region, _width=40, pairs=["one"], _keeps_last=True,

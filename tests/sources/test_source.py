@@ -1,4 +1,4 @@
-"""What each kind of source can do, and what it refuses at a border."""
+"""Abilities of each kind of source, and what it rejects at the limits."""
 
 import dataclasses
 
@@ -187,7 +187,7 @@ def test_ranges_that_are_none(given, message):
 
 
 def test_members_to_try():
-    """All of few combinations; 48 of many, which are in order; and one parameter is varied."""
+    """All of few combinations, 48 of many, in order; or one parameter is varied."""
     few = dpjax.Family(print, {"a": [1, 2], "b": (0.0, 1.0)})
     assert few.tried(np.random.default_rng(1)) == [
         {"a": a, "b": b} for a in (1, 2) for b in (0.0, 0.5, 1.0)

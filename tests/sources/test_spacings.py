@@ -1,4 +1,4 @@
-"""Near-copies are found by their spacings, and no honest law is taken for them."""
+"""Near-copies are found by their spacings, without false alarms for genuine distributions."""
 
 import numpy as np
 import pytest
@@ -33,7 +33,7 @@ def found(x, y, rows=2**18):
 
 @pytest.mark.parametrize("law", HONEST)
 def test_honest_outputs_are_no_near_copies(law):
-    """40 pairs of sides, of 60 to 20,000 outputs; the test errs with probability 4e-8."""
+    """40 pairs of sides with 60 to 20,000 outputs; the test errs with probability 4e-8."""
     rng = np.random.default_rng(11)
     for size in (60, 400, 3_000, 20_000):
         for _ in range(10):

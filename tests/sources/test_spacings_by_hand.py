@@ -1,4 +1,4 @@
-"""Spacings, shared draws and best cells at the borders of their limits."""
+"""Spacings, shared draws and best cells at the limits."""
 
 import numpy as np
 import pytest
@@ -38,7 +38,7 @@ def test_windows_are_dropped_until_few_values_are_left(monkeypatch):
     found.add(values[450:])
     every = found._every
     assert every > 1 and len(found.values) <= 100
-    # Exactly the values of every so-many-th window are left, however they came.
+    # Exactly the values in every n-th window are kept, in any order of arrival.
     expected = np.arange(900.0)
     expected = expected[np.searchsorted(found._edges, expected, side="right") % every == 0]
     np.testing.assert_array_equal(found.values, expected)
@@ -49,7 +49,7 @@ def test_windows_are_dropped_until_few_values_are_left(monkeypatch):
 @pytest.mark.parametrize("every", [1, 2, 3, 8, 17, 18, 1000])
 @pytest.mark.parametrize("compared", [0, 2, 1000])
 def test_values_in_every_nth_window_are_held(monkeypatch, every, compared):
-    """Whether windows are located or compared, including values on their ends."""
+    """This holds whether windows are located or compared, also for values on window ends."""
     monkeypatch.setattr(_spacings, "_WINDOWS", 16)
     monkeypatch.setattr(_spacings, "_COMPARED", compared)
     found = column(np.arange(0.0, 160.0, 2))
@@ -126,16 +126,16 @@ def spaced(x, y):
 
 
 def test_near_copies_by_hand():
-    """Values 10, 20, ..., of which some have a near-copy on the same or on the other side."""
+    """Of the values 10, 20, ..., some have a near-copy on the same side or on the other side."""
     base = 10.0 * np.arange(1, 401)
     alone = spaced([*base, *(base[::4] + 1e-6)], base + 5000)
     shared = spaced(base, base[::4] + 1e-6)
     assert alone.alone == alone.close == 100 and shared.alone == 0 < shared.close
-    # At a ratio of 5, of 500 values here and 400 there, two are of one side with a chance of 0.76.
+    # At ratio 5 and with 500 and 400 values, two are on the same side with probability 0.76.
     share = 2500 / 2900
     assert alone.chance == pytest.approx((share**2 + (1 - share) ** 2) ** 100)
     assert shared.chance == 1.0
-    # One unit in the last place is no copy: equal values are merged.
+    # Values that differ by one unit in the last place are merged, not copies.
     ulps = spaced([*base, *np.nextafter(base[::4], np.inf)], base + 5000)
     assert ulps.close == 0 and ulps.chance == 1.0
     assert spaced([1.0], [2.0]) == (0, 0, 0, 1.0) == spaced([1.0], [])
@@ -145,10 +145,10 @@ def test_near_copies_by_hand():
 
 
 def test_near_copies_on_both_sides_of_zero():
-    """The third triple, (-10, 1e-7, 2e-7), crosses zero, where logarithms say nothing."""
+    """The third triple, (-10, 1e-7, 2e-7), crosses zero, where logarithms are not useful."""
     values = [-50.0, -40.0, -30.0, -20.0, -10.0, 1e-7, 2e-7]
     assert spaced(values, [500.0]).close == 1
-    # Without a change of sign, the logarithms of 10, 20 and 20.001 must be close, too.
+    # Without a sign change, the logarithms of 10, 20 and 20.001 must also be close.
     assert spaced([10.0, 20.0, 20.001], [500.0]).close == 1
     assert spaced([1e-9, 1.0, 1000.0, 1e7, 1e7 + 1], [5e9]).close == 1
 
@@ -191,7 +191,7 @@ def vectors(count, dimension, seed):
 
 @pytest.mark.parametrize(("promised", "chosen"), [(0.969, 2), (0.971, 1)])
 def test_simpler_cells_are_chosen_if_nearly_as_good(monkeypatch, promised, chosen):
-    """Entries come first, then a score, then boxes."""
+    """Single entries are preferred to a score, and a score to boxes."""
     asked = []
 
     def promise(cells, halves, number):
@@ -231,7 +231,7 @@ def test_numbers_and_regions_need_no_score(monkeypatch):
 @pytest.mark.parametrize("each", [True, False])
 @pytest.mark.parametrize("batched", [True, False])
 def test_which_outputs_are_kept(monkeypatch, each, batched):
-    """All, where each is expensive; otherwise those that may determine cells."""
+    """All outputs are kept if they are expensive; otherwise, those that may determine cells."""
     made = []
     kept = _on_host.Kept
     monkeypatch.setattr(_on_host, "Kept", lambda *parts: made.append(parts[1]) or kept(*parts))

@@ -1,4 +1,4 @@
-"""How a recording is split: which words, which pilot, which outputs of a block."""
+"""How a recording is split: words, pilot, and the confirmation output of a block."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from dpjax.sources._split import Split, _smallest, key_of_side, random_words
 
 
 class Chunks:
-    """A recording in chunks that end at some places."""
+    """A recording that is divided into chunks at the given positions."""
 
     name = "x"
 
@@ -51,7 +51,7 @@ def test_the_smallest_words_are_kept(monkeypatch, seed):
 @pytest.mark.parametrize("block", [1, 3])
 @pytest.mark.parametrize("ends", [[], [1], [100, 101, 350], [*range(7, 400, 7)]])
 def test_the_pilot_is_of_the_smallest_words_of_the_search_set(monkeypatch, ends, block):
-    """All outputs in a block share a word, so the pilot can be larger than `PILOT`."""
+    """All outputs in a block share a word, so the pilot may be larger than `PILOT`."""
     monkeypatch.setattr(_split, "PILOT", 20)
     outputs = np.arange(400)
     split = Split(Chunks(outputs, ends), "x", random.as_key(1), (0, block), 0.5)
@@ -86,7 +86,7 @@ def test_sides_that_are_too_short(size, block, fraction, fits):
 
 
 def test_at_least_ten_outputs_search():
-    """Of 100 outputs with a share of 0.1, fewer than ten have small words for some keys."""
+    """With a share of 0.1 of 100 outputs, fewer than ten have small words for some keys."""
     raised = 0
     for key in range(40):
         words = random_words(key_of_side(random.as_key(key), 0), 0, 100)
@@ -100,7 +100,7 @@ def test_at_least_ten_outputs_search():
 
 
 def cells_of(outputs):
-    """A cell for each of few numbers."""
+    """Return a cell for each of a few numbers."""
     encoder = Encoder("x")
     pilot = encoder.encode(outputs)
     return encoder, lay([pilot, pilot], encoder.names)
@@ -126,7 +126,7 @@ def test_every_output_is_counted_once(ends):
 
 
 def test_one_output_of_each_block_confirms():
-    """Outputs of a block share a word, whose bits but the first choose the one that confirms."""
+    """All outputs of a block share a word; its other bits choose the confirmation output."""
     outputs = np.random.default_rng(2).integers(0, 4, 403)
     split = Split(Chunks(outputs, [100, 101]), "x", random.as_key(5), (0, 3), 0.4)
     split.pilot(Tally())
@@ -143,7 +143,7 @@ def test_one_output_of_each_block_confirms():
 
 
 class Told:
-    """Two cells: 1 for what is counted without its fold, 0 for what is fresh."""
+    """Two cells: 1 for outputs counted without their fold, 0 for new outputs."""
 
     size, cross_fitted = 2, True
 

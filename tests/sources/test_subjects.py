@@ -1,4 +1,4 @@
-"""What is audited by JAX: its pairs, its shapes, its pilot, and what is no mechanism."""
+"""What JAX can audit: pairs, shapes, pilots, and objects that are not mechanisms."""
 
 import jax
 import jax.numpy as jnp
@@ -18,7 +18,7 @@ from dpjax.sources._subject import (
 
 
 class Module:
-    """As the class of models of torch, by its name and the start of its path."""
+    """Looks like the class of torch models, by its name and the start of its module."""
 
 
 Module.__module__ = "torch.nn.modules.module"
@@ -29,7 +29,7 @@ class Model(Module):
 
 
 class Data:
-    """Neither a function nor a mechanism."""
+    """An object that is neither a function nor a mechanism."""
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_databases_of_the_right_shape_are_taken():
     check_shape(ReportNoisyMax(1.0, 3), Pairs(np.zeros((2, 3)), np.ones((2, 3)), ("one", "two")))
 
     class Own:
-        """No built-in mechanism has to say which shapes it takes."""
+        """Only built-in mechanisms have to declare the shapes that they accept."""
 
     check_shape(Own(), Pairs({"a": np.zeros(1)}, {"a": np.ones((1, 2))}, ("one",)))
 

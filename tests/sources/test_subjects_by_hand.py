@@ -1,4 +1,4 @@
-"""Which subjects, databases and pilots JAX draws from, and what is said of the others."""
+"""Subjects, databases and pilots that JAX can draw from, and messages about the others."""
 
 from types import SimpleNamespace
 
@@ -110,7 +110,7 @@ def test_the_inner_range_is_that_of_99_percent():
 
 
 def test_a_pilot_is_of_all_databases():
-    """Keys differ between the sides, and databases of one side share theirs."""
+    """Keys differ between the sides, and all databases of one side share a key."""
     pairs = Pairs(np.array([0.0, 100.0]), np.array([200.0, 300.0]))
     found = pilot_outputs(Laplace(1.0), pairs, random.as_key(3))
     assert found.shape == (4 * _PILOT_SAMPLES,)
@@ -200,7 +200,8 @@ def test_parts_of_outputs_are_listed_up_to_twenty():
 @pytest.mark.parametrize(
     ("rounds", "size"),
     [
-        # Blocks stay small for at most 1,024 first draws of more than 250 pairs searched again.
+        # Blocks stay small if more than 250 pairs are searched again with at most 1,024 first
+        # draws.
         ((1_024, 251, 2**21, 500), 512), ((1_025, 251, 2**21, 500), 8_192),
         ((1_024, 250, 2**21, 500), 8_192), ((100, 251, 60, 2**21), 128),
     ],

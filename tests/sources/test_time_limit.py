@@ -1,4 +1,4 @@
-"""Time limits are kept by slow mechanisms, and change how many outputs are drawn but not which."""
+"""Slow mechanisms keep time limits, which change how many outputs are drawn, but not which."""
 
 import re
 import time
@@ -18,7 +18,7 @@ PAIR = [(0.0, 1.0)]
 
 @pytest.fixture
 def clock(monkeypatch):
-    """Seconds that pass only where a mechanism lets them."""
+    """A clock that advances only when a mechanism advances it."""
     now = SimpleNamespace(seconds=0.0)
     fake = SimpleNamespace(perf_counter=lambda: now.seconds)
     monkeypatch.setattr(_on_host, "time", fake)
@@ -28,7 +28,7 @@ def clock(monkeypatch):
 
 
 def slow(clock, start, each):
-    """(one output at a call, many outputs at a call), that take start + each * outputs seconds."""
+    """Return functions for one output and for batches that take start + each * outputs seconds."""
 
     def one(database, seed):
         clock.seconds += start + each
@@ -52,7 +52,7 @@ def slow(clock, start, each):
             for limit in (100.0, 600.0)
         ),
         ((0, 0.002), False, 100.0),
-        # 140,000 single calls.
+        # 140,000 single calls are too many.
         pytest.param((0, 0.002), False, 600.0, marks=pytest.mark.slow),
     ],
     ids=str,
@@ -64,7 +64,7 @@ def test_a_limit_is_kept_and_used(clock, times, batched, limit):
     assert result.num_confirm == 50_000 or clock.seconds > limit / 2
     assert result.num_confirm >= 50 and result.num_samples >= 30
     if result.num_confirm < 50_000:
-        # The share of the plan: 0.7 of the time is for two streams, 0.3 for two others.
+        # The plan divides the time: 0.7 for two streams, 0.3 for two other streams.
         assert 1.5 < result.num_confirm / result.num_samples < 3.5
         note = (
             f"Within {limit:.3g} s, the time limit allowed only {result.num_confirm} outputs per "
@@ -91,7 +91,7 @@ def test_a_database_that_takes_longer_than_the_others_keeps_the_limit(clock):
 
 @pytest.mark.parametrize("seconds", [[(1, 1), (4, 4)], [(4, 4), (1, 1)], [(7, 1), (2, 2)]])
 def test_the_slowest_pair_plans_the_confirmation(clock, seconds):
-    """Seconds of 100 outputs; 4 on average at the slower pair, which may be the one to confirm."""
+    """Seconds for 100 outputs; 4 on average for the slower pair, which may be confirmed."""
     source = SimpleNamespace(time_limit=1_000.0, batched=False, batch_size=1, workers=1)
 
     def draw(database, places, *_):
@@ -131,7 +131,7 @@ def test_single_outputs_do_not_depend_on_the_cut(cut):
             output for batch in draw(0, Span(range(101), (1, 2), seen.append)) for output in batch
         ]
         batches = list(draw(0, Span(range(101), (1, 2), seen.append, cut)))
-    # Each is told of as it comes.
+    # Each output is reported as it arrives.
     assert seen == [1] * 202
     assert (
         max(map(len, batches)) <= cut and [output for batch in batches for output in batch] == whole
@@ -141,7 +141,7 @@ def test_single_outputs_do_not_depend_on_the_cut(cut):
 
 @pytest.mark.parametrize("cut", [1, 7, 60])
 def test_counts_do_not_depend_on_the_cut(monkeypatch, cut):
-    """More outputs than lay the cells, in batches that end before, at and after the pilot's end."""
+    """Outputs after the pilot come in batches that end before, at and after its end."""
     monkeypatch.setattr(_on_host, "PILOT", 50)
 
     def result(cut):
@@ -154,7 +154,7 @@ def test_counts_do_not_depend_on_the_cut(monkeypatch, cut):
 
 
 def numbers_in_order():
-    """A function whose outputs are a sequence of numbers, however they are asked for."""
+    """A function whose outputs form a sequence of numbers, however they are requested."""
     places = {0.0: 0, 1.0: 0}
     stored = {
         side: np.random.default_rng(int(side)).laplace(side, size=333 + 888) for side in places
@@ -173,7 +173,7 @@ def test_a_limit_that_shows_nothing_says_which_would(clock):
         ValueError, match=r"left 5 s for them, and an output takes about 0\.3 s"
     ) as refused:
         dpjax.audit(HostMechanism(function, batched=False, time_limit=5.0), PAIR)
-    # A quarter of the limit may measure.
+    # A quarter of the limit may be used for the measurement.
     assert clock.seconds <= 1.5
     enough = float(re.search(r"at least (\S+) s", str(refused.value))[1])
     result = dpjax.audit(HostMechanism(function, batched=False, time_limit=enough), PAIR)
@@ -190,7 +190,7 @@ def test_a_program_that_is_run_once_an_output_keeps_its_limit(monkeypatch):
     start = time.perf_counter()
     mechanism = CommandMechanism("prog {database} {seed}", workers=4, time_limit=2.0)
     result = dpjax.audit(mechanism, PAIR)
-    # In 2 s four workers do at most 800 runs; 140,000 would take 350 s.
+    # In 2 s, four workers do at most 800 runs; 140,000 would take 350 s.
     assert time.perf_counter() - start < 10
     assert 50 <= result.num_confirm < 400
 
@@ -211,7 +211,7 @@ def test_a_program_that_is_run_once_an_output_keeps_its_limit(monkeypatch):
     ids=str,
 )
 def test_a_thousandfold_between_databases_keeps_the_limit(clock, times, batched):
-    """An audit ends with a result, or refuses soon because too few outputs would fit."""
+    """An audit ends with a result, or soon rejects the limit because too few outputs would fit."""
 
     def one(database, seed):
         clock.seconds += times[int(database)]
@@ -226,7 +226,7 @@ def test_a_thousandfold_between_databases_keeps_the_limit(clock, times, batched)
         result = dpjax.audit(mechanism, PAIR)
         assert 30 < clock.seconds <= 60 and result.num_confirm > 1_000
         return
-    # Eighty outputs a side of a second each do not fit into a minute.
+    # Eighty outputs per side that take a second each do not fit into a minute.
     with pytest.raises(ValueError, match="time_limit must allow 30 outputs per side"):
         dpjax.audit(mechanism, PAIR)
     assert clock.seconds <= 60
@@ -255,7 +255,7 @@ NEVER = float("inf")
 def test_programs_keep_the_limit_however_long_they_take(
     clock, monkeypatch, times, timeout, batched
 ):
-    """Seconds of a run for an output at each database; a run that is killed has no exit code."""
+    """Seconds per run and output for each database; a killed run has no exit status."""
     monkeypatch.setattr(_deadline, "time", SimpleNamespace(monotonic=lambda: clock.seconds))
 
     def run(self, words, num_lines, timeout):
@@ -289,7 +289,7 @@ def test_programs_keep_the_limit_however_long_they_take(
         assert "every call ended with 'error: timeout', for both databases" in said
     elif outcome or (max(times) < 1 and timeout != 0.05):
         assert not said and result.num_confirm >= 50
-        # Where one database alone is slow enough to be killed, the time tells the two apart.
+        # If runs are slow enough to be killed for only one database, time distinguishes both.
         apart = (times[0] > 0.05) != (times[1] > 0.05)
         assert (result.verdict == "violated") == (apart and outcome)
     elif max(times) == NEVER and timeout != 0.05:
@@ -298,7 +298,7 @@ def test_programs_keep_the_limit_however_long_they_take(
 
 @pytest.mark.slow
 def test_a_program_that_hangs_is_killed_with_its_children_at_the_limit(tmp_path):
-    """The child writes on as long as it lives."""
+    """The child writes for as long as it lives."""
     (tmp_path / "hang.sh").write_text(
         f"(while true; do date >> {tmp_path}/trace; sleep 0.05; done)"
     )

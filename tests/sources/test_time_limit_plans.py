@@ -1,4 +1,4 @@
-"""Plans within a time limit, by a pace that is set: numbers of draws by hand."""
+"""Plans within a time limit for a given pace: numbers of draws computed by hand."""
 
 from types import SimpleNamespace
 
@@ -10,7 +10,7 @@ from dpjax.sources._time_limit import Pace, next_size
 
 
 def pace(fixed, each, *, limit=100.0, batched=False, batch_size=1000, workers=0):
-    """A pace that was measured: seconds of a call, and of each of its outputs."""
+    """Return a measured pace: seconds per call, and per output."""
     source = SimpleNamespace(
         time_limit=limit, batched=batched, batch_size=batch_size, workers=workers
     )
@@ -23,7 +23,7 @@ def pace(fixed, each, *, limit=100.0, batched=False, batch_size=1000, workers=0)
     ("found", "seconds", "number"),
     [
         (pace(0.0, 0.1), 10.05, 100), (pace(1.0, 0.1), 10.05, 90), (pace(1.0, 0.1), 0.5, 0),
-        # Whole batches of 1,000 take 2 seconds each, and three at a time.
+        # Whole batches of 1,000 take 2 seconds each, and three run at the same time.
         (pace(1.0, 0.001, batched=True), 9.0, 4500), (pace(1.0, 0.001, batched=True), 1.5, 499),
         (pace(1.0, 0.001, batched=True, workers=3), 8.0, 12_000),
         (pace(1.0, 0.001, workers=3), 9.0, 8000),
@@ -48,7 +48,7 @@ def test_times_of_numbers(found, number, seconds):
 
 
 def test_a_round_of_the_search_by_hand():
-    """Of 80 s that are left, a round gets 0.4: 4 s for each side of four pairs, less a margin."""
+    """Of the remaining 80 s, a round gets 0.4: 4 s per side of four pairs, minus a margin."""
     quota = pace(0.0, 0.1).search(4, 1000, 0.4, 200, 20.0)
     assert quota.num_samples == 34 and quota.seconds == pytest.approx(4.0)
     # A batch takes a hundredth of the limit.
@@ -64,7 +64,7 @@ def test_a_round_of_the_search_by_hand():
 @pytest.mark.parametrize(
     ("limit", "wanted", "confirm", "fits"),
     [
-        # One pair: a stage gets limit / 4 per side, of which 0.85 are planned, 0.1 s an output.
+        # One pair: a stage gets limit / 4 per side and plans 0.85 of it, at 0.1 s per output.
         (15.0, 1000, 20, True),
         (13.9, 1000, 20, False),
         (13.9, 29, 20, True),
@@ -84,7 +84,7 @@ def test_the_least_that_shows_anything(limit, wanted, confirm, fits):
     )
     with pytest.raises(ValueError, match=message) as refused:
         found.search(1, wanted, 0.5, confirm, 0.0)
-    # 30 outputs take 2 * 3 / 0.5 s, over 0.85 and three quarters; two digits, rounded up.
+    # 30 outputs take 2 * 3 / 0.5 s, divided by 0.85 and 3/4; rounded up to two digits.
     needed = max(2 * search * 0.1 / 0.5, 2 * confirmed * 0.1 / 0.5) / (0.85 * 0.75)
     assert f"left {limit:.3g} s for them, and an output takes about 0.1 s: allow at least " in str(
         refused.value
@@ -94,7 +94,7 @@ def test_the_least_that_shows_anything(limit, wanted, confirm, fits):
 
 
 def test_the_confirmation_by_hand():
-    """Slower than measured by half; 0.85 of what is left is divided between two sides."""
+    """It is slower than measured by half; 0.85 of the rest is divided between two sides."""
     found = pace(0.0, 0.1)
     found._measured, found._share = 10.0, 0.5
     streams = [[(100, 10.0), (100, 10.0)], [(100, 10.0), (100, 20.0)]]
@@ -131,7 +131,7 @@ def test_sides_of_about_the_same_pace():
 
 
 class Clock:
-    """Draws that take `fixed` seconds a call and `each` an output, at each database."""
+    """Draws that take `fixed` seconds per call and `each` per output, for each database."""
 
     def __init__(self, monkeypatch, paces, **options):
         self.seconds, self.spans = 0.0, []
@@ -177,7 +177,7 @@ def test_what_is_measured_is_the_pace(monkeypatch, fixed, each):
     assert clock.pace._each == pytest.approx(each, rel=0.01 if fixed == 0 else 0.7)
     whole = clock.pace._fixed + 1000 * clock.pace._each
     assert whole == pytest.approx(fixed + 1000 * each, rel=0.5)
-    # At most a quarter of the limit measures, or little more after one size alone.
+    # The measurement takes at most a quarter of the limit, or a bit more with one size.
     assert clock.seconds < 51
 
 
@@ -200,17 +200,17 @@ def test_only_the_first_databases_are_tried(monkeypatch):
     assert {database for database, _ in clock.spans} == set(range(40))
     late = Clock(monkeypatch, [(0.0, 1.0)] * 60, batched=False)
     late.pace.measure(range(60), (), 10**9)
-    # A quarter of the limit, and the draw that passes it.
+    # The limit is a quarter, plus the draw that exceeds it.
     assert len({database for database, _ in late.spans}) < 26
     assert np.max([database for database, _ in late.spans]) > 3
 
 
 def test_many_databases_share_the_time_of_the_measurement(monkeypatch):
-    """Each database is four times slower than the last, so each would be measured in detail."""
+    """Each database is four times slower than the previous, so each would be measured in detail."""
     paces = [(0.0, 1e-7 * 4**number) for number in range(12)]
     clock = Clock(monkeypatch, paces, batch_size=10**9)
     clock.pace.measure(range(12), (), 10**12)
-    # A quarter of the limit of 100 s, twice that where a second size is needed.
+    # It takes a quarter of the limit of 100 s, or twice that if a second size is needed.
     assert 20 < clock.seconds <= 50
     slowest, _ = clock.spans[-1]
     assert slowest > 5 and clock.pace._each == pytest.approx(paces[slowest][1])
@@ -224,5 +224,5 @@ def test_many_databases_share_the_time_of_the_measurement(monkeypatch):
     ],
 )  # fmt: skip
 def test_batches_that_grow(size, seconds, following):
-    """At most 32 outputs, and about a millisecond, but no more than twice the last batch."""
+    """A batch has at most 32 outputs, takes about 1 ms, and at most doubles in size."""
     assert next_size(size, seconds, 32, 1e-3) == following

@@ -1,4 +1,4 @@
-"""Resampled counts on a lattice cause a note, and smooth laws do not."""
+"""Resampled counts on a lattice cause a note, but smooth distributions do not."""
 
 import numpy as np
 import pytest
@@ -45,7 +45,7 @@ def test_smooth_laws_cause_no_note(law):
 
 @pytest.mark.parametrize("law", SMOOTH)
 def test_resamples_cause_a_note(law):
-    """At least 6 of 10; the least of nine laws has 95% (20 other resamples each)."""
+    """At least 6 of 10 cause a note; the worst of nine distributions has 95% in 20 others."""
     rng, found = np.random.default_rng(32), 0
     for _ in range(10):
         x, y = (rng.choice(SMOOTH[law](rng, 1_000, shift), 60_000) for shift in (0, 1))
@@ -55,7 +55,7 @@ def test_resamples_cause_a_note(law):
 
 @pytest.mark.parametrize("terms", [5, 6, 7, 8, 9, 10, 25])
 def test_the_tail_is_near_that_of_trimmed_squares(terms):
-    """Sums with a tail of 1e-3 are exceeded by at most 1% of 200,000; with 25, by .1% to .4%."""
+    """A tail of 1e-3 is exceeded by at most 1% of 200,000 sums; with 25, by .1% to .4%."""
     squares = np.random.default_rng(33).standard_normal((200_000, terms)) ** 2
     kept = 4 * terms // 5
     sums = np.sort(squares, axis=1)[:, :kept].sum(axis=1)

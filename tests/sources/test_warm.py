@@ -1,4 +1,4 @@
-"""First calls that a search makes before it measures the time of others."""
+"""First calls that a search makes before it measures the time of other calls."""
 
 from types import SimpleNamespace
 

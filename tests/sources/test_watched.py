@@ -1,4 +1,4 @@
-"""Batches that begin alike at two places are refused at the pair and the side where they occur."""
+"""Batches that begin equally in two places are rejected, and the message names these places."""
 
 from types import SimpleNamespace
 
@@ -18,7 +18,7 @@ PAIRS = AnyPairs(([1, 2], [3, 4]), ("one", "two"))
 
 
 def watched(batches):
-    """A mechanism that gives batches one after the other, whatever is asked for."""
+    """Return a mechanism that returns given batches one after another, whatever is requested."""
     spans = []
 
     def draw(database, span):
@@ -49,7 +49,7 @@ def test_what_is_asked_for():
 
 
 def test_batches_grow_with_what_outputs_take(monkeypatch):
-    """An output takes 50 microseconds, and from the eleventh on 10 milliseconds."""
+    """An output takes 50 microseconds, and 10 milliseconds from the eleventh output on."""
     now, sizes = [0.0], []
 
     def draw(database, span):
@@ -69,7 +69,7 @@ def test_batches_grow_with_what_outputs_take(monkeypatch):
 
 
 def test_batches_that_are_asked_for_ahead_do_not_grow():
-    """Four workers ask for batches before the first one is drawn."""
+    """Four workers request batches before the first batch is drawn."""
     asked = []
 
     def draw(database, span):
@@ -84,7 +84,7 @@ def test_batches_that_are_asked_for_ahead_do_not_grow():
 
 
 def test_time_is_over_only_after_the_first_batch(monkeypatch):
-    """Each batch takes a second, and its reader, whose time does not count, takes ten."""
+    """Each batch takes one second; its reader, whose time does not count, takes ten."""
     now, over = [0.0], []
 
     def draw(database, span):

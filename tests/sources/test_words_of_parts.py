@@ -1,4 +1,4 @@
-"""Events of outputs of several parts keep the keys of the parts, and texts are texts."""
+"""Events of outputs with several parts keep the names of the parts, and texts stay texts."""
 
 import numpy as np
 
@@ -16,7 +16,7 @@ def event(function, **options):
 
 
 def test_one_key_tells_all():
-    """The mean is the same at both, and the count 4 standard deviations larger."""
+    """The means are equal, and the counts differ by 4 standard deviations."""
 
     def release(side, rng):
         return {"mean": rng.normal(), "count": rng.normal(8 * side)}
@@ -33,7 +33,7 @@ def test_deeper_keys_and_formulas():
         return {"a": draws[0], "in": {"b": draws[1], "c": draws[2]}}
 
     witness, _ = event(release)
-    # The databases differ in the sum of three parts, each of which tells little.
+    # The databases differ in the sum of three parts; each part alone reveals little.
     for name in ("x['a']", "x['in']['b']", "x['in']['c']"):
         assert name in witness.output
 
@@ -53,7 +53,7 @@ def test_recorded_dicts_keep_their_keys():
 
 
 def test_texts_of_numpy_are_texts():
-    """They are shown as such, and are the same output as a text of Python."""
+    """They are shown as texts, and equal the same Python texts."""
     encoder = Encoder("a test")
     labels = encoder.encode([np.str_("b"), "b", np.bytes_(b"b"), b"b"]).labels
     assert labels.tolist() == [1, 1, 2, 2] and encoder.names[1:] == ["'b'", "b'b'"]

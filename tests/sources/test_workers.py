@@ -1,4 +1,4 @@
-"""Workers that start while ctrl-c is pressed, and workers that are kept."""
+"""Workers that start while Ctrl-C is pressed, and workers that are reused."""
 
 import signal
 from types import SimpleNamespace
@@ -13,7 +13,7 @@ from dpjax.sources._workers import Workers, kept_workers, worker_pool
 def report(pipe):
     """Send whether interrupts are blocked at the start, and what they do afterwards."""
     at_start = signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, ())
-    signal.raise_signal(signal.SIGINT)  # as if ctrl-c were pressed during the imports
+    signal.raise_signal(signal.SIGINT)  # This has the same effect as Ctrl-C during the imports.
     end_with_parent()
     signal.raise_signal(signal.SIGINT)
     after = signal.SIGINT in signal.pthread_sigmask(signal.SIG_BLOCK, ())
@@ -36,7 +36,7 @@ def test_an_interrupt_while_a_worker_starts_does_nothing():
 
 @pytest.fixture
 def events(monkeypatch):
-    """What happens to pools, as strings; each pool has one worker."""
+    """Record what happens to pools, as strings; each pool has one worker."""
     told = []
 
     class Pool:

@@ -1,4 +1,4 @@
-"""Several chosen columns of a file: their numbers side by side, in the order that was asked."""
+"""Several chosen columns of a file become vectors, in the requested order."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ TABLE = np.random.default_rng(0).normal(size=(40, 3))
 
 
 def saved(folder, kind):
-    """The columns a, b and c of a table in a file of some kind."""
+    """Write the columns a, b and c of a table to a file of the given kind."""
     path = folder / f"x.{kind}"
     if kind == "npz":
         np.savez(path, **dict(zip("abc", TABLE.T, strict=True)))

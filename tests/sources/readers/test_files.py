@@ -1,4 +1,4 @@
-"""Files of recorded outputs: what is read is what was written, or one clear refusal."""
+"""Files of recorded outputs: what is read equals what was written, or the file is rejected."""
 
 import sys
 
@@ -55,7 +55,7 @@ def test_text_round_trips(tmp_path, suffix, delimiter):
             path, samples, fmt="%d" if samples.dtype.kind == "i" else "%.17g", delimiter=delimiter
         )
         read = read_samples(path)
-        # 17 digits carry every bit of a float64.
+        # Write 17 digits, which determine every bit of a float64.
         assert read.dtype == samples.dtype
         np.testing.assert_array_equal(read, samples)
 
@@ -209,7 +209,7 @@ def test_a_column_that_is_named_as_an_index_is_refused(tmp_path, name):
     with pytest.raises(ValueError, match=f"has the columns '{name}', 'value', of which '{name}'"):
         read_samples(path)
     assert read_samples(path, "value").tolist() == [1.5, 2.5]
-    # Alone it is what there is to read.
+    # A single column contains outputs, whatever its name is.
     assert read_samples(write(tmp_path, "x.tsv", f"{name or 'id'}\n7\n3\n")).tolist() == [7, 3]
 
 
@@ -237,7 +237,7 @@ def test_a_column_that_counts_is_refused(tmp_path, ending, header, delimiter, st
     ):
         read_samples(path)
     assert read_samples(path, 0).shape == (200,)
-    # Neither outcomes nor reals go up so.
+    # These columns do not increase by one per row, so they are not row numbers.
     for column in (np.arange(200) // 2, 0.5 * np.arange(200), np.zeros(200)):
         assert read_samples(save(column)).shape == (200, 2)
 
@@ -262,7 +262,7 @@ def test_refused_arrays(tmp_path):
     np.save(tmp_path / "empty.npy", np.zeros((0, 2)))
     with pytest.raises(ValueError, match=r"empty\.npy holds no outputs"):
         read_samples(tmp_path / "empty.npy")
-    # Unpickling would run whatever is in the file.
+    # Reject object arrays, because unpickling would run arbitrary code in the file.
     np.save(tmp_path / "pickled.npy", np.array([{"a": 1}, None], object), allow_pickle=True)
     with pytest.raises(ValueError, match=r"pickled\.npy cannot be read"):
         read_samples(tmp_path / "pickled.npy")
@@ -296,7 +296,7 @@ def test_labels_of_a_named_column_do_not_include_its_name(tmp_path):
     assert read_samples(path, "query").tolist() == [1, 2, 3]
     path = write(tmp_path, "labels.csv", "a,b\nyes,no\nno,no\n")
     assert read_samples(path, "b").tolist() == ["no", "no"]
-    # By its number: whether the first line is a header cannot be seen.
+    # The first line is an output, because it is not known to be a header.
     assert read_samples(path, 1).tolist() == ["b", "no", "no"]
 
 
@@ -359,7 +359,7 @@ def test_ids_that_occur_twice_among_the_first_rows_are_no_row_numbers(tmp_path):
 
 @pytest.mark.parametrize("beyond", [2**60, 2**63])
 def test_a_leak_in_large_integers_is_seen_in_every_chunk(tmp_path, beyond):
-    """The first file has small integers; in the second, all are even or all are odd."""
+    """The first file contains small integers; in the second, all are even or all are odd."""
     rng, sides = np.random.default_rng(0), []
     for side in (0, 1):
         small = rng.integers(0, 1_000, 5_000).tolist()

@@ -1,4 +1,4 @@
-"""Files that were made to cost much, or to be misread: a sentence, and no memory before it."""
+"""Malicious files lead to an error message, and use little memory before it."""
 
 import csv
 import gzip
@@ -21,7 +21,7 @@ MEGABYTE = 2**20
 
 
 def npy(path, header, content=b"", version=(1, 0)):
-    """An npy file with any header."""
+    """Return an npy file with an arbitrary header."""
     text = header.encode("latin-1") + b"\n"
     size = struct.pack("<H" if version == (1, 0) else "<I", len(text))
     path.write_bytes(b"\x93NUMPY" + bytes(version) + size + text + content)
@@ -89,7 +89,7 @@ def test_more_bytes_than_the_array(tmp_path):
 
 
 def test_bytes_that_are_no_values(tmp_path):
-    """No character has this number, and a boolean is whatever is not 0."""
+    """Some bytes are not a code point; every nonzero byte is a valid boolean."""
     npy(tmp_path / "x.npy", header("'<U2'", "(3,)"), b"\xff" * 24)
     with pytest.raises(ValueError, match=r"x\.npy .*invalid Unicode characters"):
         read_samples(tmp_path / "x.npy")
@@ -110,7 +110,7 @@ def test_texts_in_the_other_order_of_bytes(tmp_path):
     ("method", "fortran"), [(zipfile.ZIP_DEFLATED, False), (zipfile.ZIP_BZIP2, True)]
 )
 def test_a_zip_bomb(tmp_path, frugal, method, fortran):
-    """260 MB of zeros in less than one."""
+    """The archive has less than 1 MB and contains 260 MB of zeros."""
     rows = 260 * MEGABYTE // 16
     npy(tmp_path / "head.npy", header(shape=f"({rows}, 2)", fortran=fortran))
     zeros = bytes(MEGABYTE)
@@ -125,7 +125,7 @@ def test_a_zip_bomb(tmp_path, frugal, method, fortran):
 
 
 def written(path, columns, label=""):
-    """A file of 30 rows with some columns of numbers, or of one label and another."""
+    """Write a file of 30 rows with columns of numbers, or with a label and another column."""
     rows = np.arange(30 * columns).reshape(30, columns) / 8
     values = np.array([label, "b"] * 15) if label else rows
     if path.suffix == ".npy":
@@ -163,7 +163,7 @@ def test_what_is_at_a_limit_is_read_and_what_is_above_is_not(
 
 @pytest.mark.parametrize("place", [0, 1, 2])
 def test_a_line_has_a_limit_wherever_it_is(tmp_path, monkeypatch, place):
-    """Its characters count, with the one that ends it."""
+    """The limit applies to the number of characters, including the line ending."""
     monkeypatch.setenv("DPJAX_MAX_LINE_BYTES", "50")
     for length in (49, 50):
         lines = ["a", "b", "c"] * 4
@@ -188,7 +188,7 @@ def test_a_limit_is_raised_by_its_name(tmp_path, monkeypatch):
 
 
 def test_damaged_archives(tmp_path):
-    """An archive that is encrypted, of an unknown method, wrong in its sum, or of other files."""
+    """Archives may be encrypted, use an unknown method, have a wrong checksum or other contents."""
     path = tmp_path / "x.npz"
     np.savez_compressed(path, x=np.arange(1000.0))
     whole = path.read_bytes()
@@ -215,7 +215,7 @@ def test_damaged_archives(tmp_path):
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes of Unix")
 def test_pipes_and_devices(tmp_path):
-    """Opening a pipe waits for ever, and a device has no end."""
+    """Opening a pipe would wait forever, and a device has no end."""
     os.mkfifo(tmp_path / "x.csv")
     (tmp_path / "y.csv").symlink_to("/dev/zero")
     for name in ("x.csv", "y.csv"):
@@ -250,7 +250,7 @@ def test_many_columns(tmp_path, frugal):
 
 @pytest.mark.slow
 def test_long_labels_do_not_widen_short_ones(tmp_path, frugal):
-    """2^17 labels as wide as one of 250 would be 130 MB."""
+    """If all 2^17 labels were as wide as the one with 250 characters, they would need 130 MB."""
     (tmp_path / "x.csv").write_text("no\n" * 2**17 + "y" * 250 + "\n")
     chunks = list(Recording(tmp_path / "x.csv").chunks())
     assert sum(map(len, chunks)) == 2**17 + 1 and chunks[-1][-1] == "y" * 250
@@ -264,7 +264,7 @@ def test_a_quote_that_is_never_closed(tmp_path, frugal):
 
 @pytest.mark.slow
 def test_a_parquet_bomb(tmp_path, frugal):
-    """Rows that are all the same, and texts that are: a few bytes in the file."""
+    """All rows are equal, numbers or texts, so that the file has only a few bytes."""
     pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     path = tmp_path / "x.parquet"
     rows = 2**16
@@ -281,7 +281,7 @@ def test_a_parquet_bomb(tmp_path, frugal):
     assert set(read_samples(path)) == {"a" * 250}
 
 
-# Outputs that must not become one.
+# Outputs that must stay different.
 
 APART = ["a", "a\0", "a\0\0", "\0a", "a\x1f", "a\x85", "a\xa0", "a\u2003", "b", "b\0"]
 
@@ -308,7 +308,7 @@ def test_a_number_and_what_only_looks_like_it(tmp_path, odd):
 
 @pytest.mark.parametrize("real", ["1.5", "nan", "1e300", "7.0"])
 def test_large_integers_beside_reals(tmp_path, real, monkeypatch):
-    """A real holds integers up to 2^53, and would merge these two."""
+    """A float64 holds integers only up to 2^53, and would merge these two."""
     monkeypatch.setattr("dpjax.sources.readers._plain._SMALL", 0)
     lines = [str(2**53 + 1), real, str(2**53)]
     (tmp_path / "x.txt").write_text("\n".join(lines))
@@ -338,7 +338,7 @@ def told_apart(x, y):
     ],
 )
 def test_an_audit_of_a_list_tells_them_apart(first, second):
-    """In 1000 outputs each nine in ten are the one, or the other."""
+    """Nine in ten of 1,000 outputs are the first or the second output, depending on the side."""
     rng = np.random.default_rng(3)
     x, y = ([first if u < p else second for u in rng.random(1000)] for p in (0.9, 0.1))
     assert told_apart(x, y) > 1.5

@@ -1,4 +1,4 @@
-"""The fast reader of plain numbers reads what the careful one reads, and nothing else."""
+"""The fast reader of plain numbers agrees with the careful reader, and reads nothing else."""
 
 import gzip
 import sys
@@ -25,7 +25,7 @@ NASTY = [
 
 @pytest.fixture
 def small(monkeypatch):
-    """Files of any size are tried, in chunks of 5; the list counts the chunks read fast."""
+    """Files of all sizes are read in chunks of 5 rows; the list counts the chunks read fast."""
     monkeypatch.setattr(_plain, "_SMALL", 0)
     monkeypatch.setattr(_plain, "_READ", 50)
     monkeypatch.setattr(_recording, "_ROWS", 5)
@@ -41,11 +41,11 @@ def small(monkeypatch):
 
 
 def content(path, column):
-    """Every chunk's dtype, shape and bits, and the sentence of the refusal if there is one."""
+    """Return the dtype, shape and bits of every chunk, and the error message if there is one."""
     read = []
     try:
         for chunk in Recording(path, column).chunks():
-            # NaN has no sign in Python.
+            # Python does not show the sign of NaN.
             bits = np.where(np.isnan(chunk), np.nan, chunk) if chunk.dtype.kind == "f" else chunk
             held = bits.tolist() if bits.dtype.kind == "O" else bits.tobytes()
             read.append((chunk.dtype.str, chunk.shape, held, chunk.flags.writeable))
@@ -61,7 +61,7 @@ def careful(path, column):
 
 
 def some_file(rng, path):
-    """A file as people write it, with at most a few strange places."""
+    """Return a typical file with at most a few unusual places."""
     delimiter = {".csv": ",", ".tsv": "\t", ".txt": " "}[path.suffix]
     width, length = int(rng.integers(1, 4)), int(rng.integers(1, 40))
     pool = [PLAIN, WHOLE, [repr(v) for v in rng.normal(size=50).tolist()]][rng.integers(3)]
@@ -96,7 +96,7 @@ def test_all_is_read_and_refused_as_by_the_careful_reader(tmp_path, small, suffi
     for _ in range(600):
         column = some_file(rng, path)
         assert content(path, column) == careful(path, column), path.read_bytes()
-    # Not because nothing was read fast.
+    # Check that the fast reader actually read many chunks.
     assert len(small) > 700
 
 
@@ -117,7 +117,7 @@ def test_one_strange_entry_in_a_plain_file(tmp_path, small, entry):
 
 
 def nearest_double(text):
-    """By exact rational arithmetic: ties to even."""
+    """Round to the nearest double by exact rational arithmetic, with ties to even."""
     exact = Fraction(text)
     guess = float(exact)
     near = [np.nextafter(guess, -np.inf), guess, np.nextafter(guess, np.inf)]
@@ -128,7 +128,7 @@ def nearest_double(text):
 
 
 def test_every_number_is_rounded_correctly(tmp_path, small):
-    """17 and more digits, and numbers halfway between two doubles or next to halfway."""
+    """Tests numbers with 17 or more digits, and numbers at or near the middle of two doubles."""
     rng = np.random.default_rng(7)
     texts = [
         f"{m}.{f}e{e}" for m, f, e in rng.integers([-9, 10**16, -290], [9, 10**17, 290], (3000, 3))
@@ -216,7 +216,7 @@ def test_memory_holds_a_chunk_and_not_the_file(tmp_path, monkeypatch):
     _, peak = tracemalloc.get_traced_memory()
     assert peak < 4e6
     tracemalloc.reset_peak()
-    # Lines that are too long to be outputs are not gathered here.
+    # Lines that are too long for outputs are not collected here.
     with (tmp_path / "line.csv").open("rb") as file:
         assert list(_plain._blocks(file, 10)) == []
     _, peak = tracemalloc.get_traced_memory()
@@ -225,7 +225,7 @@ def test_memory_holds_a_chunk_and_not_the_file(tmp_path, monkeypatch):
 
 
 def test_a_packed_file_of_many_lines_is_read_fast(tmp_path, small, monkeypatch):
-    """Its size on disk says little: 20,000 lines take 100 bytes."""
+    """The size on disk says little: 20,000 lines take only 100 bytes."""
     monkeypatch.setattr(_plain, "_SMALL", 10_000)
     monkeypatch.setattr(_recording, "_ROWS", 2**18)
     for lines, fast in ((20_000, [20_000]), (100, [])):

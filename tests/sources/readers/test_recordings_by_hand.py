@@ -14,7 +14,7 @@ from dpjax.sources.readers._recording import _beside, _ending, _naming, _shorten
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    """A folder of files, which is the working directory."""
+    """Return a folder of files, and make it the working directory."""
     for name in ("a.csv", "b.csv", "c.txt", "d,e.csv", "f*.csv"):
         (tmp_path / name).write_text("1\n2\n")
     monkeypatch.chdir(tmp_path)
@@ -32,7 +32,7 @@ def test_files_that_are_named(folder):
     ]  # fmt: skip
     assert names("?.csv") == ["a.csv", "b.csv"] and names("[ab].csv") == ["a.csv", "b.csv"]
     assert names("c.txt,?.csv") == ["c.txt", "a.csv", "b.csv"]
-    # A file that exists has its name, whatever is in it.
+    # If a file with the given name exists, commas and wildcards in the name are not interpreted.
     assert names("d,e.csv") == ["d,e.csv"] and names("f*.csv") == ["f*.csv"]
     with pytest.raises(FileNotFoundError, match=r"samples file x\*\.csv: no file matches"):
         Recording("x*.csv")
@@ -152,7 +152,7 @@ def test_columns_beside_each_other():
 
 
 def test_rows_of_a_chunk_of_an_array():
-    """32 megabytes at most, and a row at least."""
+    """A chunk has at most 32 megabytes, but at least one row."""
     header = _Header((100, 2**20), False, np.dtype(np.float64))
     assert header.row == 2**23 and header.size == 100 * 2**23
     assert header.rows(100) == 4 and header.rows(3) == 3
@@ -193,7 +193,7 @@ def test_arrays_come_in_chunks(tmp_path, order):
 
 
 def test_values_of_arrays_become_plain():
-    """Booleans are 0 or not, and strings are as wide as the longest of them."""
+    """Nonzero bytes are true, and strings are stored as wide as the longest of them."""
     assert _numpy._checked(np.array([0, 1, 2], np.uint8).view(bool)).tolist() == [False, True, True]
     wide = _numpy._checked(np.array(["a", "abc"], "U9"))
     assert wide.dtype == "U3" and wide.tolist() == ["a", "abc"]

@@ -1,4 +1,4 @@
-"""Lines, heads and parts of text files, read by the slower reader."""
+"""Lines, headers and chunks of text files, read by the slower reader."""
 
 import numpy as np
 import pytest
@@ -41,7 +41,7 @@ def test_a_chunk_has_as_many_rows_as_asked_for(tmp_path):
 
 
 def test_rows_of_many_entries_come_in_smaller_chunks(tmp_path, monkeypatch):
-    """A chunk has at most a sixteenth as many entries as characters, and at least one row."""
+    """A chunk has at least one row, and at most one entry per sixteen characters."""
     rng = np.random.default_rng(1)
     table = rng.integers(0, 10, (12, 4))
     text = "".join(",".join(map(str, row)) + "\n" for row in table)
@@ -70,7 +70,7 @@ def test_long_rows_come_in_smaller_chunks(tmp_path, monkeypatch):
         ("v,w\n1,x\n2,y\n", 0, [1, 2]),
         ("v,w\n1,x\n2,y\n", 1, ["w", "x", "y"]),
         (" v , w \n1,x\n2,y\n", "w", ["x", "y"]),
-        # The first column alone decides where all are read.
+        # If all columns are read, only the first column decides whether there is a header.
         ("v,2\n1,3\n", None, [[1, 3]]),
         ("1,v\n2,3\n", 1, [3]),
         ("7\n", None, [7]),
@@ -114,7 +114,7 @@ def test_what_is_said_of_wrong_lines(tmp_path, text, message):
 
 
 def test_places_are_counted_from_the_beginning_of_the_file(tmp_path):
-    """Also in a later chunk, and after a header."""
+    """This also holds in a later chunk and after a header."""
     with pytest.raises(ValueError, match="'x' in row 6 is not a number"):
         read(tmp_path, "v\n1\n2\n3\n4\nx\n", rows=2)
     with pytest.raises(ValueError, match="99999999999999999999 in row 4,"):
@@ -220,7 +220,7 @@ def test_labels_stay_apart():
     assert as_labels(["a", "bc"]).dtype.kind == "U"
     found = as_labels(["a", "a\0"])
     assert found.dtype == object and found.tolist() == ["a", "a\0"]
-    # 2^24 characters with padding are few enough.
+    # With padding, 2^24 characters are within the limit.
     long = ["x" * 2**8] + ["y"] * (2**16 - 1)
     assert as_labels(long).dtype.kind == "U"
     assert as_labels([*long, "y"]).dtype == object
