@@ -1,4 +1,4 @@
-"""Marks, sizes and evidence of an event, of a chain and of both, counted by hand; and findings."""
+"""Marks, sizes, evidence and findings of events and chains, counted by hand."""
 
 from types import SimpleNamespace
 
@@ -53,7 +53,7 @@ def test_evidence_of_counts():
     chain = candidate(chain=CHAIN).evidence(counts)
     assert isinstance(chain, ChainCounts) and chain.trials == (18, 6) and chain.usable == (1, 1)
     assert chain.counts.tolist() == [[5, 11], [1, 3]]
-    # Twice the mark of the chain, and one more within the event.
+    # The mark is twice the mark of the chain, plus one within the event.
     counts = np.array([[1, 2, 4, 8, 16, 32, 0, 0], [64, 1, 1, 1, 1, 1, 0, 0]])
     both = candidate(EVENT, CHAIN).evidence(counts)
     assert isinstance(both, EventAndChain)
@@ -62,7 +62,7 @@ def test_evidence_of_counts():
 
 
 class Cells:
-    """Five cells, of which an event is described by its numbers."""
+    """Five cells, whose numbers describe events."""
 
     size, names, num_alone, boxed, shape = 5, ["a"], 5, np.array([], int), (0,)
 
@@ -120,7 +120,7 @@ def found(monkeypatch, counts, plan=None, *, search=None, rounds=(9, 0, 0, 40), 
 
 
 def test_the_finding_of_an_event(monkeypatch):
-    halves = np.arange(20).reshape(2, 2, 5)  # sums of 10, 35, 60, 85: 70 and 120 a side
+    halves = np.arange(20).reshape(2, 2, 5)  # The sums are 10, 35, 60, 85: 70 and 120 per side.
     seen = found(monkeypatch, [[30, 10], [5, 45]], search=searched(halves, words={"words": "w"}),
                  rounds=(9, 2, 3, 40))  # fmt: skip
     evidence, witness = seen.evidence, seen.witness
@@ -173,7 +173,7 @@ def test_the_finding_of_a_chain(monkeypatch):
 
 
 def test_rows_of_runs_of_equal_and_of_different_sizes():
-    """Each row is what its counts alone give, the likelier side first."""
+    """Each row depends only on its own counts; the more likely side comes first."""
     plans = [candidate(EVENT), candidate(TURNED), candidate(TURNED)]
     chosen = [SimpleNamespace(candidate=plan, pair=number) for number, plan in enumerate(plans)]
     counts = np.array(

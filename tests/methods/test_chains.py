@@ -1,4 +1,4 @@
-"""Audits whose evidence is a chain: later questions, halves of the error, regions and sweeps."""
+"""Audits whose evidence is a chain: later questions, split errors, regions and sweeps."""
 
 import jax
 import numpy as np
@@ -54,7 +54,7 @@ def test_a_band_is_lower_at_a_higher_confidence_and_for_more_claims():
 
 @pytest.mark.slow
 def test_named_beside_the_chain_each_has_half_of_the_error():
-    # Its best event has equal variances at both sides, which are then drawn equally often.
+    # Its best event has equal variances on both sides, so both get equal numbers of draws.
     named = TotalVariation()
     alone = audit(Gaussian(1.0), named, confidence=0.99)
     both = audit(Gaussian(1.0), named, method=Events(**SIZES, also=True), confidence=0.99)
@@ -84,7 +84,7 @@ def test_evidence_of_one_event_answers_one_question():
 
 
 def test_the_witness_of_a_chain_is_an_event_with_its_own_counts():
-    """As NumPy counts it, in the same draws."""
+    """Compared with counts by NumPy in the same draws."""
     rng = np.random.default_rng(1)
     x, y = rng.integers(0, 6, 9_000), np.minimum(rng.integers(0, 7, 9_000), 5)
     result = audit(Recorded(x, y), Zcdp(), None)
@@ -97,7 +97,7 @@ def test_the_witness_of_a_chain_is_an_event_with_its_own_counts():
 
 
 def test_only_what_is_in_the_region_is_in_an_event():
-    """Far out the two differ much, and inside of the region little."""
+    """Outside of the region, the databases differ much; inside, they differ little."""
 
     def release(key, database):
         return jax.random.laplace(key) + database * 0.1
@@ -109,7 +109,7 @@ def test_only_what_is_in_the_region_is_in_an_event():
 
 
 def test_cells_without_outputs_join_an_event_only_inside_the_region():
-    """Whole numbers from 0 to 9, of which 3, 4 and 6 are in the region, each alone."""
+    """Of the integers 0 to 9, the region contains 3, 4 and 6, each as a separate interval."""
     encoder = Encoder("it")
     outputs = encoder.encode(np.repeat(np.arange(10.0), 50))
     cells = lay([outputs, outputs], encoder.names)
@@ -120,7 +120,7 @@ def test_cells_without_outputs_join_an_event_only_inside_the_region():
     event = Event(np.isin(np.arange(cells.size), places[[3, 4]]), np.array(0), np.array(1.0))
     found = Candidate(event, None, 1.0).settled(Search(cells, halves, allowed))
     np.testing.assert_array_equal(found.event.cells, event.cells)
-    # Without a region, the numbers between 3 and 4 join, which were never seen.
+    # Without a region, the numbers between 3 and 4, which were never seen, join the event.
     wider = Candidate(event, None, 1.0).settled(Search(cells, halves, None)).event.cells
     assert np.array_equal(wider[places], event.cells[places]) and wider.sum() > event.cells.sum()
 
@@ -159,12 +159,12 @@ def test_a_curve_is_refuted_where_the_band_crosses_it():
     ],
 )
 def test_sweeps_bound_chains_of_many_runs_at_once(mechanism, notion, also):
-    """Rows are those of any block; bounds below the truth but for 1e-5."""
+    """Rows do not depend on blocks; bounds are below the true level with probability 1 - 1e-5."""
     method = Events(**SIZES, also=also)
     pairs = PAIR if isinstance(mechanism, Laplace) else [(0, 1), (1, 0)]
     entry = Entry(mechanism, method, pairs, notion=notion, confidence=SURE, num_runs=4)
     assert Entry.from_dict(entry.to_dict()) == entry
-    # As many runs in both, which are one program.
+    # Use the same number of runs in both, so that they share a program.
     rows, again = compute(entry, range(4), 5), compute(entry, [2, 3, 7, 5], 5)
     truth = {"laplace": (0.6191236, 1.030064), "randomized-response": (0.7353257, 1.232035)}
     most = truth[mechanism.name][also]

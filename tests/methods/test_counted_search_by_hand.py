@@ -1,4 +1,4 @@
-"""Rungs of a search by counts, by scores and paces that are given: who is kept, varied, dropped."""
+"""Rungs of a search by counts, for given scores and paces: pairs kept, varied and dropped."""
 
 import math
 from types import SimpleNamespace
@@ -18,13 +18,13 @@ from dpjax.notions import Terms
 
 
 class Named(str):
-    """A source that is known by its name, and that notes from which databases it is warmed."""
+    """A source that is identified by its name and records which databases are warmed up."""
 
     warmed: ClassVar = []
     sampler: ClassVar = None
 
     def warm(self, database, key):
-        """Note the database and the key."""
+        """Record the database and the key."""
         self.warmed.append((database, tuple(random.words_of(key))))
 
 
@@ -33,7 +33,7 @@ PAIRS = [(0.0, float(number)) for number in range(9)]
 
 @pytest.fixture
 def ranked(monkeypatch):
-    """Rungs whose scores are the neighbors, unless others are given; and what they were asked."""
+    """Return rungs whose scores are the neighbors or given, and the requests that they got."""
     rungs = []
 
     def answered(rung, *seconds):
@@ -90,7 +90,7 @@ def test_each_rung_keeps_a_part_and_draws_anew(ranked):
     assert told == [(done, done + more) for done, more in zip(spent, left, strict=True)]
     for rung, seconds in ranked.rungs:
         assert seconds == (None,) and rung.source == "a source" and rung.region == "a region"
-        assert rung.asked is None  # the notion of the terms, and no level
+        assert rung.asked is None  # The terms contain the notion, but no level.
 
 
 @pytest.mark.parametrize("keep", [1, 2, 3, 5])
@@ -139,7 +139,7 @@ def test_pairs_without_time_are_counted(ranked, seconds, untried):
 
 
 def test_slow_pairs_are_not_audited(ranked):
-    """Four times as slow as the best pair is accepted."""
+    """A pair may be four times as slow as the best pair."""
     ladder = Ladder(1_200, None, 4, 3)
     ranked.paces = {"pair 8": 0.25, "pair 7": 1.0, "pair 6": 1.001, "pair 5": 0.01}
     assert [pair.neighbor for pair in search(ladder).pairs] == [8, 7, 5]
@@ -149,14 +149,14 @@ def test_slow_pairs_are_not_audited(ranked):
     ("seconds", "kept"), [(6.0, 1), (11.999, 1), (12.0, 2), (18.0, 3), (600.0, 4), (0.1, 1)]
 )
 def test_each_audited_pair_has_time_for_300_draws_a_side(ranked, seconds, kept):
-    """At a pace of 0.01 s, six seconds for both sides."""
+    """At a pace of 0.01 s, both sides together need six seconds."""
     ranked.paces = {f"pair {number}": 0.01 for number in range(9)}
     found = search(Ladder(1_200, seconds, 4, 3))
     assert [pair.neighbor for pair in found.pairs] == [8, 7, 6, 5][:kept]
 
 
 class Numbers(Space):
-    """Proposals 0, 1, ..., of which the first ones are small, and variations by a tenth."""
+    """Proposals 0, 1, ...; the first ones are small, and variations differ by a tenth."""
 
     def __init__(self, number=9, small=1):
         super().__init__(num_pairs=number)
@@ -182,7 +182,7 @@ def labels(found):
 
 
 def test_the_last_of_three_places_is_for_a_small_pair(ranked):
-    """Unless a small one is among the best, or there are two places."""
+    """This holds unless a small pair is among the best, or there are only two places."""
     for keep, small, expected in (
         (3, 2, ["pair 8", "pair 7", "pair 1"]), (2, 2, ["pair 8", "pair 7"]), (3, 0, [8, 7, 6]),
         (3, 9, [8, 7, 6]),
@@ -207,15 +207,15 @@ def test_the_next_rung_has_the_best_the_small_and_variations():
     space.refused = ("pair 7",)
     again = _next(alive, Ranked(scores, scores, 0), ladder, space, (4, 7))
     assert labels(again)[-2:] == ["pair 8 varied", "pair 6 varied"] and len(again) == 6
-    # More variations than pairs begin with the best again; a small rung has no room for them.
+    # More variations than pairs start with the best again; a small pair does not get a place.
     many = _next(alive, Ranked(scores, scores, 0), ladder, space, (0, 8))
     assert space.asked[-1] == ("pair 8", (0, 3)) and many[-1].label == "pair 8 varied"
     few = _next(alive, Ranked(scores, scores, 0), ladder, space, (0, 3))
     assert labels(few) == ["pair 8", "pair 7", "pair 6"]
-    # A small pair among the best is there once.
+    # A small pair that is among the best occurs only once.
     turned = _next(alive, Ranked(-scores, scores, 0), ladder, space, (0, 4))
     assert labels(turned) == ["pair 0", "pair 1", "pair 2", "pair 0 varied"]
-    # A list of pairs is not varied; at least so many are kept as are asked for.
+    # A list of pairs is not varied; at least the requested number is kept.
     alone = _next(alive, Ranked(scores, scores, 0), ladder, None, (0, 7))
     assert labels(alone) == ["pair 8", "pair 7", "pair 6"]
     kept = _next(alive, Ranked(scores, scores, 0), Ladder(None, None, 5, 3), None, (0, 7))
@@ -233,7 +233,7 @@ def test_draws_that_later_rungs_will_make():
 
 
 class Opened:
-    """A source whose calls take time, and the number of draws that each side makes."""
+    """A source whose calls take time, with the number of draws that each side makes."""
 
     def __init__(self, seconds, draws, workers=0):
         self.seconds, self.draws, self.workers = seconds, draws, workers
@@ -268,14 +268,14 @@ def timed(monkeypatch, source, draws=600):
 
 
 def test_pairs_are_timed_one_after_the_other(monkeypatch):
-    """The pace is the time of a pair by twice the draws of its side with fewer draws."""
+    """The pace is the time of a pair, divided by twice the draws of its shorter side."""
     source = Opened([2.0, 4.0, 1.0], [(100, 100), (100, 10), (0, 0)])
     rung, planned = timed(monkeypatch, source)
     found = rung.ranked(60.0, 90.0)
     assert [part for part, _ in source.asked] == [range(1), range(1, 2), range(2, 3)]
     assert [each for _, each in source.asked] == [60 / 6, 58 / 4, 54 / 2]
     assert found.paces.tolist() == [2 / 200, 4 / 20, 1 / 1] and found.drawn == 310
-    # An audit takes 1.5 times as long as the search, for both sides of two stages.
+    # For two sides and two stages, an audit takes 1.5 times as long as the search.
     assert planned == [int(1.5 * 90 / (4 * 0.01)), int(1.5 * 90 / (4 * 0.2))]
     assert found.scores.tolist() == [1.0, 11.0, -math.inf]
 
@@ -298,15 +298,15 @@ def test_time_that_is_up_leaves_pairs_out(monkeypatch):
 
 
 def test_the_first_rung_may_take_longer_for_6_draws_a_side(monkeypatch):
-    """An output takes a third of a second, so 6 draws take 2 s, a pair takes 2 s, of 13 s."""
+    """An output takes a third of a second, so 6 draws per side take 2 s of 13 s."""
     source = Opened([2.0] * 5, [(3, 3)] * 5)
     rung, _ = timed(monkeypatch, source)
     rung.ranked(5.0, 1e6, 13.0)
-    # The pace is unknown for the first pair; then (13 - 2) / 8, and so on. The first two sides
-    # take 0.5 and 0.125 s longer than their time.
+    # The pace is unknown for the first pair; then it is (13 - 2) / 8, and so on. The first two
+    # sides take 0.5 and 0.125 s longer than planned.
     expected = [0.5, 11 / 8 - 0.5, 9 / 6 - 0.3125, 7 / 4 - 0.125, 2.0]
     assert [each for _, each in source.asked] == pytest.approx(expected)
-    # At 40 s, 6 draws are all that is asked for.
+    # At 40 s, only 6 draws are requested.
     source = Opened([4.0] * 4, [(6, 6)] * 4)
     timed(monkeypatch, source)[0].ranked(5.0, 1e6, 40.0)
     assert [each for _, each in source.asked] == pytest.approx([5 / 8, 2.0, 2.0, 2.0])
@@ -329,7 +329,7 @@ def test_what_calls_take_beyond_their_time_is_taken_into_account(monkeypatch):
     rung.ranked(120.0, 1e6)
     first, second, third, *_ = [each for _, each in source.asked]
     assert first == 12.0
-    # 120 - 28 seconds for 8 sides, minus the 2 seconds.
+    # There are 120 - 28 seconds for 8 sides, minus 2 seconds each.
     assert second == 92 / 8 - 2.0
     assert third == (92 - 2 * (second + 2)) / 6 - 2.0
     source = Opened([8.0, 8.0], [(10, 10)] * 2)

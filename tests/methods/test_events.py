@@ -1,4 +1,4 @@
-"""Events as a method: what is confirmed is bounded, and coverage holds for every count."""
+"""Events as a method: only fresh draws are bounded, and the coverage holds for all counts."""
 
 import math
 from contextlib import contextmanager
@@ -81,7 +81,7 @@ def test_the_pair_and_event_that_promise_most_are_confirmed():
     assert (witness.database, witness.neighbor) == (1, -1)
     larger, smaller = sorted(counts, reverse=True)
     assert result.estimate == pytest.approx(math.log(larger / smaller))
-    # Within a twentieth of a standard error of the normal bound; see the test of the ratio's bound.
+    # Within a twentieth of a standard error of the normal bound; see the test of ratios.
     error = math.sqrt(1 / larger + 1 / smaller - 2 / 1000)
     assert result.lower_bound == pytest.approx(result.estimate - 1.6449 * error, abs=0.1 * error)
     assert result.verdict == "violated" and result.basis == "exact binomial"
@@ -123,12 +123,12 @@ def test_the_bound_holds_whatever_the_search_found(found):
 
 
 def test_the_enumeration_sees_draws_that_search_and_confirm():
-    """The direction is then that of the very draws that are counted, with twice the error."""
+    """If the same draws choose the direction and are counted, the error doubles."""
     assert worst_error(lambda counts: counts) > 1 - SURE
 
 
 def agreements(keys=80):
-    """Audits of nothing in which the cells that search found likelier are so again, less others."""
+    """Return how many cells keep the direction that the search found, minus those that do not."""
     total = 0
     for key in range(keys):
         request = Request(SMALL.rounds, None, lambda *_: 0.0, random.as_key(key), Execution())
@@ -143,7 +143,7 @@ def agreements(keys=80):
 
 @pytest.mark.slow
 def test_search_and_confirm_share_no_draw(monkeypatch):
-    """A sum of 80 fair signs passes 40 with a probability of 9e-6."""
+    """A sum of 80 random signs exceeds 40 with probability 9e-6."""
     assert abs(agreements()) < 40
     monkeypatch.setattr("dpjax.sources._drawn_counts.CONFIRM", 0)
     monkeypatch.setattr("dpjax.sources._drawn_counts.OpenedDrawn._refuse_repeated", lambda *_: None)
@@ -157,7 +157,7 @@ jax.monitoring.register_event_duration_secs_listener(
 
 
 def test_both_layouts_count_the_same_and_one_program_takes_all_sizes():
-    """Sizes with blocks of one size: a compiled kernel is for all of them."""
+    """The sizes have blocks of equal size, so one compiled kernel serves all of them."""
     for sizes in ((4_000, 8_000), (4_000, 19_999)):
         before = len(COMPILED)
         streamed, gathered = (
@@ -176,7 +176,7 @@ def test_both_layouts_count_the_same_and_one_program_takes_all_sizes():
 
 
 def leaky(key, chance):
-    """NaN with the probability that is the database."""
+    """Return NaN with a probability given by the database."""
     first, second = jax.random.split(key)
     lost = jax.random.uniform(first) < chance
     return jnp.where(lost, jnp.nan, jax.random.normal(second))
@@ -185,12 +185,12 @@ def leaky(key, chance):
 def test_nan_is_an_outcome():
     result = dpjax.audit(leaky, [(0.02, 0.22)], method=SMALL, confidence=0.95)
     assert result.witness.event == "the output is NaN"
-    # Of a seed; the bound is 0.2 below ln 11 on average, with an error of 0.12.
+    # With a fixed seed; the bound is 0.2 below ln 11 on average, with deviation 0.12.
     assert 1.9 < result.lower_bound < math.log(11)
 
 
 def test_an_event_that_is_rare_at_one_side_has_more_draws_there():
-    """The variance of ln(K1 / K2) is least where draws are as 1 / sqrt(p); both are 8,000."""
+    """The variance of ln(K1 / K2) is smallest for draws proportional to 1 / sqrt(p); mean 8,000."""
     result = dpjax.audit(leaky, [(0.02, 0.22)], method=SMALL)
     database, neighbor = result.evidence.trials
     assert database + neighbor == 2 * SMALL.num_confirm
@@ -198,7 +198,7 @@ def test_an_event_that_is_rare_at_one_side_has_more_draws_there():
 
 
 def test_a_rare_event_with_delta_has_no_infinite_estimate():
-    """NaN with a probability of 0.003 at one side alone: at delta = 0.1 it shows nothing."""
+    """NaN has probability 0.003 on one side only, which reveals nothing at delta = 0.1."""
     pair = [(0.0, 0.003)]
     result = dpjax.audit(leaky, pair, method=SMALL, notion=dpjax.Epsilon(0.1), claim=0.1)
     assert result.estimate == 0 == result.lower_bound
@@ -206,7 +206,7 @@ def test_a_rare_event_with_delta_has_no_infinite_estimate():
 
 
 def test_the_estimate_is_that_of_the_fresh_draws():
-    """Of 200 equal pairs the best looks better than it is; its event is counted again."""
+    """The best of 200 equal pairs looks better than it is, so its event is counted again."""
     pairs = Pairs(np.zeros(200), np.full(200, 1.0))
     result = dpjax.audit(Laplace(0.3), pairs, method=dpjax.Events(500, 20_000))
     trials = result.evidence.trials
@@ -214,7 +214,7 @@ def test_the_estimate_is_that_of_the_fresh_draws():
     shares = zip(result.witness.event_counts, trials, strict=True)
     first, second = (count / number for count, number in shares)
     assert result.estimate == pytest.approx(abs(math.log(first / second)))
-    # 4.5 standard errors, 7e-6; a pair's score passes the level of every pair by more.
+    # 4.5 standard errors, 7e-6; the score of the pair exceeds all levels by more.
     error = math.sqrt((1 / first - 1) / trials[0] + (1 / second - 1) / trials[1])
     assert result.estimate < 0.3 + 4.5 * error
     assert len(result.pair_scores) == 200
@@ -242,7 +242,7 @@ def last_pairs(mechanism):
     return Pairs(pairs.database[-2:], pairs.neighbor[-2:])
 
 
-# mechanism, pairs, level, least median bound
+# Mechanism, pairs, level, smallest median bound.
 CASES = {
     "laplace": (Laplace(1.0), Pairs([0.0], [1.0]), 1.0, 0.85),
     "noisy max": (ReportNoisyMax(1.0), last_pairs(ReportNoisyMax(1.0)), 1.0, 0.6),
@@ -273,7 +273,7 @@ def test_coverage_and_use(name):
 
 
 def test_mixed_outputs_and_vectors_are_of_use():
-    """The median of three keys of the above: one in thirty shows half of the level."""
+    """The test uses the median of three keys; one in thirty keys has half of the level."""
     for name in ("atom or laplace", "two counts"):
         mechanism, pairs, level, least = CASES[name]
         bounds = sorted(
@@ -285,7 +285,7 @@ def test_mixed_outputs_and_vectors_are_of_use():
 
 LETTERS = np.array(list("abcdefgh"))
 TILT = np.exp(0.3 * np.arange(8)) / np.exp(0.3 * np.arange(8)).sum()
-# Draws of both sides by (rng, size), and the level.
+# Function (rng, size) that draws both sides, and the level.
 RECORDED = {
     "reals": (lambda rng, n: rng.laplace([[0], [1]], 1, (2, n)), 1.0),
     "whole numbers": (lambda rng, n: np.rint(rng.laplace([[0], [1]], 1, (2, n))).astype(int), 1.0),
@@ -302,7 +302,7 @@ RECORDED = {
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", RECORDED)
 def test_recorded_outputs_of_every_kind_have_a_bound_that_covers(kind):
-    """Each of 200 exceeds the level with a chance of 0.05: more than 25 do with one of 1e-5."""
+    """Each of 200 bounds exceeds the level with probability 0.05: more than 25 have 1e-5."""
     draw, level = RECORDED[kind]
     bounds = np.array(
         [
@@ -335,7 +335,7 @@ that of the second 0.95, and 3,000 draws promise less of the first as often as n
 
 
 def counted_if_many(database, num_samples, rng):
-    """A number of 5 or more with that probability, else 0, as a noisy count above a threshold."""
+    """Return 5 or more with this probability, else 0, like a noisy count above a threshold."""
     return (rng.random(num_samples) < database) * (4 + rng.geometric(0.63, num_samples))
 
 
@@ -366,7 +366,7 @@ def test_alike_pairs_do_not_hide_a_rare_event():
     ids=["drawn", "host", "recorded"],
 )
 def test_only_fresh_outputs_are_divided_between_the_sides(monkeypatch, subject, pairs, shared):
-    """All outputs of a recording are counted, so its bounds are expected for equal numbers."""
+    """All recorded outputs are counted, so bounds are predicted for equal numbers."""
     asked = []
 
     def recorded(*values):

@@ -1,4 +1,4 @@
-"""Families: the member and the pair that break a claim are found, and the bound is of that member.
+"""Families: the member and the pair that break a claim are found, and bounded.
 
 Audits have an error of 1e-6, so a bound above the true level is no chance of the tests. Noise is
 seeded; libraries draw their own, and each of their tests fails with a probability below 1e-5.
@@ -18,11 +18,11 @@ from dpjax.testing import assert_private
 SURE = {"confidence": 1 - 1e-6, "method": dpjax.Events(num_draws=8_000)}
 SPACE = dpjax.neighbors([1.0, 2.0, 3.0], num_pairs=40)
 WRONG_SCALE = 0.4
-"""Of the noise of a count where the weight is 1: its level is 2.5, and 1 is claimed."""
+"""Scale of the noise of a count for weight 1: its level is 2.5, and the claim is 1."""
 
 
 def count(max_weight, shape="laplace"):
-    """Counts records up to a weight; the scale is wrong at the smallest weight alone."""
+    """Count records up to a weight; the scale is wrong only for the smallest weight."""
     if shape == "none":
         raise ValueError("no such noise")
     scale = WRONG_SCALE if max_weight == 1 else max_weight
@@ -49,7 +49,7 @@ def test_the_parameter_that_breaks_it_is_found(found):
     assert found.verdict == "violated" and 1.5 < found.lower_bound <= 1 / WRONG_SCALE
     assert "count(max_weight=1, shape=laplace)" in str(found)
     database, neighbor = found.witness.database, found.witness.neighbor
-    assert {len(database), len(neighbor)} == {0, 1}  # from one record on, counts are equal
+    assert {len(database), len(neighbor)} == {0, 1}  # With one record or more, counts are equal.
     assert any("chose this member, whose expected bound" in note for note in found.notes)
     assert any("refused 4 combinations of parameters" in note for note in found.notes)
 
@@ -66,7 +66,7 @@ def test_it_runs_again_from_its_recipe(found):
 
 @pytest.mark.parametrize(("members", "asked"), [(2, 40), (2, 400), (10, 40), (100, 40)])
 def test_members_share_300_proposals_in_turns(members, asked):
-    """No member has more than its space would propose alone; at most 48 members are made."""
+    """No member gets more than its space would propose alone; at most 48 members are made."""
 
     def made(number):
         return HostMechanism(lambda records, seed: float(seed % 7), batched=False)
@@ -81,7 +81,7 @@ def test_members_share_300_proposals_in_turns(members, asked):
 
 
 def test_a_variation_has_another_label_and_a_member_that_has_it():
-    """Of each pair many: another value at the same databases, or other databases of the member."""
+    """Variations have another value for the same databases, or other databases for the member."""
 
     def made(number):
         return HostMechanism(lambda records, seed: float(seed % 7), batched=False)
@@ -103,7 +103,7 @@ def test_a_variation_has_another_label_and_a_member_that_has_it():
 
 def test_an_end_of_an_interval_is_tried():
     def clipped(bound):
-        """Noise is clipped where the bound is above 7, which leaves a level of 8."""
+        """The noise is clipped if the bound is above 7, so the level is 8."""
 
         def release(value, num_samples, rng):
             noise = rng.laplace(0.0, 1.0, num_samples)
@@ -117,7 +117,7 @@ def test_an_end_of_an_interval_is_tried():
 
 
 def test_the_middle_of_an_interval_is_varied():
-    """Integers from 1 to 100 are first tried at 1, 10 and 100; a variation finds the wrong half."""
+    """Of integers from 1 to 100, 1, 10 and 100 are tried first; variations find the wrong half."""
 
     def release_of(size):
         def release(value, num_samples, rng):
@@ -136,12 +136,12 @@ def test_a_family_that_keeps_its_claims_is_not_refuted():
     for key in range(2):
         family = Family(right, {"max_weight": [1, 3, 7]})
         result = dpjax.audit(family, SPACE, claim=1.0, key=key, **SURE)
-        # One record of a weight of at least 2 with a scale of 2: the level is 1 / 2.
+        # One record with weight at least 2 and scale 2: the level is 1 / 2.
         assert result.verdict == "not refuted" and 0.2 < result.lower_bound <= 0.5
 
 
 def test_members_that_state_their_claims_are_compared_above_them():
-    """The second scale states half of its level; the others have larger levels and state them."""
+    """The second scale states half of its level; the others state their larger levels."""
     mechanisms = pytest.importorskip("diffprivlib.mechanisms")
 
     def made(epsilon):
@@ -151,7 +151,7 @@ def test_members_that_state_their_claims_are_compared_above_them():
             mechanism.randomise = mechanisms.Geometric(epsilon=1.0, sensitivity=1).randomise
         return dpjax.LibraryMechanism(mechanism, time_limit=None)
 
-    # Near 0: above 2^53 the library has a fault of its own.
+    # Use numbers near 0, because the library has a separate error above 2^53.
     result = dpjax.audit(Family(made, {"epsilon": [0.5, 1.0, 2.0]}), [(0, 1), (5, 4)], **SURE)
     assert result.parameters == {"epsilon": 1.0} and result.claim == 0.5
     assert result.verdict == "violated" and result.lower_bound <= 1

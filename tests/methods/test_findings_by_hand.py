@@ -1,4 +1,4 @@
-"""What an event audit says of counts that are given: witness, settings, notes and the curve."""
+"""Findings of an event audit for given counts: witness, settings, notes and the curve."""
 
 from types import SimpleNamespace
 
@@ -14,7 +14,7 @@ from dpjax.notions import Terms
 from dpjax.partitions import Encoder, Search, encode_drawn, lay
 from dpjax.sources import AnyPairs, Rounds
 
-# Cells of three outcomes: no number, another label, below 0, 0, 1, 2, and from 3 on.
+# Cells of three outcomes: no number, another label, below 0, 0, 1, 2, and 3 or more.
 _SIDE = encode_drawn(Encoder("x"), np.array([0, 1, 2, 2]), FiniteSpace(3))
 CELLS = lay([_SIDE, _SIDE], ["a number"], outcomes=3, whole=True, ordered=False)
 HALVES = np.zeros((2, 2, 7), np.int64)
@@ -22,7 +22,7 @@ HALVES[:, :, 3:6] = [[[5, 3, 2], [2, 3, 4]], [[4, 5, 1], [1, 2, 6]]]
 
 
 def found(event, counts, chain=None, rounds=(20, 0, 0, 100), notion=None, num_claims=1):
-    """The finding about the second of two pairs, by an event of the cells or by a chain."""
+    """Return the finding about the second of two pairs, with an event of cells or a chain."""
     pairs = AnyPairs(([0, 1], [0, 2]), ("same", "other"))
     opened = SimpleNamespace(
         pairs=pairs, notes=["A note."], settings={"one": 1}, num_confirm=100, region="all outputs"
@@ -46,7 +46,7 @@ def test_the_witness_has_the_counts_of_the_event():
     assert witness.larger == "neighbor" and witness.output == "a number from 0 to 1"
     assert witness.event == "the output is a number from 0 to 1"
     assert evidence.settings == {"one": 1, "num_cells": 7, "searched": [20, 18]}
-    # Of 20 outputs at one side and 18 at the other, each had the smaller number.
+    # There are 20 outputs on one side and 18 on the other; each took the smaller number.
     assert evidence.num_samples == 18 and evidence.num_confirm == 100
     assert evidence.pair_scores == (("other", 0.5), ("same", None))
     assert evidence.region == "all outputs" and finding.statement.lower_bound > 0
@@ -95,7 +95,7 @@ def test_no_event_says_why(notion, reason):
 
 
 def test_the_witness_of_a_chain_is_one_of_its_sets():
-    """Marks are places in the chain, of which an event has a few."""
+    """Marks are positions in the chain; an event contains a few of them."""
     place = np.array([2, 2, 2, 0, 1, 2, 2])
     finding = found(None, [[50, 30, 20], [10, 30, 60]], Chain(place, 2, (2, 0)), notion=Profile())
     assert finding.evidence.settings["num_sets"] == 2

@@ -1,4 +1,4 @@
-"""Audits of one run: from scores and coins to a result, and what is refused."""
+"""Audits of one run: from scores and coins to a result, and rejected inputs."""
 
 import math
 
@@ -26,7 +26,7 @@ SURE = 1 - 1e-5
 
 
 def run(number=2001, shift=2.0, seed=0):
-    """Gaussian canaries: scores N(shift, 1) where included, else N(0, 1); mu is the shift."""
+    """Gaussian canaries: scores N(shift, 1) if included, else N(0, 1); mu is the shift."""
     rng = np.random.default_rng(seed)
     included = rng.random(number) < 0.5
     return rng.normal(size=number) + shift * included, included
@@ -50,7 +50,7 @@ def test_given_numbers_of_guesses_are_counted(scores_and_coins):
     assert found.evidence.counted == GuessCounts(2001, 70, 30, int(right), 0)
     bound = one_run_lower_bound(2001, 100, int(right), delta=1e-5, confidence=0.95)
     assert found.lower_bound == bound > 1
-    # All notions are answered by the same count.
+    # All notions are bounded by the same count.
     assert found.bound(dpjax.Epsilon(0.01)).lower_bound < bound
     assert 0 < found.bound(dpjax.Gdp()).lower_bound < 2
     assert 0 < found.bound(dpjax.TotalVariation()).lower_bound < 0.69
@@ -59,7 +59,7 @@ def test_given_numbers_of_guesses_are_counted(scores_and_coins):
 
 
 def leaky(seed=0, number=2001):
-    """Scores that show three of ten included canaries, and none that was left out."""
+    """Scores that reveal three of ten included canaries, and none of the excluded canaries."""
     rng = np.random.default_rng(seed)
     included = rng.random(number) < 0.5
     shown = included & (rng.random(number) < 0.3)
@@ -67,7 +67,7 @@ def leaky(seed=0, number=2001):
 
 
 def in_order(scores, included, key):
-    """Coins by decreasing score, and the revealed ones, as an audit of this key sees them."""
+    """Return the coins by decreasing score, and which of them are revealed in this audit."""
     words = [0, key]
     shuffled = np.random.default_rng([*words, 1]).permutation(len(scores))
     order = shuffled[np.argsort(-scores[shuffled], kind="stable")]
@@ -76,7 +76,7 @@ def in_order(scores, included, key):
 
 @pytest.mark.parametrize(("notion", "share"), [(dpjax.Gdp(), 0.1), (dpjax.Epsilon(1e-5), 0.3)])
 def test_chosen_numbers_are_judged_by_other_coins(notion, share):
-    """The coins that judge change no number of guesses, and those that choose are left out."""
+    """Counted coins do not affect the numbers of guesses; coins that choose are not counted."""
     scores, included = leaky()
     first = dpjax.audit(dpjax.OneRun(scores, included), notion=notion, key=3)
     counted = first.evidence.counted
@@ -85,7 +85,7 @@ def test_chosen_numbers_are_judged_by_other_coins(notion, share):
     order, chosen = in_order(scores, included, 3)
     judged = np.delete(included[order], chosen)
     assert counted.right == judged[: counted.guessed_in].sum()
-    # With other coins, the revealed ones choose the same numbers.
+    # If other coins change, the revealed coins choose the same numbers.
     flipped = ~included
     flipped[order[chosen]] = included[order[chosen]]
     again = _chosen(flipped[order], np.isin(np.arange(2001), chosen), first_terms(notion))
@@ -103,7 +103,7 @@ def first_terms(notion):
 
 
 def test_the_better_of_two_sets_of_guesses_is_reported(scores_and_coins):
-    """Planned numbers for Gaussian scores, with their part of the error."""
+    """Planned numbers for Gaussian scores, with their share of the error."""
     scores, included = scores_and_coins
     found = dpjax.audit(dpjax.OneRun(scores, included), notion=dpjax.Gdp(), key=3)
     order, chosen = in_order(scores, included, 3)
@@ -127,7 +127,7 @@ def test_a_profile_is_refuted_at_one_point_by_chosen_numbers():
     assert shown > claimed == pytest.approx(claim(place))
     assert claimed <= delta_of_curves(1401, counted.share * 0.01) < claim(place - 0.2)
     assert refuted_by_chosen(counted.guessed, place, claimed, counted.share * 0.01)
-    # A claim all of whose points have a larger delta is compared where its delta is least.
+    # If all points of a claim have a larger delta, it is compared at the smallest delta.
     claim = [(0.0, 0.3), (1.0, 1e-3)]
     short = dpjax.audit(
         dpjax.OneRun(*leaky()), notion=dpjax.Profile(), claim=claim, confidence=0.95
@@ -145,7 +145,7 @@ def gaussian_profile(mu):
 
 @pytest.mark.parametrize(("notion", "least"), [(dpjax.Epsilon(1e-8), 2.0), (dpjax.Gdp(), 0.5)])
 def test_bounds_of_gaussian_canaries(notion, least, scores_and_coins):
-    """The truth is mu = 2; a bound above it has a chance of 1e-5."""
+    """The true mu is 2; a bound above it has probability 1e-5."""
     found = dpjax.audit(dpjax.OneRun(*scores_and_coins), notion=notion, confidence=SURE)
     truth = 2.0
     if notion.delta:
@@ -155,7 +155,7 @@ def test_bounds_of_gaussian_canaries(notion, least, scores_and_coins):
 
 @pytest.mark.slow
 def test_no_more_than_the_stated_error_is_above_the_truth():
-    """Randomised response at exactly epsilon; more than 26 of 200 at 5% has a chance below 1e-5."""
+    """Randomized response at exactly epsilon; more than 26 of 200 at 5% have probability 1e-5."""
     epsilon, above = 1.0, 0
     assert stats.binom.sf(26, 200, 0.05) < 1e-5
     for seed in range(200):
@@ -200,7 +200,7 @@ def test_a_profile_may_have_a_point_at_a_large_epsilon(scores_and_coins):
 
 
 def test_a_profile_can_be_refuted_as_a_whole():
-    """Between the errors at which the curve and its worst point are refuted."""
+    """The error is between those for which the curve and its worst point are refuted."""
     profile = gaussian_profile(0.5)
     claim = tuple((e, profile(e)) for e in np.arange(0, 8, 0.02).tolist())
     counted = GuessCounts(1000, 1000, 0, 900)
@@ -210,7 +210,7 @@ def test_a_profile_can_be_refuted_as_a_whole():
         stated = conclude(counted, terms)
         assert stated.verdict == verdict and stated.crossing is None
         assert ("refuted as a whole" in stated.sentence) == (verdict == "violated")
-        # The curve is that of mu = 1/2, but for its points.
+        # The curve is that of mu = 1/2, except for its points.
         mu = counted.answer(dpjax.Gdp(), 1 - error, 1, None).lower_bound
         assert (mu > 0.5) == (verdict == "violated")
 
@@ -342,7 +342,7 @@ def test_options_are_checked():
 
 
 def test_masked_scores_and_coins_are_refused(scores_and_coins):
-    """Their mask would be lost, and what lies behind it would be counted."""
+    """Otherwise, the mask would be lost, and hidden values would be counted."""
     scores, included = scores_and_coins
     hidden = np.arange(len(scores)) % 7 == 0
     with pytest.raises(ValueError, match="scores must not be masked, but 286 entries were"):
@@ -391,6 +391,6 @@ def test_a_public_coin_is_not_reported_above_its_truth():
         )
         above["epsilon"] += found.lower_bound > epsilon
         above["mu"] += found.bound(dpjax.Gdp()).lower_bound > 1
-        # The coin is seen: runs in which it is on have large bounds.
+        # The coin is visible: runs in which it is on have large bounds.
         assert not told or found.lower_bound > 0.5
     assert on > 30 and max(above.values()) <= 34

@@ -1,4 +1,4 @@
-"""Numbers of guesses, their counts and the choice between two sets, against naive loops."""
+"""Numbers of guesses, counts and the choice between two sets, compared with simple loops."""
 
 import math
 
@@ -58,7 +58,7 @@ def test_counts_of_right_guesses():
 
 @pytest.mark.parametrize(("number", "size"), [(4, 1), (20, 9), (31, 13), (100, 25), (1000, 79)])
 def test_sizes_of_the_planned_set(number, size):
-    """2.5 roots of the number, and at most 45% of it."""
+    """2.5 times the square root of the number, but at most 45% of the number."""
     coins = RNG.random(number) < 0.5
     for notion, share in ((None, 0.7), (dpjax.Gdp(), 0.9), (dpjax.Profile(), 0.7)):
         found = _planned(coins, terms(notion))
@@ -76,7 +76,7 @@ def test_shares_that_are_tried(judged):
 
 
 def test_cautious_shares_are_lower_ends_of_wilson():
-    """The share s with (r - s)^2 = s (1 - s) / n, below the observed share r."""
+    """The fraction s below the observed fraction r with (r - s)^2 = s (1 - s) / n."""
     for right, number in ((7, 10), (1, 30), (29, 30), (1, 1), (0, 5)):
         outcomes = np.arange(number) < right
         found = _cautious(outcomes, number)
@@ -133,14 +133,14 @@ def test_the_set_with_the_larger_bound_is_reported():
         fixed = level_of(chosen.guessed, dpjax.Epsilon(), 0.3 * 0.05)
         assert (
             fixed > bounds[1] - 1e-12
-        )  # a bound for fixed numbers is not below that for chosen ones
+        )  # A bound for fixed numbers is at least the bound for chosen numbers.
     assert _searched_for(dpjax.Epsilon(0.1)) == dpjax.Epsilon(0.1)
     assert _searched_for(dpjax.Profile()) == dpjax.Gdp() == _searched_for(dpjax.Gdp())
 
 
 @pytest.mark.parametrize(("right", "noted"), [(30, False), (29, True), (50, False), (0, True)])
 def test_scores_that_point_the_wrong_way(right, noted):
-    """Of 100 guesses, 30 is four standard deviations below the half."""
+    """Of 100 guesses, 30 correct ones are four standard deviations below one half."""
     assert bool(_direction(GuessCounts(500, 60, 40, right, 0, 1.0))) is noted
 
 

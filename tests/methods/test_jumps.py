@@ -1,4 +1,4 @@
-"""Sizes at which outputs jump: found by bisection, and not where there is none."""
+"""Sizes at which outputs jump: found by bisection, without false jumps."""
 
 import time
 from functools import partial
@@ -23,7 +23,7 @@ def path(longest=2**13, step=1, forbidden=()):
 
 
 def jumping(*jumps, asked=None):
-    """Scores of pairs of sizes: the sum of the heights of the jumps between them."""
+    """Return scores for pairs of sizes: the sum of the heights of the jumps between them."""
 
     def scores(pairs):
         if asked is not None:
@@ -42,14 +42,14 @@ def test_a_jump_is_found_wherever_it_is(jump, step):
     (found,) = find_jumps([path(step=step)], jumping((jump, 1.0), asked=asked))
     assert found.database < jump <= found.neighbor <= found.database + step
     assert found.label == f"rows: {found.database:,} records against {found.neighbor:,}"
-    # One comparison for each doubling; then two for each step of the bisection.
+    # One comparison for each doubling, and then two for each step of the bisection.
     assert asked[:13] == [[(2**n, 2 ** (n + 1))] for n in range(13)]
     assert len(asked) <= 25 and all(len(pairs) == 2 for pairs in asked[13:])
 
 
 def test_the_largest_jump_of_each_path_is_found():
     jumps = jumping((40, 1.0), (700, 3.0), (800, 2.5), (5000, 2.0))
-    # Between 512 and 1,024, both jumps count; the half with the larger one is kept.
+    # Between 512 and 1,024, both jumps count; the half with the larger jump is kept.
     assert [f[:2] for f in find_jumps([path(), path(512), path(32)], jumps)] == [
         (39, 40),
         (699, 700),
@@ -87,7 +87,7 @@ def raising(limit, records, seed):
 
 
 def nan_for_mean(limit, records, seed):
-    """A mean, whose noise depends on the size, so that outputs of all sizes differ."""
+    """A mean with noise that depends on the size, so that outputs of all sizes differ."""
     noise = np.random.default_rng(seed).laplace(0.0, 10.0 / max(len(records), 1))
     return float("nan") if len(records) >= limit else float(np.mean(records or [0.0])) + noise
 
@@ -117,7 +117,7 @@ def pairs_of(found):
 
 @pytest.mark.slow
 def test_errors_come_before_numbers():
-    """A count, whose outputs differ at any two sizes that are far apart, and an error at 100."""
+    """A count, whose outputs differ for any two distant sizes, and an error at size 100."""
 
     def count(records, seed):
         if len(records) >= 100:
@@ -147,7 +147,7 @@ def test_a_budget_is_kept_and_too_small_a_budget_looks_for_no_jumps():
 
 
 def test_a_search_without_time_for_jumps(monkeypatch):
-    """Without a time limit there are ten seconds, half of them for sizes to grow."""
+    """Without a time limit, ten seconds are available, half of them for growing sizes."""
     now = [0.0]
     monkeypatch.setattr(_jumps.time, "perf_counter", lambda: now[0])
     sizes = []
@@ -161,8 +161,8 @@ def test_a_search_without_time_for_jumps(monkeypatch):
     space = neighbors([1.0], domain=Domain(bounds=(0.0, 1.0)), num_pairs=2)
     source = dpjax.HostMechanism(slow, batched=False)
     found = search_counted(source, space, Ladder(None, None, 2, 2), terms, None, terms.root)
-    # Sizes up to 2^n take 12 * 3 * (2^n - 1) ms. 128 is the last at whose start less than 5 s
-    # have gone by; 128 against 256 then ends growth.
+    # Sizes up to 2^n take 12 * 3 * (2^n - 1) ms. 128 is the last size that starts before 5 s have
+    # passed; 128 against 256 then ends the growth.
     assert max(sizes) == 256
     assert (2, 3) in {(len(pair.database), len(pair.neighbor)) for pair in found.pairs}
 
@@ -213,7 +213,7 @@ def test_databases_of_a_path_lie_in_the_domain():
 
 
 def test_a_source_that_cannot_draw_for_large_databases():
-    """A command line holds up to 128 KiB a word on Linux; the audit goes on without larger ones."""
+    """A Linux command line holds up to 128 KiB per argument; the audit skips larger databases."""
     sizes = []
 
     class Small(dpjax.HostMechanism):
@@ -231,7 +231,7 @@ def test_a_source_that_cannot_draw_for_large_databases():
 
 @pytest.mark.parametrize(("seconds", "slow"), [(4.47, True), (4.49, False), (None, False)])
 def test_a_function_that_is_too_slow_is_called_for_no_sizes(seconds, slow):
-    """Two paths of 28 comparisons need four outputs a side, 448 calls of 2.5 ms: 1.12 s."""
+    """Two paths of 28 comparisons need four outputs per side, 448 calls of 2.5 ms: 1.12 s."""
     asked = []
 
     class Rung:
@@ -255,7 +255,7 @@ def test_a_function_that_is_too_slow_is_called_for_no_sizes(seconds, slow):
 
 @pytest.mark.slow
 def test_a_call_that_hangs_for_large_databases_takes_no_time_of_other_pairs():
-    """The search has 2.1 s, of which the comparisons of sizes take a quarter at most."""
+    """The search has 2.1 s, and the comparisons of sizes take at most a quarter of it."""
     hung = []
 
     def hangs(records, seed):
@@ -268,14 +268,14 @@ def test_a_call_that_hangs_for_large_databases_takes_no_time_of_other_pairs():
     mechanism = dpjax.HostMechanism(hangs, batched=False, time_limit=6.0)
     start = time.perf_counter()
     result = dpjax.audit(mechanism, space, claim=5.0)
-    # Two seconds more for a busy machine.
+    # Allow two more seconds for a busy machine.
     assert time.perf_counter() - start < 8.6 and len(hung) == 1 and hung[0] - start < 3.0
     assert result.lower_bound > 0.3 and result.verdict == "not refuted"
 
 
 @pytest.mark.slow
 def test_sizes_without_a_jump_take_no_place_of_other_pairs():
-    """A count has the same loss at all sizes; a pair of large databases would only be slower."""
+    """A count has the same loss for all sizes; a pair of large databases would only be slower."""
 
     def count(records, seed):
         return len(records) + np.random.default_rng(seed).laplace()
@@ -288,7 +288,7 @@ def test_sizes_without_a_jump_take_no_place_of_other_pairs():
 
 @pytest.mark.parametrize(("most", "draws"), [(np.inf, 100), (2_000.0, 100), (700.0, 50)])
 def test_found_pairs_are_ranked_with_what_is_left_of_the_budget(most, draws):
-    """One path, 13 doublings and 6 steps of two comparisons, 25 * 24 = 600 draws; then one pair."""
+    """One path, 13 doublings and 6 steps of two comparisons, 25 * 24 = 600 draws; then a pair."""
     asked = []
 
     class Rung:

@@ -1,4 +1,4 @@
-"""Functions that return other outcomes than they promised: refused, said, or counted."""
+"""Functions that return unexpected outcomes: rejected, noted, or counted."""
 
 from dataclasses import dataclass
 
@@ -18,7 +18,7 @@ ONE = [(0.0, 1.0)]
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Leaky:
-    """0 or 1 alike, but 5 with the probability `share` at the database 1."""
+    """Return 0 or 1 with equal probability, or 5 with probability `share` for the database 1."""
 
     share: float
     output_space = FiniteSpace(2)
@@ -44,14 +44,14 @@ def test_densities_refuse_outcomes_outside():
 
 @pytest.mark.slow
 def test_rare_ones_that_a_pilot_misses_are_said():
-    """None of 4096 at 1e-4 with a probability of 0.66; 3 of 30 000 are expected. Seed fixed."""
+    """None of 4096 at 1e-4 with probability 0.66; 3 of 30 000 are expected. Fixed seed."""
     result = dpjax.audit(Leaky(1e-4), ONE, method=dpjax.Local(30_000, 40_000))
     assert any("outside 0 .. 1 (num_outcomes)" in note for note in result.notes)
 
 
 def test_events_count_them():
     result = dpjax.audit(Leaky(0.1), ONE, method=EVENTS)
-    # 800 of 8000 against none: ln of a ratio of at least 0.09 / 0.001.
+    # 800 of 8000 compared with none: ln of a ratio of at least 0.09 / 0.001.
     assert result.lower_bound > 4
     assert any("all smaller integers were counted as one outcome" in note for note in result.notes)
 
@@ -59,7 +59,7 @@ def test_events_count_them():
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Outside:
-    """0 or 1 alike, and 5 + database with a probability of 0.3, which no database has in common."""
+    """Return 0 or 1, or 5 + database with probability 0.3, which differs between the databases."""
 
     output_space = FiniteSpace(2)
 
@@ -71,14 +71,14 @@ class Outside:
 
 
 def test_what_is_above_is_one_outcome_whatever_it_is():
-    """So nothing tells the databases apart, and a note says that something was not looked at."""
+    """Thus the databases are not distinguished, and a note states what was not examined."""
     result = dpjax.audit(Outside(), [(0, 1)], method=EVENTS)
     assert result.lower_bound < 0.2
     assert any("all smaller integers were counted as one outcome" in note for note in result.notes)
 
 
 def test_an_event_that_does_not_occur_again_is_said():
-    """An outcome of 30% in the search set at the neighbor, and of 0 in the confirmation set."""
+    """For the neighbor, an outcome has 30% in the search set and 0 in the confirmation set."""
     drawn, rng = [0, 0], np.random.default_rng(5)
 
     def vanishing(database, number):
@@ -93,5 +93,5 @@ def test_an_event_that_does_not_occur_again_is_said():
     )
     assert result.lower_bound == 0
     assert "The chosen event did not occur in the confirmation set." in result.notes
-    # The complement is shown, which occurred in every draw.
+    # The result shows the complement, which occurred in every draw.
     assert result.witness.event_counts == result.evidence.trials

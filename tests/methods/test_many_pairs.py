@@ -20,7 +20,7 @@ from dpjax.sources.streams import SEARCH
 
 
 def searched(shift, size, seed, allowed=False, scale=1.0):
-    """A search of 2 runs at Laplace outputs; a scale of 0 gives atoms."""
+    """Return a search of 2 runs with Laplace outputs; a scale of 0 leads to atoms."""
     generator, encoder = np.random.default_rng(seed), Encoder("test")
     sides = [
         encoder.encode(at + scale * generator.laplace(size=size) + generator.integers(3, size=size))
@@ -44,7 +44,7 @@ MIXED = [
 @pytest.mark.parametrize("notion", [Epsilon(), Epsilon(0.01), Gdp(), TotalVariation(), Zcdp()])
 @pytest.mark.parametrize("rows", [1, 3, 256])
 def test_pairs_together_are_pairs_alone(notion, rows, monkeypatch):
-    """Bit for bit, however many pairs one call takes."""
+    """Results are bitwise equal for any number of pairs per call."""
     monkeypatch.setattr(_asked, "_ROWS", rows)
     budget = Budget(5_000, 0.999, num_rivals=len(MIXED), shared=True)
     together = notion.promises(MIXED, budget)
@@ -69,7 +69,7 @@ def test_more_confidence_promises_a_smaller_bound(notion):
 
 
 def test_pairs_alike_share_a_call(monkeypatch):
-    """Pairs of one shape of cells are one call; those with another region are another."""
+    """Pairs with cells of the same shape share a call; pairs with another region do not."""
     calls, real = [], _asked.largest_bound
 
     def seen(counts, *arguments, **options):
@@ -84,7 +84,7 @@ def test_pairs_alike_share_a_call(monkeypatch):
 
 
 def test_the_default_grows_slowly_above_a_thousand_pairs():
-    """44% of 20,000 a pair and of 50,000 are searched: 8,822,000 draws for 1,000 pairs."""
+    """The search uses 44% of 20,000 + 50,000 per pair: 8,822,000 draws for 1,000 pairs."""
     thousand = Events().rounds(1_000)
     assert thousand.searched(1_000) == pytest.approx(8_822_000, abs=1_000)
     assert thousand.num_confirm == 20_050_000 - 8_822_000
@@ -93,10 +93,10 @@ def test_the_default_grows_slowly_above_a_thousand_pairs():
         rounds = Events().rounds(pairs)
         assert rounds.num_confirm == thousand.num_confirm
         assert rounds.searched(pairs) == pytest.approx(8_822_000 + 300 * further, abs=pairs)
-        # 5/11 of the search for all pairs.
+        # 5/11 of the search draws are used for all pairs.
         first = 5 / 11 * (8_822_000 + 300 * further) / pairs
         assert abs(rounds.num_samples - first) <= 0.51
-    # A number of draws that was given is spent.
+    # A given number of draws is always used.
     given = Events(num_draws=10**7).rounds(5_000)
     assert given.num_confirm == 5_600_000
     assert given.searched(5_000) + given.num_confirm == pytest.approx(10**7, abs=5_000)
@@ -114,7 +114,7 @@ def test_at_most_2500_pairs_are_searched_again(pairs, kept):
     [
         ((175, 2_500, 8_408, 2**24), 256),
         ((1_024, 251, 8_408, 2**24), 1_024),
-        # Blocks of few pairs, and of many draws, are large.
+        # Blocks are large for few pairs and many draws.
         ((1_025, 251, 8_408, 2**24), 2**13),
         ((175, 250, 8_408, 2**24), 2**13),
     ],
@@ -124,7 +124,7 @@ def test_blocks_of_many_pairs_with_few_draws_are_small(rounds, size):
 
 
 def needle(number):
-    """Pairs that differ by at most 0.1, and one that differs by 1.5."""
+    """Return pairs that differ by at most 0.1, except one that differs by 1.5."""
     shifts = np.linspace(0.0, 0.1, number)
     shifts[number // 3] = 1.5
     return [(0.0, float(shift)) for shift in shifts]
@@ -147,7 +147,7 @@ def audited(layout="gathered", **options):
 def test_however_pairs_are_drawn_together_the_bits_are_the_same(layout, monkeypatch):
     found = audited()
     assert found.witness.pair == "pair 100"
-    # The level is 1.5; the bound of 33,600 draws a side is within a third of it.
+    # The level is 1.5; the bound from 33,600 draws per side is within a third of it.
     assert 1.0 < found.lower_bound < 1.5
     monkeypatch.setattr(_drawn_counts, "MANY_PAIRS", 2)
     monkeypatch.setattr(_drawn_counts, "_STREAMED_PAIRS", 128)
@@ -163,7 +163,7 @@ def test_the_first_draws_of_pairs_are_those_of_each(monkeypatch):
     pairs = dpjax.Pairs(np.zeros(5), np.arange(5.0) ** 3)
     words = stream_words(np.array([3, 4], np.uint32), 0, 5)
     laplace = dpjax.mechanisms.Laplace(1.0)
-    # Three blocks a pair, so two pairs a call; the last call has one.
+    # There are three blocks per pair, so a call contains two pairs; the last call has one.
     pilots = _pilots.Pilots(laplace, pairs, words, 300, 128, 1)
     for pair in (0, 1, 2, 3, 4, 2):
         for side, drawn in enumerate(pilots.of(pair)):
@@ -194,13 +194,13 @@ def test_calls_for_fewer_pairs_share_a_program():
 
 
 def test_what_is_kept_of_first_draws():
-    """At all pairs together about 4 million, and at each enough to see equal outputs."""
+    """About 4 million draws for all pairs together, and enough per pair to detect equal outputs."""
     assert _pilots.kept_draws(1) == 2**22 and _pilots.kept_draws(1_000) == 4_194
     assert _pilots.kept_draws(10**5) == 128
 
 
 def test_only_the_most_promising_compete_for_the_last_place(monkeypatch):
-    """Of six pairs, the best has the first place, and the next two may have the last place."""
+    """Of six pairs, the best gets the first place, and the next two compete for the last place."""
     monkeypatch.setattr(_events, "_HOPED", 3)
     seen, real = [], _events._kept
 
@@ -250,7 +250,7 @@ def test_fifteen_thousand_pairs_need_20_kilobytes_each():
 
 
 def test_parts_of_many_pairs_have_partitions_of_their_own_sizes(monkeypatch):
-    """Integers of about 10, 40 and 200 values."""
+    """Integers with about 10, 40 and 200 values."""
 
     def spread(key, database):
         return jnp.round(database * jax.random.laplace(key)).astype(jnp.int32)

@@ -1,4 +1,4 @@
-"""Options that are left out, and what each method and each notion is called."""
+"""Defaults of options, and the names of methods and notions."""
 
 import dataclasses
 

@@ -1,4 +1,4 @@
-"""Every method is written once: an audit is a run of a sweep, on the device and on the host."""
+"""Every method is implemented once: an audit is a run of a sweep, on the device and the host."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -25,12 +25,12 @@ ONE = [(0.0, 1.0)]
 
 
 def two_counts(key, database):
-    """Outputs of two numbers, which are cut along a learned score."""
+    """Outputs of two numbers, which are divided along a learned score."""
     return database + jax.random.laplace(key, (2,))
 
 
 def noisy(key, database):
-    """Reals without a region of their own."""
+    """Real numbers without their own region."""
     return database + jax.random.laplace(key)
 
 
@@ -85,7 +85,7 @@ def audited(entry, run_key):
 @pytest.mark.one_in(7)
 @pytest.mark.parametrize("name", ENTRIES)
 def test_an_audit_is_the_first_run_of_a_sweep(name):
-    """With the same bits, and the same verdict where something is claimed."""
+    """Results are bitwise equal, with the same verdict if there is a claim."""
     entry = ENTRIES[name]
     rows, result = compute(entry, [0, 1, 2], KEY), audited(entry, entry.key(KEY))
     assert rows["lower_bound"][0] == result.lower_bound
@@ -98,7 +98,7 @@ def test_an_audit_is_the_first_run_of_a_sweep(name):
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize("name", ENTRIES)
 def test_a_run_does_not_depend_on_the_batch_that_it_is_in(name):
-    # As many runs in each, which are one program.
+    # Use the same number of runs in each, so that they share a program.
     first, second = (compute(ENTRIES[name], runs, KEY) for runs in ([0, 1, 2], [4, 3, 1]))
     for column in ("lower_bound", "estimate", "pair", "exact", "status", "verdict"):
         np.testing.assert_array_equal(first[column][1], second[column][2])
@@ -112,7 +112,7 @@ def test_entries_are_plain_values(name):
 
 @dataclass(frozen=True)
 class Upper:
-    """Counts how often outputs lie in the upper half of the cells of one pair."""
+    """A method that counts how often outputs lie in the upper half of the cells of one pair."""
 
     num_samples: int = 500
     name: ClassVar[str] = "upper"
@@ -135,7 +135,7 @@ class Upper:
 
 
 def test_a_method_of_ten_lines_runs_in_audits_and_sweeps_on_device_and_host(monkeypatch):
-    """Of the outputs at the neighbor more than half lie there, of those at the database fewer."""
+    """More than half of the neighbor's outputs lie there, but fewer of the database's."""
     monkeypatch.setitem(METHODS, Upper.name, Upper)
     for mechanism in (Laplace(1.0), HostMechanism(in_batches)):
         entry = Entry(mechanism, Upper(), ONE, claim=0.01)
@@ -170,7 +170,7 @@ def test_what_cannot_be_run_again_is_refused_in_a_sweep():
     ],
 )
 def test_counts_of_parts_of_the_fresh_outputs_add_up(source, layout):
-    """As often as they are asked for, and wherever the first part ends on a block."""
+    """This holds for any number of requests, and wherever the first part ends in a block."""
     rounds, execution = Events(1000, 3000).rounds, Execution(layout=layout)
     request = Request(rounds, None, lambda *_: 0.0, random.as_key(4), execution)
     with source.opened(ONE, request) as opened:

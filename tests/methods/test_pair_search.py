@@ -1,4 +1,4 @@
-"""Successive halving over pairs: it finds the exact best pair cheaply, and spends no confidence."""
+"""Successive halving over pairs finds the best pair cheaply and uses no confidence."""
 
 import itertools
 
@@ -19,12 +19,12 @@ from dpjax.sources import as_source
 
 CUBE = np.array(list(itertools.product((0.0, 1.0), repeat=6)))
 FULL = 20_000
-"""Draws a side of each pair in a search of all pairs, the default of dpjax.audit."""
+"""Draws per side of each pair in a search of all pairs: the default of dpjax.audit."""
 
 
 @pytest.mark.slow
 def test_the_best_pair_of_the_cube_is_found_at_a_twentieth_of_the_draws():
-    """All 2016 pairs of {0,1}^6 move each answer by at most 1; six of them share the best level."""
+    """All 2016 pairs of {0,1}^6 change each answer by at most 1; six have the best level."""
     mechanism = mechanisms.ReportNoisyMax(1.0)
     pairs = all_pairs(CUBE)
     laws = [reference.log_density(mechanism, x, np.arange(6)) for x in CUBE]
@@ -37,13 +37,13 @@ def test_the_best_pair_of_the_cube_is_found_at_a_twentieth_of_the_draws():
     top = reference.pair_level(mechanism, found.pairs.database[0], found.pairs.neighbor[0])
     assert top == pytest.approx(best, rel=1e-9)
     assert found.pairs.labels[0] in pairs.labels
-    # The estimate is of 42 000 draws a side: its standard error is below 0.022.
+    # The estimate uses 42 000 draws per side: its standard error is below 0.022.
     assert found.estimates[0] == pytest.approx(best, abs=0.1)
 
 
 @pytest.mark.slow
 def test_choosing_costs_no_confidence():
-    """8 pairs without any loss, the same seed for search and bound: at most 5% are above 0."""
+    """For 8 pairs without any loss and equal seeds, at most 5% of bounds are above 0."""
     mechanism = mechanisms.RandomizedResponse(1.0)
     nothing = Pairs(np.zeros(8, int), np.zeros(8, int))
     method, above = dpjax.Events(num_samples=1000, num_confirm=1500), 0
@@ -55,7 +55,7 @@ def test_choosing_costs_no_confidence():
 
 
 def test_rungs_have_draws_of_their_own(monkeypatch):
-    """Else the noise for which a pair was kept would speak for it again."""
+    """Otherwise, noise that favored a pair would favor it again."""
     keys, real = [], _pairs.dpl_runs
 
     def seen(*arguments, **options):
@@ -67,7 +67,7 @@ def test_rungs_have_draws_of_their_own(monkeypatch):
     mechanism = mechanisms.RandomizedResponse(1.0)
     found = dpjax.search_pairs(mechanism, pairs, budget=2**14, keep=1, factor=4)
     assert len(keys) == 2 and len(set(keys)) == 2
-    # Each has half of the budget, but for what does not divide.
+    # Each gets half of the budget, except for the remainder.
     assert [size for size, _ in found.rungs] == [8, 2]
     assert all(2**13 - 2 * s < 2 * s * n <= 2**13 for s, n in found.rungs)
     assert found.num_draws == sum(2 * s * n for s, n in found.rungs)
@@ -126,7 +126,7 @@ def summed(key, database):
 
 @pytest.mark.slow
 def test_an_audit_searches_a_space_for_a_function_with_real_outputs():
-    """The level is 10, which is reached by changing 10 to 0; no region was given."""
+    """The level is 10, attained by changing 10 to 0; no region is given."""
     domain = dpjax.Domain(bounds=(0, 10), size=2)
     space = dpjax.neighbors([1.0, 2.5], "change-one", domain, num_pairs=20)
     found = dpjax.audit(summed, space, method=dpjax.Events(500, 1500), claim=2.0)
@@ -141,7 +141,7 @@ def leaks_when_empty(key, database):
 
 @pytest.mark.slow
 def test_databases_of_a_space_may_have_any_shape():
-    """Only the empty database has outputs near 9."""
+    """Only the outputs of the empty database are near 9."""
     space = dpjax.neighbors([1.0], "add-remove", dpjax.Domain(bounds=(0, 1)), num_pairs=12)
     found = dpjax.search_pairs(leaks_when_empty, space, keep=4)
     assert {(side.shape[1:]) for side in (found.pairs.database, found.pairs.neighbor)} == {
@@ -157,7 +157,7 @@ def first_entry(key, database):
 
 
 def test_pairs_of_a_space_are_stacked_by_shape():
-    """Left out: numbers that become infinite or equal in float32, and a function that fails."""
+    """Numbers that become infinite or equal in float32, and failing functions, are left out."""
     sides = [
         ([1.0], [2.0]), ([1.0, 2.0], [1.0]), ([3.0], [4.0]), ([1e300], [0.0]), ([1e300], [1e300]),
         ([5e-324], [0.0]), ([], [1.0]), (["a"], ["b"]), ([1], [2]), ([2**40], [0]),

@@ -1,4 +1,4 @@
-"""The search of pairs by counts: it finds the pair that breaks, and leaves the bound alone."""
+"""The search of pairs by counts finds the pair that breaks the claim, and the bound stays valid."""
 
 import re
 import time
@@ -26,13 +26,13 @@ def laplace(database, num_samples, seed):
 
 
 def coin(database, num_samples, seed):
-    """Shows a bit with odds of e^(2 database): the level of (-d, d) is 2 d."""
+    """Reveal a bit with odds of e^(2 database): the level of (-d, d) is 2 d."""
     rng = np.random.default_rng(seed)
     return (rng.random(num_samples) < 1 / (1 + np.exp(-2 * database))).astype(int)
 
 
 def clipped_sum(database, num_samples, seed):
-    """A sum that should clip its records to [0, 1] and forgets those of a single record."""
+    """Sum records clipped to [0, 1], but forget to clip if there is only a single record."""
     total = np.clip(database, 0, 1).sum() if len(database) > 1 else np.sum(database)
     return np.random.default_rng(seed).laplace(total, 1.0, num_samples)
 
@@ -40,7 +40,7 @@ def clipped_sum(database, num_samples, seed):
 @pytest.mark.slow
 @pytest.mark.parametrize("function", [laplace, coin])
 def test_one_pair_of_three_hundred_is_found(function):
-    """Level 2 against at most 1 elsewhere, by 36,000 draws; in at least 4 of 5 keys."""
+    """Level 2 compared with at most 1, with 36,000 draws; found with at least 4 of 5 keys."""
     found = 0
     for key in range(5):
         rng = np.random.default_rng(key)
@@ -64,7 +64,7 @@ def test_a_space_is_searched_and_the_bound_made_of_other_draws():
         method=dpjax.Events(num_draws=20_000),
     )
     assert result.verdict == "violated"
-    # A record of 8 alone: the level is 8. Twenty thousand draws show more than half of it.
+    # A single record 8 has level 8. Twenty thousand draws show more than half of it.
     assert 4 < result.lower_bound <= 8
     assert any("proposed pairs and their variations" in note for note in result.notes)
     again = dpjax.rerun(result, HostMechanism(clipped_sum))
@@ -73,7 +73,7 @@ def test_a_space_is_searched_and_the_bound_made_of_other_draws():
 
 @pytest.mark.slow
 def test_choosing_costs_no_confidence():
-    """Equal laws at all databases: at most 5% of bounds are above 0; false alarm below 1e-5."""
+    """Equal distributions: at most 5% of bounds are above 0; false alarm below 1e-5."""
 
     def nothing(database, num_samples, seed):
         return np.random.default_rng(seed).integers(0, 4, num_samples)
@@ -87,7 +87,7 @@ def test_choosing_costs_no_confidence():
 
 
 def test_variations_find_what_was_not_proposed():
-    """The level grows with the first number; no proposal is near 700, and variations get there."""
+    """The level grows with the first number; only variations come close to 700."""
 
     def peak(database, num_samples, seed):
         gap = abs(database[1] - database[0]) * np.exp(-(((database[0] - 700) / 100) ** 2))
@@ -107,7 +107,7 @@ def test_variations_find_what_was_not_proposed():
 @pytest.mark.one_in(4)
 @pytest.mark.parametrize("keep", [1, 2, 3, 5])
 def test_of_three_and_more_pairs_one_is_small(keep):
-    """A leak of large databases only: small ones, which often break code, are kept beside it."""
+    """Only large databases leak; small databases, which often break code, are also kept."""
 
     def large_only(database, num_samples, seed):
         shift = 3.0 * np.sum(database) if len(database) >= 3 else 0.0
@@ -116,13 +116,13 @@ def test_of_three_and_more_pairs_one_is_small(keep):
     space = neighbors([1.0] * 5, domain=Domain(bounds=(0.0, 1.0)))
     found = dpjax.search_pairs(HostMechanism(large_only), space, keep=keep, factor=1_000)
     assert len(found.pairs) == keep
-    # What the search expects of a pair that leaks nothing is about 0.
+    # The search expects a bound of about 0 for a pair without a leak.
     silent = [estimate < 0.1 for estimate in found.estimates]
     assert sum(silent) == (keep > 2) and silent[-1] == (keep > 2)
 
 
 def test_the_audit_alone_measures_the_pace():
-    """Rungs are timed as they draw; the audit draws two outputs at each side of its pairs."""
+    """Rungs are timed as they draw; the audit draws two outputs per side of its pairs."""
     sizes = []
 
     def sums(database, num_samples, seed):
@@ -139,7 +139,7 @@ def test_the_audit_alone_measures_the_pace():
 
 @pytest.mark.slow
 def test_time_limits_hold_where_paces_differ():
-    """A thousandfold slower at half of the databases: the limit holds, and a pair is audited."""
+    """Half of the databases are a thousand times slower: the limit holds, and a pair is audited."""
 
     def uneven(database):
         if database > 1.5:
@@ -149,7 +149,7 @@ def test_time_limits_hold_where_paces_differ():
     space = neighbors(1.0, Within(1.0), Domain(bounds=(0, 5)))
     start = time.perf_counter()
     result = dpjax.audit(HostMechanism(uneven, batched=False, time_limit=4.0), space)
-    # Two seconds more for a busy machine, on which a slow call may come last.
+    # Allow two more seconds for a busy machine, on which a slow call may come last.
     assert time.perf_counter() - start < 6.0
     assert result.lower_bound > 0
 
@@ -166,14 +166,14 @@ def test_a_search_without_an_audit_has_the_time_limit_of_its_source():
     found = dpjax.search_pairs(
         HostMechanism(slow, batched=False, time_limit=2.0), neighbors([1.0, 2.0, 3.0, 4.0, 5.0])
     )
-    # Two seconds more for a busy machine, as above.
+    # Allow two more seconds for a busy machine, as above.
     assert time.perf_counter() - start < 4.0
     assert 100 < found.num_draws < 4000 and len(found.rungs) > 2
 
 
 @pytest.mark.slow
 def test_the_pace_of_a_pair_is_that_of_as_many_draws_of_both_sides():
-    """One side takes 20 ms a draw, so that the time of a pair allows few draws of that side."""
+    """One side takes 20 ms per draw, so the time of a pair allows few draws on that side."""
 
     def uneven(database):
         if database > 1.5:
@@ -190,7 +190,7 @@ def test_the_pace_of_a_pair_is_that_of_as_many_draws_of_both_sides():
 
 
 def test_pairs_for_which_a_rung_has_no_time_are_not_drawn(monkeypatch):
-    """The clock stands a second further after each pair, of which 2.5 seconds allow three."""
+    """The clock advances by a second per pair, and 2.5 seconds allow three pairs."""
     drawn = []
 
     class Slow(Rung):
@@ -207,8 +207,8 @@ def test_pairs_for_which_a_rung_has_no_time_are_not_drawn(monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(_rungs, "time", SimpleNamespace(perf_counter=lambda: now[0]))
         ranked = rung.ranked(2.5, 1e6)
-    # The rest of the time is divided among the rest of the pairs, and both sides of each. A side
-    # takes longer than its part, so it is given a quarter of it.
+    # The remaining time is divided among the remaining pairs and their sides. A side takes longer
+    # than its part, so it is given a quarter of it.
     expected = [(range(0, 1), 2.5 / 10), (range(1, 2), 1.5 / 32), (range(2, 3), 0.5 / 24)]
     assert drawn == expected and ranked.drawn == 3 * 2 * 600
     assert ranked.paces == pytest.approx([1 / 1200] * 3 + [0.0] * 2)
@@ -247,7 +247,7 @@ def test_progress_of_an_audit_begins_with_that_of_its_search():
     execution = dpjax.Execution(progress=lambda *both: told.append(both))
     space = neighbors(0.0, Within(1.0), Domain(bounds=(-2, 2)))
     dpjax.audit(dpjax.mechanisms.Laplace(1.0), space, execution=execution)
-    # Each rung makes about a quarter of a million draws, and there are few pairs for one rung.
+    # Each rung makes about a quarter of a million draws, and few pairs suffice for one rung.
     assert 100_000 < told[0][0] <= told[0][1] <= 300_000
 
 
@@ -269,7 +269,7 @@ def test_the_audit_has_what_the_search_left_of_the_time_limit():
 
 @pytest.mark.slow
 def test_a_list_that_a_limit_is_too_short_for_is_searched_first():
-    """Twelve pairs, at 5 ms an output: an audit of all of them would need ten seconds or more."""
+    """With twelve pairs at 5 ms per output, an audit of all of them would need ten seconds."""
 
     def slow(database):
         time.sleep(0.005)
@@ -279,12 +279,12 @@ def test_a_list_that_a_limit_is_too_short_for_is_searched_first():
     source = HostMechanism(slow, batched=False, time_limit=6.0)
     start = time.perf_counter()
     result = dpjax.audit(source, pairs, claim=1.0)
-    # Two seconds more for a busy machine.
+    # Allow two more seconds for a busy machine.
     assert time.perf_counter() - start < 8.5
     assert result.verdict == "violated" and result.witness.pair == "pair 9"
     (note,) = [note for note in result.notes if "the search for these pairs used" in note]
     assert re.match(r"The audit used the best \d of 12 pairs; ", note)
-    # A search would not help four pairs.
+    # A search would not help for four pairs.
     source = HostMechanism(slow, batched=False, time_limit=0.5)
     with pytest.raises(ValueError, match="time_limit must allow 30 outputs per side"):
         dpjax.audit(source, pairs[6:10], claim=1.0)

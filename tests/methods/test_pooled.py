@@ -1,4 +1,4 @@
-"""Draws of the search at a database that several pairs share serve all of them."""
+"""If several pairs share a database, each of them uses all search draws from it."""
 
 from typing import Any
 
@@ -66,7 +66,7 @@ def test_counts_at_a_shared_database_are_added_up_in_equal_cells_alone():
     rng = np.random.default_rng(0)
     halves = [rng.integers(0, 9, (2, 2, 2, part.size)) for part in laid]
     searches = [Search(*of_pair, None) for of_pair in zip(laid, halves, strict=True)]
-    # The neighbor of pair 1 is the database of pair 0; pair 2 has other cells; pair 4 equal sides.
+    # The neighbor of pair 1 is the database of pair 0; pair 2 has other cells; pair 4 is equal.
     pairs = AnyPairs.of([(0, 1), (2, 0), (0, 3), (0, 4), (0, 0)])
     own = [search.halves.copy() for search in searches]
     found = [search.halves for search in Pools(searches, pairs).pooled(searches)]
@@ -89,7 +89,7 @@ def test_a_shared_database_does_not_change_how_many_draws_searched_a_pair():
 
 @pytest.mark.slow
 def test_pairs_of_one_database_are_told_apart_by_fewer_draws(monkeypatch):
-    """Of 300 runs the mean rises by .021 with a standard error of .003; without pools by 0."""
+    """In 300 runs, the mean rises by .021 with standard error .003; without pools, by 0."""
     laws = law_of(SVT1(1.0))
     pooled = audits(LawSource(laws), dpjax.Events(), 300, dpjax.Epsilon()).mean()
     monkeypatch.setattr(Pools, "pooled", lambda self, searches: list(searches))
@@ -100,7 +100,7 @@ def test_pairs_of_one_database_are_told_apart_by_fewer_draws(monkeypatch):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", cases())
 def test_bounds_of_known_laws_cover(name):
-    """False alarms: below 1e-5 a law, the quantile of 500 audits of which 5% may miss."""
+    """False alarms: below 1e-5 per distribution, the quantile of 500 audits at 5%."""
     case = cases()[name]
     level = case.level
     if level is None:

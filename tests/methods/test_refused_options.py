@@ -1,4 +1,4 @@
-"""Options that methods and sources refuse by name, each of them the only wrong one."""
+"""Error messages of methods and sources that name the only wrong option."""
 
 import sys
 

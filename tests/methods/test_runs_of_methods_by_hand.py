@@ -1,4 +1,4 @@
-"""What methods ask of sources and tell in findings, field by field; sources are stand-ins."""
+"""Requests of methods to sources and their findings, field by field, with stand-in sources."""
 
 from contextlib import contextmanager
 from types import SimpleNamespace
@@ -30,7 +30,7 @@ def test_methods_have_bounds_unless_they_estimate():
 
 
 class Walked:
-    """An audit in progress that remembers how it was made."""
+    """An audit in progress that records how it was created."""
 
     def __init__(self, opened, terms, total, *, few, run, redraws, compiles):
         self.made = (opened, total, few, run, redraws, compiles)
@@ -53,7 +53,7 @@ walks, stops = [], []
 
 
 class Asked:
-    """A source that remembers its requests."""
+    """A source that records its requests."""
 
     counts_again, time_limit = False, None
 
@@ -140,7 +140,7 @@ def audited():
 
 
 def test_the_result_of_a_sequential_audit(audited):
-    """All 800 outputs are spent, of which the first ones determine the cells."""
+    """All 800 outputs are used; the first outputs determine the cells."""
     evidence, counted = audited.evidence, audited.evidence.counted
     first = evidence.num_samples
     assert 0 < first < 800 and evidence.num_confirm == 800 and evidence.region == "all outputs"
@@ -198,7 +198,7 @@ def one_by_one(side, rng):
 
 @pytest.mark.parametrize(("function", "growth"), [(in_batches, 50), (one_by_one, 12)])
 def test_blocks_without_a_claim_grow_by_a_part_of_all_draws(function, growth):
-    """At least by 40 draws; a block is smaller only where a phase ends."""
+    """They have at least 40 draws; a block is smaller only at the end of a phase."""
     subject = dpjax.HostMechanism(function, batched=function is in_batches)
     result = dpjax.audit(subject, [(0, 1)], method=Sequential(800))
     draws = [draws for draws, *_ in result.evidence.counted.path]
@@ -209,7 +209,7 @@ def test_blocks_without_a_claim_grow_by_a_part_of_all_draws(function, growth):
 
 
 def chosen(monkeypatch, kept, predicted, promised, also=False):
-    """The pairs that two runs choose, whose expected bounds are given by pair and run."""
+    """Return the pairs that two runs choose, for expected bounds given by pair and run."""
     asked = []
 
     def candidates(searches, terms, budget, also):
@@ -244,7 +244,7 @@ def chosen(monkeypatch, kept, predicted, promised, also=False):
 
 
 def test_pairs_that_runs_choose(monkeypatch):
-    """By expected bound, then by what breaks ties; the other pairs follow as they were promised."""
+    """They are sorted by expected bound, then by tie-breaker; other pairs by predicted bound."""
     kept = [[2, 0], [3, 2]]
     predicted = {2: {0: (1.0, 0.0), 1: (3.0, 1.0)}, 0: {0: (1.0, 0.5)}, 3: {1: (3.0, 0.5)}}
     promised = [[9.0, 1.0], [8.0, 2.0], [7.0, 3.0], [8.0, 4.0]]
@@ -254,7 +254,7 @@ def test_pairs_that_runs_choose(monkeypatch):
     assert first.search == ("own", 0, 0) and second.search == ("own", 2, 1)
     assert first.candidate == ("settled", 0, 0, ("pooled", 0, 0))
     assert second.candidate == ("settled", 2, 1, ("pooled", 2, 1))
-    # Equal bounds are listed by the number of the pair; of the rest, 1 and 3 were promised 8.
+    # Equal bounds are sorted by the number of the pair; of the rest, 1 and 3 predict 8.
     assert first.scores == [(0, 1.0), (2, 1.0), (1, 8.0), (3, 8.0)]
     assert second.scores == [(2, 3.0), (3, 3.0), (1, 2.0), (0, 1.0)]
     ((searches, budget, also),) = asked

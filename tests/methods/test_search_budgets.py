@@ -1,4 +1,4 @@
-"""What a search of pairs spends, tells and assumes, and what methods refuse."""
+"""Budgets, reports and assumptions of pair searches, and options that methods reject."""
 
 import math
 import time
@@ -91,7 +91,7 @@ def test_a_search_of_a_space_tells_what_it_spent():
     spent = np.cumsum([2 * pairs * draws for pairs, draws in found.rungs]).tolist()
     assert len(spent) > 1 and [done for done, _ in told] == spent
     assert told[-1] == (spent[-1], spent[-1])
-    # The plan has room for half as many variations as pairs are kept.
+    # The plan has room for half as many variations as pairs that are kept.
     rungs = Ladder(40_000, None, 2, 4).rungs(found.rungs[0][0])
     assert told[0][1] == sum(2 * size * draws for size, draws in rungs)
 
@@ -112,7 +112,7 @@ def test_a_million_draws_are_spent_where_no_budget_is_given(monkeypatch):
     assert [method.num_confirm for method in asked] == [12_501, 50_001]
     assert told == [(500_000, 10**6), (10**6, 10**6)]
     assert found.rungs == ((20, 12_500), (5, 50_000)) and found.estimates == (0.4, 0.3, 0.2)
-    # The second rung has 19, 18, ..., 15, and the last of these is the best.
+    # The second rung has the pairs 19, 18, ..., 15, and the last of these is the best.
     assert np.asarray(found.pairs.neighbor).tolist() == [15.0, 16.0, 17.0]
 
 
@@ -129,7 +129,7 @@ def test_sizes_of_rungs():
 
 
 def test_bounds_are_expected_of_20000_draws(monkeypatch):
-    """Without a time limit; and the number of rivals is that of the rung's pairs."""
+    """This is without a time limit, and the number of rivals is the number of pairs in the rung."""
     budgets = []
     promise = Epsilon.promise
     monkeypatch.setattr(
@@ -199,7 +199,7 @@ TERMS = Terms(Epsilon(), None, 0.95, 1, 0, None)
 
 
 class Counted:
-    """Guesses whose bound is known."""
+    """Guesses with a known bound."""
 
     guessed, share = Guessed(100, 50, 50), 1.0
 
@@ -233,7 +233,7 @@ def test_guesses_that_cannot_be_better_are_not_bounded(monkeypatch):
 def test_the_best_numbers_of_guesses_are_searched_at_both_ends_and_each(
     monkeypatch, notion, planned
 ):
-    """Right guesses beyond a half, in errors, stand for the bound; it is least at one end."""
+    """Correct guesses above one half, in standard errors, stand for the bound."""
     rng = np.random.default_rng(8)
     revealed = rng.random(300) < np.linspace(0.95, 0.35, 300)
     error, asked = (1 - planned) * (1 - 0.95), set()
@@ -283,14 +283,14 @@ def test_coins_are_ordered_by_decreasing_scores():
     scores = np.array([0.1, 0.9, 0.5, 0.7])
     found = _in_order(scores, included, np.random.default_rng(1))
     assert found.tolist() == [False, False, True, True]
-    # Ties come in random order.
+    # Ties are in random order.
     many = [_in_order(np.zeros(4), included, np.random.default_rng(seed)).tolist()
             for seed in range(20)]  # fmt: skip
     assert len({tuple(order) for order in many}) > 3
 
 
 def test_cautious_accuracies_are_those_of_wilson():
-    """At one standard deviation, by the formula as it is published."""
+    """At one standard deviation, compared with the published formula."""
     for right, tried in ((7, 10), (10, 10), (0, 4)):
         p = right / tried
         centre, spread = p + 1 / (2 * tried), math.sqrt(p * (1 - p) / tried + 1 / (4 * tried**2))
@@ -306,7 +306,7 @@ def test_shares_of_guesses_to_try():
 
 @pytest.mark.parametrize(("right", "said"), [(29, True), (30, False), (31, False)])
 def test_guesses_that_are_mostly_wrong_are_noted(right, said):
-    """100 guesses: 50 are right by chance, and 4 standard deviations are 20."""
+    """Of 100 guesses, 50 are correct by chance, and 4 standard deviations are 20."""
     counted = Counted(0.0)
     counted.guessed = Guessed(200, 100, right)
     assert bool(_direction(counted)) is said

@@ -1,4 +1,4 @@
-"""Sequential audits: a bound after every block, which is true whenever one stops."""
+"""Sequential audits: the bound after every block is valid at any stopping time."""
 
 import json
 import math
@@ -47,21 +47,21 @@ def test_a_claim_far_below_the_level_is_refuted_early(mechanism, pairs, level):
 @pytest.mark.slow
 @pytest.mark.parametrize("runs", [24, 150], ids=["few", "many"])
 def test_claims_at_the_level_are_refuted_no_more_often_than_stated(runs):
-    """Looked at after each of some 60 blocks; the test errs with a probability of 1e-5."""
+    """The bound is checked after each of about 60 blocks; the test errs with probability 1e-5."""
     error = 0.1
     entry = Entry(
         RandomizedResponse(1.0), Sequential(num_draws=2_000), claim=1.0, confidence=1 - error
     )
     columns = compute(entry, range(runs), 5)
     assert columns["verdict"].count("violated") <= binom.isf(1e-5, runs, error)
-    # As often as not the bound is near the level by then.
+    # In half of the cases, the bound is near the level by then.
     assert np.median(columns["lower_bound"]) > 0.6
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("num_draws", [300, 3_000])
 def test_a_function_is_called_once_for_each_output(num_draws):
-    """The cells are laid and the looks are taken without further calls."""
+    """Determining the cells and the looks need no further calls."""
     calls, generator = Counter(), np.random.default_rng(0)
 
     def counted(database):
@@ -81,7 +81,7 @@ def test_without_a_claim_all_draws_are_spent_and_one_look_is_taken(pairs):
     assert drawn(result) == 20_000 and result.basis == "betting, one look"
     look = result.evidence.counted.look
     assert look.is_taken and look.pair == 0 and result.witness.pair == "pair 0"
-    # Half of the draws confirm: 5.5 standard errors of a log ratio are .19.
+    # Half of the draws are used for confirmation: 5.5 standard errors of a log ratio are .19.
     assert 0.75 < result.lower_bound < 1.0
 
 
@@ -90,7 +90,7 @@ def test_the_bound_with_a_delta():
     result = dpjax.audit(
         Laplace(1.0), PAIR, method=Sequential(60_000), notion=dpjax.Epsilon(delta), claim=0.5
     )
-    # Of the half-line x < 0: P = 1/2, Q = 1 / (2e), and more is not shown at this delta.
+    # For the half-line x < 0, P = 1/2 and Q = 1 / (2e), which is best at this delta.
     assert result.verdict == "violated"
     assert result.lower_bound < math.log((0.5 - delta) * 2 * math.e)
 
@@ -112,7 +112,7 @@ def test_notions_that_one_event_bounds(mechanism, pairs, notion, level):
     assert refuted.verdict == "violated" and drawn(refuted) < 20_000
     assert 0.8 * level < refuted.lower_bound < level
     whole = dpjax.audit(mechanism, pairs, **options)
-    # More than half of the draws confirm: ten standard errors of a share are .03.
+    # More than half of the draws are used for confirmation: ten standard errors are .03.
     assert 0.85 * level < whole.lower_bound < level
     assert dpjax.AuditResult.from_json(whole.to_json()) == whole
     right = dpjax.audit(mechanism, pairs, claim=level, **options)
@@ -124,10 +124,10 @@ def test_notions_that_one_event_bounds(mechanism, pairs, notion, level):
     ("mechanism", "notion", "level"),
     [
         (Laplace(1.0), dpjax.Epsilon(), 1.0),
-        # At two records delta counts e^level + 1 times, and the level falls in delta.
+        # For two records, delta counts e^level + 1 times, and the level decreases in delta.
         (Laplace(1.0), dpjax.Epsilon(0.01), 1.0),
         (Gaussian(1.0), dpjax.Gdp(), 1.0),
-        # Half of the total variation at two records.
+        # Half of the total variation for two records.
         (Laplace(1.0), dpjax.TotalVariation(), -math.expm1(-1.0) / 2),
     ],
 )
@@ -153,7 +153,7 @@ def test_an_audit_is_run_0_of_a_sweep_and_the_start_of_a_longer_one():
     )
     assert columns["lower_bound"][0] == alone.lower_bound
     first, second = (result.evidence.counted.path for result in (alone, longer))
-    # All but the last block, which ends with the draws.
+    # All blocks except the last, which ends with the draws.
     assert len(first) > 10 and second[: len(first) - 1] == first[:-1]
 
 
@@ -203,7 +203,7 @@ def test_an_interrupt_leaves_the_bound_that_holds_by_then():
 
 
 def test_every_draw_of_a_function_is_bought_once():
-    """Few draws: 16 lay the cells, and each later one is bet on."""
+    """There are few draws: 16 determine the cells, and bets use each later draw."""
     seeds = []
 
     def counted(count, seed):
@@ -225,7 +225,7 @@ def test_a_time_limit_ends_the_audit():
 
 @pytest.mark.slow
 def test_a_block_that_would_outlast_the_time_is_cut_and_drawn_again(monkeypatch):
-    """By a clock that each call moves by a second: the last block fits what is left."""
+    """The clock advances by one second per call; the last block fits into the rest."""
     now = [0.0]
     clock = types.SimpleNamespace(perf_counter=lambda: now[0])
     monkeypatch.setattr("dpjax.methods._walk.time", clock)
@@ -237,7 +237,7 @@ def test_a_block_that_would_outlast_the_time_is_cut_and_drawn_again(monkeypatch)
 
     subject = HostMechanism(slow, batched=False)
     for claim in (1.5, None):
-        # Blocks have 8% to 12% of the draws so far, so an uncut one would end up to 40 later.
+        # Blocks have 8% to 12% of the draws so far, so a full block would end up to 40 later.
         for seconds in (201.0, 333.0):
             now[0] = 0.0
             method = Sequential(4_000, seconds=seconds)
@@ -284,7 +284,7 @@ def test_options_out_of_range(options):
 @pytest.mark.slow
 @pytest.mark.parametrize("times", [1, 4])
 def test_an_audit_that_goes_on_is_one_that_was_never_interrupted(times, tmp_path):
-    """Stopped after some calls, written, read and resumed: the same bounds, bit for bit."""
+    """Stopped after some calls, written, read and resumed: the bounds are bitwise equal."""
     left = [0]
 
     def function(count, size, rng):
@@ -298,7 +298,7 @@ def test_an_audit_that_goes_on_is_one_that_was_never_interrupted(times, tmp_path
     left[0] = 12
     result = dpjax.audit(subject, [(0, 1)], method=method, claim=0.95, key=6)
     for _ in range(times - 1):
-        left[0] = 9  # two calls lay the cells again
+        left[0] = 9  # Two calls determine the cells again.
         result = dpjax.resume(
             dpjax.AuditResult.from_json(result.to_json()), subject, num_draws=4_000
         )
@@ -310,7 +310,7 @@ def test_an_audit_that_goes_on_is_one_that_was_never_interrupted(times, tmp_path
 
 
 def test_the_draws_of_all_pairs_are_shown():
-    """A sequential audit has no fresh draws: it chooses its event with the draws that it counts."""
+    """A sequential audit has no fresh draws: it also counts the draws that choose its event."""
     pairs = [(0.0, 1.0), (0.0, 0.5)]
     both = dpjax.audit(Laplace(1.0), pairs, method=Sequential(3_000), claim=2.0)
     assert both.evidence.draws() == f"{both.num_confirm} per side, 3000 summed over 2 pairs"
@@ -344,19 +344,19 @@ def test_what_cannot_go_on():
 @pytest.mark.parametrize("method", [Sequential(num_draws=4_000), dpjax.Events(1_000, 3_000)])
 @pytest.mark.parametrize("pair", [(0.0, 1.0), (1.0, 0.0)])
 def test_the_shares_of_a_witness_are_its_counts_of_all_trials(method, pair):
-    """Laplace noise at 0 and at 1: a half-line has probabilities that its end tells."""
+    """For Laplace noise at 0 and 1, the end of a half-line determines its probabilities."""
     result = dpjax.audit(Laplace(1.0), [pair], method=method, claim=0.2)
     counts, trials = result.witness.event_counts, result.evidence.trials
     shares = [count / number for count, number in zip(counts, trials, strict=True)]
     assert result.witness.densities == pytest.approx(shares, rel=1e-12)
     assert (shares[0] > shares[1]) == (result.witness.larger == "database")
-    # The estimate of an event is the logarithm of the ratio of both.
+    # The estimate of an event is the logarithm of the ratio of both fractions.
     if isinstance(method, dpjax.Events):
         assert result.estimate == pytest.approx(abs(math.log(shares[0] / shares[1])), rel=1e-9)
 
 
 def test_a_cut_block_of_a_function_is_kept_whole_when_it_is_drawn_again():
-    """Each end cuts a block, which a continued audit draws whole; later cells are laid by it."""
+    """Each end cuts a block, which a continued audit draws in full; it determines later cells."""
     options = {"claim": 1.0, "key": 4}
     subject = HostMechanism(noisy)
     whole = dpjax.audit(subject, [(0, 1)], method=Sequential(1_500), **options)
@@ -368,7 +368,7 @@ def test_a_cut_block_of_a_function_is_kept_whole_when_it_is_drawn_again():
 
 
 def test_the_estimate_is_that_of_the_best_event():
-    """ln(p / q) of an event of probability 1/2 and 20,000 draws: a standard error below .02."""
+    """ln(p / q) of an event with probability 1/2 and 20,000 draws: standard error below .02."""
     result = dpjax.audit(Laplace(1.0), [(0.0, 1.0)], method=Sequential(20_000))
     assert result.estimate == pytest.approx(1.0, abs=0.1)
     endless = dpjax.audit(HostMechanism(_far, batched=True), [(0.0, 1.0)], method=Sequential(2_000))
@@ -380,7 +380,7 @@ def _far(database, num_samples, rng):
 
 
 def test_cells_of_finitely_many_outcomes_are_determined_once(monkeypatch):
-    """Any pilot gives the same cells, so an audit does not draw another one."""
+    """Any pilot leads to the same cells, so an audit does not draw another pilot."""
     outputs = [encode_drawn(Encoder("x"), np.array(drawn), FiniteSpace(5)) for drawn in (
         [0, 0, 1], [4, 2, 2, 3]
     )]  # fmt: skip
@@ -393,7 +393,7 @@ def test_cells_of_finitely_many_outcomes_are_determined_once(monkeypatch):
     assert (
         dpjax.audit(RandomizedResponse(1.0), method=Sequential(), claim=0.5).verdict == "violated"
     )
-    # The cells of numbers are determined again, from more draws.
+    # The cells of numbers are determined again from more draws.
     with pytest.raises(TypeError, match="NoneType"):
         dpjax.audit(Laplace(1.0), PAIR, method=Sequential(), claim=1.0)
 
@@ -424,7 +424,7 @@ def test_cells_are_laid_again_as_draws_grow_unless_all_outputs_are_known(
 
 
 def test_a_fixed_number_of_draws_is_spent_in_phases_on_fewer_and_fewer_pairs():
-    """A fifth on all ten pairs, 0.24 on the best three, and the rest on the best one."""
+    """A fifth for all ten pairs, 0.24 for the best three, and the rest for the best pair."""
     pairs = dpjax.Pairs(np.zeros(10), np.linspace(0.1, 1.0, 10))
     result = dpjax.audit(Laplace(1.0), pairs, method=Sequential(num_draws=20_000))
     draws = result.evidence.counted.wealth.draws

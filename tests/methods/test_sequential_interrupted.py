@@ -1,4 +1,4 @@
-"""Sequential audits that a limit or an interrupt cuts short: nothing is lost, nothing forgotten."""
+"""Sequential audits that are cut short by a limit or an interrupt lose nothing."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ SHIFTS = [(0.0, 1.0)] * 3
 
 
 def test_a_claim_refuted_in_a_block_cut_short_stays_refuted():
-    """Drawn in full, the block of this key would not refute the claim; the level is 1."""
+    """A full block with this key would not refute the claim; the level is 1."""
     first = dpjax.audit(Laplace(1.0), PAIR, claim=0.8, key=1, method=Sequential(1_106))
     assert first.verdict == "violated" and first.evidence.counted.before is not None
     more = dpjax.resume(first, num_draws=1_182)
@@ -23,7 +23,7 @@ def test_a_claim_refuted_in_a_block_cut_short_stays_refuted():
 
 
 def test_outputs_that_cannot_be_drawn_again_are_not_replaced():
-    """Fresh outputs in place of counted ones would give a claim another chance at every resume."""
+    """Replacing counted outputs with fresh ones would give a claim another chance per resume."""
     drawn = []
 
     def own_noise(count, size):
@@ -49,7 +49,7 @@ def noisy(count, size, rng):
     ("name", "claim"), [("recounted", 0.95), ("recounted", None), ("_lay", None)]
 )
 def test_an_interrupt_within_a_step_undoes_the_step(monkeypatch, name, claim):
-    """Cells are determined again, but the counts in these cells are not there yet."""
+    """The cells are determined again, but the counts in these cells do not exist yet."""
     subject, method, left = dpjax.HostMechanism(noisy), Sequential(4_000), [5]
 
     def interrupting(*given, **options):
@@ -68,7 +68,7 @@ def test_an_interrupt_within_a_step_undoes_the_step(monkeypatch, name, claim):
     counted = stopped.evidence.counted
     assert counted.path == whole.evidence.counted.path[: len(counted.path)]
     if claim is None:
-        # All pairs have equally many draws, so the cells of all pairs are determined at once.
+        # All pairs have the same number of draws, so all cells are determined at once.
         assert len(set(counted.laid_by.tolist())) == 1
     else:
         more = dpjax.resume(stopped, subject, num_draws=4_000)

@@ -1,4 +1,4 @@
-"""When a sequential audit ends by a limit on time, and outputs that it cannot store."""
+"""How a time limit ends a sequential audit, and outputs that cannot be stored."""
 
 import types
 
@@ -15,7 +15,7 @@ def noisy(count, seed):
 
 @pytest.fixture(scope="module")
 def whole():
-    """Draws, bounds and wealth after each block of an audit without a limit on time."""
+    """Return draws, bounds and wealth after each block of an audit without a time limit."""
     subject = HostMechanism(noisy, batched=False)
     return path(dpjax.audit(subject, [(0, 1)], method=Sequential(200), claim=1.5))
 
@@ -58,7 +58,7 @@ def test_an_audit_ends_after_the_block_in_which_its_time_ends(monkeypatch, whole
 
 
 def test_no_block_is_drawn_in_time_for_less_than_one_draw(monkeypatch, whole):
-    """A draw takes two calls of a second each, and a second is left after three blocks."""
+    """A draw takes two calls of one second, and one second is left after three blocks."""
     slow = Slow(monkeypatch, lambda calls: 1.0)
     result = slow.audited(seconds=2.0 * whole[2][0] + 1.0)
     assert path(result) == whole[:3] and slow.calls == 2 * whole[2][0]
@@ -78,7 +78,7 @@ def test_results_that_hold_outputs_are_equal_after_reading():
 
 
 def test_outputs_that_json_cannot_hold_are_not_laid_again():
-    """The first outputs are kept in the result, but bytes are not."""
+    """The result contains the first outputs, but it cannot contain bytes."""
 
     def shown(count, seed):
         return (b"no", b"yes")[int(np.random.default_rng(seed).random() < 0.3 + 0.4 * count)]
@@ -93,7 +93,7 @@ def test_outputs_that_json_cannot_hold_are_not_laid_again():
 @pytest.mark.slow
 @pytest.mark.parametrize(("pairs", "totals"), [(2, range(33, 64)), (3, range(49, 70, 3))])
 def test_the_smallest_totals_leave_no_draws_for_a_look(pairs, totals):
-    """16 draws of each pair determine its cells; for some totals, bets use all of the others."""
+    """16 draws of each pair determine its cells; for some totals, bets use all others."""
     subject = HostMechanism(noisy, batched=False)
     levels = [(0, 1), (0, 2), (0, 3)][:pairs]
     for total in totals:

@@ -1,4 +1,4 @@
-"""Sequential audits of recorded outputs, which go on once there are more of them."""
+"""Sequential audits of recorded outputs, which continue when there are more outputs."""
 
 import json
 
@@ -29,14 +29,14 @@ def vectors(size):
 
 
 def counted(result):
-    """Outputs of each side that were counted."""
+    """Return the number of counted outputs on each side."""
     return result.evidence.counted.wealth.draws[0].tolist()
 
 
 @pytest.mark.one_in(2)
 @pytest.mark.parametrize("outputs", [laplace(6_000, scale=0.5), names(6_000), vectors(6_000)])
 def test_a_claim_below_the_level_is_refuted(outputs):
-    """Levels are 2, ln 2.5 and infinite; a false alarm has a probability of at most .001."""
+    """Levels are 2, ln 2.5 and infinite; a false alarm has probability at most .001."""
     result = dpjax.audit(Recorded(*outputs), claim=0.5, method=Sequential())
     assert result.verdict == "violated" and not result.doubts
     assert result.settings["drawn"] < 5_000
@@ -45,12 +45,12 @@ def test_a_claim_below_the_level_is_refuted(outputs):
 def test_without_a_claim_all_outputs_are_spent_and_one_look_is_taken():
     result = dpjax.audit(Recorded(*laplace(60_000)), method=Sequential())
     assert counted(result) == [60_000, 60_000] and result.basis == "betting, one look"
-    # 72% confirm: three standard errors of the log ratio are .034.
+    # The confirmation uses 72%: three standard errors of the log ratio are .034.
     assert 0.9 < result.lower_bound < 1.0
 
 
 def test_an_audit_goes_on_over_longer_recordings():
-    """Each output is counted once, whatever the chunks are, and the same calls give the same."""
+    """Each output is counted once for any chunks, and equal calls have equal results."""
     x, y = laplace(30_000)
     result = dpjax.audit(Recorded(x[:3_000], y[:3_500]), **CLAIM)
     assert counted(result) == [3_000, 3_000]
@@ -106,7 +106,7 @@ def test_an_order_is_a_doubt_also_where_few_outputs_refute():
 
 
 def place_of(*path):
-    """A change of one place of a result."""
+    """Return a result with one changed value."""
 
     def change(content, value):
         *parents, last = path
@@ -198,7 +198,7 @@ def test_copies_are_a_doubt_and_blocks_are_refused():
 
 @pytest.mark.slow
 def test_files_that_grow_are_read_on(tmp_path, monkeypatch):
-    """A file more a side at each call; the counts of all calls are those of all outputs."""
+    """Each call gets one more file per side; the counts of all calls are those of all outputs."""
     monkeypatch.chdir(tmp_path)
     x, y = laplace(12_000)
     result = None

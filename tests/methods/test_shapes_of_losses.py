@@ -13,7 +13,7 @@ def scaled(key, database):
 
 
 def shifted(key, database):
-    """Cauchy noise added to the record."""
+    """Add Cauchy noise to the record."""
     return database + jax.random.cauchy(key)
 
 

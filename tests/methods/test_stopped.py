@@ -1,4 +1,4 @@
-"""Audits that are stopped: signals wait for compiled calls, and a sentence says what was drawn."""
+"""Stopped audits: signals wait for compiled calls, and a message reports the draws."""
 
 import math
 import os
@@ -31,7 +31,7 @@ PAIR = [(0.0, 1.0)]
 
 @pytest.fixture(autouse=True)
 def interrupts():
-    """Python's own handler: what a shell starts in the background ignores interrupts."""
+    """Restore Python's handler, because background processes of a shell ignore interrupts."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
@@ -60,7 +60,7 @@ def test_what_is_ignored_stays_ignored():
 
 
 class Computing:
-    """Stands for an array that jax still computes."""
+    """Stand-in for an array that JAX is still computing."""
 
     def __init__(self):
         self.finished = threading.Event()
@@ -80,7 +80,7 @@ def test_an_interrupt_is_heard_while_a_compiled_call_computes():
 
 
 def after_calls(number, function):
-    """A function that is interrupted at its call of this number."""
+    """Return a function that is interrupted at the given call."""
     calls = []
 
     def counted(database, num_samples, seed):
@@ -101,7 +101,7 @@ def noisy(database, num_samples, seed):
     [
         (1, "before any output was counted"),
         (3, "after 1000 search outputs and no confirmation outputs: there is no result"),
-        # Sides are drawn in turns: of the two calls that confirmed, each was of one side.
+        # Sides alternate: each of the two confirmation calls was for one side.
         (
             7,
             "after 2000 search outputs, and 500 confirmation outputs from the database and 500",
@@ -115,14 +115,14 @@ def test_a_stop_says_what_was_drawn(call, sentence):
 
 
 def counted_sides(stopped):
-    """Outputs that confirmed at the database and at the neighbor, as the sentence says."""
+    """Return the numbers of confirmation outputs on both sides, as stated in the message."""
     found = re.search(r"and (\d+) confirmation outputs from .* and (\d+) from", str(stopped.value))
     assert found is not None
     return int(found[1]), int(found[2])
 
 
 def test_a_stop_says_what_is_shown_so_far():
-    """Of about 40 batches 36 were counted, in turns while both sides last; the level is 1."""
+    """Of about 40 batches, 36 were counted, with alternating sides; the level is 1."""
     mechanism = HostMechanism(after_calls(5 + 36, noisy), batch_size=500)
     with pytest.raises(Stopped) as stopped:
         dpjax.audit(mechanism, PAIR, method=SIZES)
@@ -132,12 +132,12 @@ def test_a_stop_says_what_is_shown_so_far():
     first, second = counted_sides(stopped)
     shorter, longer = sorted((first, second))
     assert longer == 500 * (36 - math.ceil(shorter / 500)) and 14_500 < first + second
-    # Half the width of the bound is about 3.3 / sqrt(9000 * 0.16), and a search may miss a little.
+    # The width of the bound is about 2 * 3.3 / sqrt(9000 * 0.16), and a search may miss a bit.
     assert found is not None and 0.8 < float(found[1]) < 1
 
 
 def test_a_stop_says_what_is_shown_with_the_share_of_one_claim():
-    """36 batches were counted, of which the sentence's bound follows by hand."""
+    """36 batches were counted, which determines the bound in the message."""
     drawn = []
 
     def answers(database, num_samples, seed):
@@ -162,7 +162,7 @@ def test_a_stop_says_what_is_shown_with_the_share_of_one_claim():
 
 @pytest.fixture
 def small_calls(monkeypatch):
-    """Streams are cut into calls of one block, and an interrupt comes in the third of them."""
+    """Streams are cut into calls of one block, and an interrupt comes during the third call."""
 
     def launch(number):
         monkeypatch.setattr(streaming, "_FIRST_DRAWS", 1)
@@ -202,7 +202,7 @@ def test_cutting_changes_no_bit(small_calls, mechanism, method):
 
 
 def test_a_stop_between_compiled_calls_says_what_was_drawn(small_calls):
-    """Blocks are of 4096 draws: five a stream search, of which two were counted."""
+    """Blocks have 4096 draws: a search stream has five, and two of them were counted."""
     small_calls(3)
     with pytest.raises(Stopped, match=f"after {2 * 2 * 4096} search outputs and no"):
         dpjax.audit(Laplace(1.0), PAIR, method=Events(20_000, 50_000), **STREAMED)

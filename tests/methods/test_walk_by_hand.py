@@ -12,7 +12,7 @@ from dpjax.methods._walk import ENDLESS, Walk
 
 
 def walk(draws=(0, 0, 0), *, total=10_000, hybrid=False, first=16, pace=(0.0, 0.0, 0.0)):
-    """An audit of three pairs that has made so many draws a side."""
+    """Return an audit of three pairs that has made the given draws per side."""
     found = Walk.__new__(Walk)
     draws = np.array(draws)
     found._state = SimpleNamespace(draws=np.stack([draws, draws], axis=1), is_claim_refuted=False)
@@ -46,7 +46,7 @@ def test_a_block_is_drawn_pair_by_pair():
      (156 + 1, [3, 3, 3], [1, 0, 0])],
 )  # fmt: skip
 def test_the_last_block_is_cut_in_proportion(total, draws, cut):
-    """What is left over by rounding goes to the pair with the most draws."""
+    """The remainder after rounding goes to the pair with the most draws."""
     found = walk((100, 40, 16), total=total)
     before = found._state
     planned = np.array(draws)
@@ -72,11 +72,11 @@ def test_a_block_is_cut_by_the_time_that_is_left(monkeypatch):
         assert [size for _, size, _ in found.asked] == ([s for s in cut if s] if cut else [])
         said = "the time limit was reached" if left < 10 else "all draws were used"
         assert found.ended == said and (found._before is not None) == (left == 5.0)
-    # A pair that was never timed is taken to be as slow as the slowest.
+    # A pair that was never timed is assumed to be as slow as the slowest pair.
     found = walk(pace=(0.4, 0.0, 0.3))
     assert found._share_in_time(np.array([0, 100, 0]), 110.0) == pytest.approx(0.5)
     assert found._share_in_time(np.array([0, 100, 0]), None) == 1.0
-    # While no pace is known, a block is drawn unless the time is up.
+    # While no pace is known, a block is drawn unless the time is over.
     shares = [walk()._share_in_time(np.array([9, 9, 9]), end) for end in (89.0, 90.0, 90.1)]
     assert shares == [0.0, 0.0, 1.0]
 
@@ -92,7 +92,7 @@ def test_why_an_audit_is_over(monkeypatch):
 
 
 def counting(monkeypatch, is_timed=True, pace=(0.0, 0.0)):
-    """An audit whose source takes two seconds, then three, then one for each count."""
+    """Return an audit whose source takes two seconds, then three, then one for each count."""
     now, marked = [0.0], []
     monkeypatch.setattr(_walk, "time", SimpleNamespace(perf_counter=lambda: now[0]))
     seconds = iter([2.0, 3.0, 1.0])
@@ -128,12 +128,12 @@ def test_a_count_that_compiles_is_not_timed(monkeypatch):
 
 
 def test_levels_against_which_an_audit_bets():
-    """Every fourth of them between 0.5 and 1.25 claims, and every sixteenth elsewhere."""
+    """Every fourth of them between 0.5 and 1.25 times the claim, and every sixteenth elsewhere."""
     levels = np.arange(64) / 10
     assert levels_of_bets(levels, None) is levels
     chosen = np.round(10 * levels_of_bets(levels, 2.4)).astype(int).tolist()
     assert chosen == [0, 12, 16, 20, 24, 28, 32, 48]
-    # Both ends belong to the range: 1.0 and 2.5.
+    # Both ends, 1.0 and 2.5, belong to the range.
     ends = np.array([0.0, 0.1, 0.2, 0.3, 1.0, 1.1, 1.2, 1.3, 2.5, 2.6])
     assert levels_of_bets(ends, 2.0).tolist() == [0.0, 1.0, 2.5]
     assert levels_of_bets(ends, 1.999).tolist() == [0.0, 1.0] and levels_of_bets(
@@ -156,13 +156,13 @@ def test_cells_are_shared_by_equal_databases_in_equal_cells():
     assert not found._line["ordered"]
     found._searches[1].partition = SimpleNamespace(ordered=False, shape=(4,), monotonic=False)
     assert not found._line["ordered"]
-    # The line of one pair is a learned score.
+    # The only line of one pair is a learned score.
     found._searches[1].partition = SimpleNamespace(ordered=True, shape=(4,), monotonic=True)
     assert found._line == {"ordered": True, "monotonic": True}
 
 
 def search(counts):
-    """The search set of a pair in two halves."""
+    """Return the search set of a pair in two halves."""
     halves = np.array(counts)[None]
     return SimpleNamespace(halves=halves, partition=SimpleNamespace(size=halves.shape[-1]))
 
@@ -192,7 +192,7 @@ def test_counts_that_determined_the_cells():
     ("count", "num_confirm", "is_same"), [(5, 24, True), (6, 24, False), (5, 23, False)]
 )
 def test_outputs_that_an_earlier_audit_counted(count, num_confirm, is_same):
-    """Of 40 draws, 16 were first; the cells were made of 20; and 20 were bet on."""
+    """Of 40 draws, 16 were the first; 20 determined the cells; and 20 were bet on."""
     found = walk((40, 0, 0))
     found._searches, found._laid = [search([[[8, 2], [7, 3]], [[2, 8], [3, 7]]])], np.array([20])
     found._state.first = np.array([[15, 25]])
@@ -247,7 +247,7 @@ def test_more_draws_than_determine_the_cells(few, num_pairs):
 
 
 class Phases:
-    """An audit of three pairs whose blocks are remembered, not drawn."""
+    """An audit of three pairs whose blocks are recorded instead of drawn."""
 
     def __init__(self, monkeypatch, phases, *, total=1_000, over=None):
         self.blocks, self.asked, self.laid = [], [], 0
@@ -278,11 +278,11 @@ class Phases:
 
 
 def test_phases_of_an_audit_without_a_claim(monkeypatch):
-    """Blocks of 40 draws, or of 12 in 100 of all so far, until the draws of a phase are made."""
+    """Blocks have 40 draws, or 12% of all draws so far, until a phase has its draws."""
     audit = Phases(monkeypatch, [(3, 100), (2, 500), (1, 90)], total=1_500)
     audit.walk.go(None)
     first = [[40] * 3, [40] * 3, [4] * 3]
-    # 300 draws so far; of two pairs each gets 40, and then 0.06 of all draws.
+    # After 300 draws, each of two pairs gets 40 draws, and then 6% of all draws.
     sizes, drawn, left = [], 300, 500
     while left:
         sizes.append(min(left, max(-(-12 * drawn // 200), 40)))
@@ -294,7 +294,7 @@ def test_phases_of_an_audit_without_a_claim(monkeypatch):
     assert audit.asked == [
         (1_500, 3), ("best", 2, 500, 0.25), ("best", 1, 90, 0.25), ("look", [2], 90, 0.25),
     ]  # fmt: skip
-    # Once the event of the look is fixed, no cells are made anew.
+    # Once the event of the look is fixed, cells are not determined again.
     assert audit.laid == 3 + len(sizes)
 
 
@@ -320,7 +320,7 @@ def test_a_block_that_was_cut_ends_the_audit(monkeypatch):
 
 
 def test_blocks_of_an_audit_with_a_claim(monkeypatch):
-    """Allocated by a generator of the key, the run and the number of blocks so far."""
+    """They are allocated by a generator with the key, the run and the number of blocks."""
     found, seen = walk((16, 16, 16), total=48 + 100), []
     found._key, found._run, found._path, laid = [7, 8], 3, [None] * 5, []
     found._lay_outgrown, found._is_over = lambda: laid.append(True), lambda deadline: False
@@ -355,7 +355,7 @@ def test_a_step_is_a_part_of_the_path(monkeypatch):
 
 
 def test_cells_that_are_made_anew():
-    """Its fresh draws are those after the first 16; the counts of old cells are forgotten."""
+    """Its fresh draws are those after the first 16; counts of old cells are discarded."""
     found = walk((16, 16, 16))
     asked = []
 

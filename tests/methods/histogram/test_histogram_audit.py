@@ -1,4 +1,4 @@
-"""Audits by histograms: verdicts, assumptions, failures, refusals."""
+"""Audits with the histogram method: verdicts, assumptions, failures, and rejected inputs."""
 
 import jax
 import jax.numpy as jnp
@@ -31,7 +31,7 @@ def test_standard_pair_of_a_built_in_mechanism(standard):
     assumed = standard.evidence.counted
     assert assumed.status == "OK" and assumed.p_value == 1.0
     assert (assumed.num_pairs, assumed.num_failed) == (1, 0)
-    # 0.5 is the precision where nothing is asked for.
+    # 0.5 is the default precision.
     assert assumed.plan["precision"] == 0.5 and assumed.plan["num_intervals"] == 12
     assert standard.upper_bound == pytest.approx(standard.estimate + 0.5)
     assert standard.settings["inputs"] == [0.0, 1.0]
@@ -49,7 +49,7 @@ def test_a_plan_covers_as_many_inputs_as_are_given():
 
 
 def test_only_the_given_pairs_are_compared():
-    """The counts 0 and 10 are no neighbors: their level is about ten times that of a pair."""
+    """The counts 0 and 10 are not neighbors: their level is about ten times that of a pair."""
     mechanism = TruncatedGeometric(1.0, 4)
     options = {"least_probability": 0.02, "precision": 0.3}
     found = audited(mechanism, claim=mechanism.level, **options)

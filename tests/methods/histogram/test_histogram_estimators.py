@@ -1,4 +1,4 @@
-"""Histogram estimators on the device: exact counts, guarantees at the planned n, refusals."""
+"""Histogram estimators on the device: exact counts, guarantees at the planned n, bad inputs."""
 
 import jax
 import jax.numpy as jnp
@@ -37,7 +37,7 @@ from dpjax.reference import ExactTruncatedGaussian, ExactTruncatedLaplace
 NUM_RUNS = 1_000
 
 FEW = Unplanned(91, 24_476)
-"""Three blocks of 8192, the last one not full; tests that share its shapes share a program."""
+"""Three blocks of 8192 draws, the last one not full; tests with equal shapes share a program."""
 
 THREE = midpoints(0, 1, 3)
 
@@ -55,7 +55,7 @@ def test_counts_are_those_of_the_same_draws_counted_naively():
             ]
             draws = np.concatenate(blocks)[:n]
             expected = np.bincount(np.minimum((draws * m).astype(int), m - 1), minlength=m)
-            # A draw within one rounding of an edge may fall on either side of it.
+            # A draw that is within the rounding error of an edge may fall on either side.
             moved = np.abs(result.counts[run, index] - expected).sum()
             assert moved <= 4
             assert result.counts[run, index].sum() == n
@@ -70,7 +70,7 @@ def test_counts_are_those_of_the_same_draws_counted_naively():
     ids=["laplace", "gaussian"],
 )
 def test_counts_follow_the_exact_law_and_reject_a_near_one(mechanism, law):
-    """Chi-square at a level of 1e-6, four tests; a scale 5% off must be rejected."""
+    """Four chi-square tests at level 1e-6; a scale that is wrong by 5% must be rejected."""
     n, m = 2_000_000, FEW.num_intervals
     halves = histogram_levels(mechanism, [0.0, 0.3], Unplanned(m, n // 2), key=7, num_runs=2)
     counts = halves.counts.sum(axis=0)
@@ -83,7 +83,7 @@ def test_counts_follow_the_exact_law_and_reject_a_near_one(mechanism, law):
 
 
 def test_progress_is_told_in_draws_of_all_inputs_and_runs(monkeypatch):
-    """Each call draws one block of each stream, as the first call of a long estimate does."""
+    """Each call draws one block of each stream, like the first call of a long estimate."""
     monkeypatch.setattr(streaming, "_FIRST_DRAWS", 1)
     monkeypatch.setattr(streaming, "_CALL_SECONDS", 0.0)
     told = []
@@ -153,12 +153,12 @@ def test_memory_does_not_grow_with_the_number_of_samples():
         )
 
     analysis = jax.jit(count).lower(random.as_key(0)).compile().memory_analysis()
-    # The scan over block numbers keeps them: 4 bytes for every 8192 draws.
+    # The scan keeps the block numbers: 4 bytes for every 8192 draws.
     assert analysis.temp_size_in_bytes + analysis.output_size_in_bytes < 8 * 2**20
 
 
 def drawn_counts(law, planned, inputs=(0.0, 1.0)):
-    """Counts of 1000 runs by the exact law: what the device draws follows it, see above."""
+    """Draw counts of 1000 runs directly; the test above shows that outputs agree with them."""
     edges = np.linspace(0, 1, planned.num_intervals + 1)
     rows = [np.diff(law.cdf(x, edges)) for x in inputs]
     rng = np.random.default_rng(planned.num_samples)
@@ -172,7 +172,7 @@ def test_ldp_is_within_the_precision_as_often_as_planned(epsilon, precision):
     law = ExactTruncatedLaplace(1 / epsilon)
     planned = plan(lipschitz=law.lipschitz, precision=precision, confidence=0.8)
     levels = ldp_levels(drawn_counts(law, planned), [(0, 1)])[:, 0]
-    # In truth above 0.99 of the runs are within: fewer than 0.9 has a probability below 1e-50.
+    # More than 0.99 of the runs are within the precision: fewer than 0.9 has probability 1e-50.
     assert (np.abs(levels - law.epsilon) <= precision).filled(False).mean() >= 0.9
     assert planned.confidence == 0.8
 
@@ -188,7 +188,7 @@ def test_renyi_is_within_the_precision_as_often_as_planned(scale, precision):
 
 @pytest.mark.slow
 def test_all_pairs_of_mid_points_find_the_extremes():
-    """Precision 0.5, confidence 0.8: 91 mid-points, n = 1863132 each, 4095 pairs."""
+    """Precision 0.5 and confidence 0.8 need 91 midpoints with n = 1863132 each, and 4095 pairs."""
     inputs = midpoints(0, 1, 91)
     result = histogram_levels(TruncatedLaplace(1.0), inputs, Unplanned(91, 1_863_132), key=0)
     assert result.levels.shape == (1, 4095)
@@ -198,7 +198,7 @@ def test_all_pairs_of_mid_points_find_the_extremes():
     assert second > 0.9
     law = ExactTruncatedLaplace(1.0)
     exact = np.array([law.pair_epsilon(inputs[i], inputs[j]) for i, j in result.pairs])
-    # Bias of a maximum of noisy log-ratios: standard deviation about 0.01.
+    # The maximum of noisy log-ratios has a bias; their standard deviation is about 0.01.
     assert np.abs(result.levels[0] - exact).max() < 0.1
     assert np.corrcoef(result.levels[0], exact)[0, 1] > 0.99
 
@@ -230,7 +230,7 @@ def plan_of_four(order):
 
 @pytest.mark.parametrize("order", [None, 2.0])
 def test_finite_outputs_and_inputs(order):
-    """4-ary randomised response at level 1: all pairs of inputs, P(output) >= 1 / (3 + e)."""
+    """4-ary randomized response at level 1: all pairs of inputs, P(output) >= 1 / (3 + e)."""
     likely = np.exp(1.0) / (3 + np.exp(1.0))
     rare = 1 / (3 + np.exp(1.0))
     planned = plan_of_four(order)
@@ -253,11 +253,11 @@ def test_given_pairs_only():
 
 
 SAFE = Unplanned(8, 8192)
-"""The intervals and the size of a block that the safety check below has."""
+"""Number of intervals and block size of the safety check below."""
 
 
 def test_an_empty_interval_is_a_status_and_never_a_number():
-    # Less than one draw of 8192 is expected in the interval at the other end.
+    # In the interval at the other end, less than one draw of 8192 is expected.
     result = histogram_levels(TruncatedLaplace(0.1), [0.0, 1.0], SAFE, key=0, num_runs=20)
     assert 0 < result.num_failed < 20
     assert result.status is Status.OK
@@ -287,7 +287,7 @@ def test_rows_of_runs_of_which_some_pairs_or_all_failed():
     assert result.witness(1) == (1, 2) and result.witness(2) is None
     alone = result.of_run(2)
     assert alone.num_runs == 1 and alone.status is Status.EMPTY_INTERVAL
-    # Arrays of all runs would fill the screen.
+    # The repr does not contain the arrays of all runs, which would fill the screen.
     assert "levels" not in repr(result) and "counts" not in repr(result)
 
 
@@ -303,7 +303,7 @@ def test_failed_pairs_are_left_out_of_the_maximum():
 
 
 def test_hidden_leak_is_never_estimated():
-    """Theorem 1: with n draws almost surely all 0, the run fails rather than answers 0."""
+    """Theorem 1: if all n draws are almost surely 0, the run fails instead of returning 0."""
     n = 10_000
     hidden = TwoPoint(log_rarity=unseen_log_rarity(n, 0.95), ratio=10.0)
     result = histogram_levels(hidden, [0, 1], Unplanned(2, n), key=0, num_runs=100)

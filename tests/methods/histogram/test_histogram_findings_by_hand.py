@@ -1,4 +1,4 @@
-"""Verdicts, findings, rows and planned sizes of histograms, by levels and counts that are given."""
+"""Verdicts, findings, rows and planned sizes of histograms for given levels and counts."""
 
 import math
 from fractions import Fraction
@@ -26,7 +26,7 @@ PAIRS = np.array([[0, 1], [0, 2], [1, 2]])
 
 
 def result(levels, failed=(), planned=FINITE, order=None):
-    """Levels of three pairs in one or more runs, of which some failed."""
+    """Return levels of three pairs in one or more runs, some of which failed."""
     levels = np.atleast_2d(levels).astype(float)
     mask = np.zeros(levels.shape, bool)
     for place in failed:
@@ -114,13 +114,13 @@ def test_verdicts(claim, verdict, end):
         "1.7500] cannot be trusted: assume a smaller probability, or use method=Events(), which "
         "needs no assumption."
     )
-    # Without an interval, the counts may still contradict the assumption.
+    # Without an assumed interval, the counts may still contradict the assumption.
     verdict, sentence = _judge(counted(None, 1e-9), FINITE, claim)
     assert verdict == "assumption refuted" and "so the interval cannot be trusted" in sentence
 
 
 def test_the_smallest_count_is_tested():
-    """The p-value is a binomial tail, times the six counts of three inputs."""
+    """The p-value is a binomial tail, multiplied by the six counts of three inputs."""
     size, least = FINITE.num_samples, 0.125
     for count in (0, size // 12, size // 10, size // 8):
         given = result([[1, 1, 1]])
@@ -133,7 +133,7 @@ def test_the_smallest_count_is_tested():
         refuted = finding_of(given, FINITE, terms(claim=1.0)).statement.verdict
         assert (refuted == "assumption refuted") == (p_value <= 0.1)
     assert least == FINITE.least_probability
-    # Under a Lipschitz assumption, an empty interval contradicts the assumption, too.
+    # Under a Lipschitz assumption, an empty interval also contradicts the assumption.
     given = result([[1, 1, 1]], planned=PLAN)
     assert _test(given.of_run(0), PLAN)[1] == "safety check"
     given.counts[0, 1, 3] = 0
@@ -169,7 +169,7 @@ def test_pairs_of_inputs():
     expected = [math.log(2), math.log(5 / 3)]
     assert found.levels[0].tolist() == pytest.approx(expected)
     assert found.pairs.tolist() == [[0, 1], [2, 0]] and found.order is None
-    # The Renyi level of order 2 in the worse direction.
+    # This is the Renyi level of order 2 in the worse direction.
     renyi = compared(np.arange(3), counts, FINITE, 2.0, [(0, 1)])
     ways = [math.log(sum(p**2 / q for p, q in zip(a, b, strict=True)))
             for a, b in (((0.3, 0.7), (0.6, 0.4)), ((0.6, 0.4), (0.3, 0.7)))]  # fmt: skip
@@ -208,7 +208,7 @@ GIVEN = np.arange(3.0)
 
 
 def test_plans_of_options():
-    """Half a unit of precision, unless draws or a precision are given."""
+    """The default precision is 0.5, unless the number of draws or a precision is given."""
     planned = Histogram(lipschitz=0.5)._planned(INTERVAL, GIVEN, 0.9)
     assert (planned.precision, planned.confidence, planned.num_inputs) == (0.5, 0.9, 3)
     few = Histogram(lipschitz=0.5, num_samples=10**6)._planned(INTERVAL, GIVEN, 0.9)
@@ -265,7 +265,7 @@ def test_estimates_are_of_numbers():
 
 
 def test_inputs_are_the_different_databases_of_all_pairs():
-    """Vectors are compared whole: two of them share an entry."""
+    """Vectors are compared as a whole: two of them share an entry."""
     pairs = [([1.0, 2.0], [1.0, 3.0]), ([1.0, 3.0], [0.0, 2.0]), ([1.0, 2.0], [0.0, 2.0])]
     inputs, places = Histogram()._inputs(None, pairs)
     assert inputs.tolist() == [[0.0, 2.0], [1.0, 2.0], [1.0, 3.0]]

@@ -1,4 +1,4 @@
-"""Audits by the local approach: what is said, exact bounds on the floor, recorded outputs."""
+"""Audits with the local approach: messages, exact bounds on the floor, recorded outputs."""
 
 import dataclasses
 import math
@@ -36,7 +36,7 @@ def rng(seed=0):
 
 
 def recorded(x, y, claim=None, **options):
-    """The audit of the local approach; any number of outputs, for these settings split none."""
+    """Audit recorded outputs; with these settings, none are left out by the split."""
     return dpjax.audit(
         dpjax.Recorded(x, y), method=dpjax.Local(**options), claim=claim, confidence=0.95
     )
@@ -49,13 +49,13 @@ def laplace():
 
 def test_a_result_says_all(laplace):
     assert laplace.verdict == "violated" and laplace.basis == "normal"
-    # The loss of the smoothed densities is at most 1; seed fixed, 4.5 standard errors allowed.
+    # The loss of the smoothed densities is at most 1; 4.5 standard errors, fixed seed.
     assert abs(laplace.estimate - 1) < 4.5 * laplace.standard_error < 0.6
     first, second = laplace.witness.densities
     assert laplace.estimate == pytest.approx(abs(math.log(first / second)), rel=1e-6)
     expected = laplace.estimate - Z95 * laplace.standard_error
     assert laplace.lower_bound == pytest.approx(expected, rel=1e-6)
-    # Where z standard errors reach down to the claim.
+    # The bound reaches the claim at z standard errors.
     z = (laplace.estimate - 0.5) / laplace.standard_error
     assert laplace.smallest_error == pytest.approx(max(stats.norm.sf(z), 1e-12), rel=0.02)
     assert laplace.region == "[-1, 1]" and -1 <= laplace.witness.output <= 1
@@ -68,13 +68,13 @@ def test_curves_of_a_pair_are_those_of_its_databases():
         np.array(curve[name]) for name in ("points", "density", "neighbor_density", "loss")
     )
     assert abs(points[first.argmax()]) < 0.2 and abs(points[second.argmax()] - 1) < 0.2
-    both = np.minimum(first, second) > 0.1  # far above the floor
+    both = np.minimum(first, second) > 0.1  # The densities are far above the floor.
     ratio = first[both] / second[both]
     np.testing.assert_allclose(loss[both], abs(np.log(ratio)), rtol=1e-4, atol=1e-6)
 
 
 def test_pairs_are_listed_by_what_chose_one():
-    """With this key the plain loss is larger at another pair, less sure than the one chosen."""
+    """With this key, the plain loss is larger for another pair, but it is less certain."""
     result = dpjax.audit(mechanisms.ReportNoisyMax(1.0), method=LOCAL)
     labels, scores = zip(*result.pair_scores, strict=True)
     assert len(labels) == 10 and labels[0] == result.witness.pair
@@ -84,7 +84,7 @@ def test_pairs_are_listed_by_what_chose_one():
 @pytest.mark.slow
 @pytest.mark.parametrize("kept", [True, False])
 def test_a_row_says_whether_its_density_is_on_the_floor(kept):
-    """At a floor above all densities, each density is on it."""
+    """If the floor is above all densities, all of them are on the floor."""
     method = dpjax.Local(400, 1000, floor=None if kept else 10.0)
     terms = Terms(dpjax.Epsilon(), None, 0.95, 1, 0)
     runs = np.arange(3, dtype=np.int32)
@@ -100,7 +100,7 @@ def test_a_witness_on_the_floor_gets_an_exact_bound():
     assert result.basis == "exact binomial" and result.standard_error is None
     assert result.witness.on_floor and any("floor" in note for note in result.notes)
     assert "none because a density is at the floor" in str(result)
-    # Recomputed with the F quantile form of Clopper and Pearson's bounds.
+    # Recompute Clopper and Pearson's bounds from quantiles of the F distribution.
     n, alpha = result.num_confirm, 0.025
     counts = sorted(result.witness.event_counts)
     low = counts[1] / (
@@ -112,7 +112,7 @@ def test_a_witness_on_the_floor_gets_an_exact_bound():
 
 
 def test_an_exact_bound_says_why_it_is_one():
-    """Draws that are expected at the witness: 2 of 1,000, 200 of 1,000, and none at a side."""
+    """Expected draws at the witness: 2 of 1,000, 200 of 1,000, and none on one side."""
     notes = {}
     for name, share in (("few", 0.002), ("many", 0.2), ("none", 0.0)):
         sides = [np.repeat([0, 1], [1_000 - count, count]) for count in
@@ -130,7 +130,7 @@ def test_an_exact_bound_says_why_it_is_one():
 @pytest.mark.slow
 @pytest.mark.parametrize("dimension", [1, 2])
 def test_the_floor_is_a_share_of_the_draws_in_the_unit_of_the_outputs(dimension):
-    """20 of 5,000 draws over a unit of spread in each direction; 1.035 for Laplace noise of 1."""
+    """20 of 5,000 draws per unit of spread in each direction; 1.035 for Laplace noise."""
     floors = []
     for scale in (1.0, 8.0):
 
@@ -141,13 +141,13 @@ def test_the_floor_is_a_share_of_the_draws_in_the_unit_of_the_outputs(dimension)
         ends = (-scale, scale) if dimension == 1 else ([-scale] * 2, [scale] * 2)
         method = dpjax.Local(5_000, 6_000, region=ends)
         floors.append(dpjax.audit(laplace, [(0.0, 1.0)], method=method).witness.floor)
-    # Spreads are rounded to 12 bits; their error at 5,000 draws is 1.4% (seeds are fixed).
+    # Spreads are rounded to 12 bits; with 5,000 draws, their error is 1.4% (fixed seeds).
     assert floors[0] / floors[1] == pytest.approx(8.0**dimension, rel=2e-3)
     assert floors[0] == pytest.approx(20 / 5_000 / 1.035**dimension, rel=0.08)
 
 
 def release(key, database):
-    """Laplace noise up to 3, the number itself up to 5, and NaN above."""
+    """Return Laplace noise up to 3, the number itself up to 5, and NaN above."""
     noise = jnp.where(database < 3, jax.random.laplace(key), 0.0)
     return jnp.where(database > 5, jnp.nan, database + noise)
 
@@ -168,7 +168,7 @@ def test_functions_with_vectors():
     pairs = [(np.zeros(2), np.ones(2))]
     plane = dpjax.audit(two_dimensional, pairs, method=method, confidence=0.95)
     assert len(plane.witness.output) == 2 and plane.curve is None
-    # The loss is |t1 + t2 - 1|, at most 3 on the region; one bound, seed fixed.
+    # The loss is |t1 + t2 - 1|, at most 3 in the region; one bound with a fixed seed.
     assert 0.5 < plane.lower_bound < 3
 
 
@@ -215,14 +215,14 @@ def test_the_lattice_is_refined_until_it_is_fine_enough():
     _, (settings,) = refined(run, dpjax.Local(), lambda nodes: nodes, lambda *_: None)
     assert tried[0] == 512 and tried[-1] == settings.num_nodes
     assert tried == sorted(set(tried)) and len(tried) <= 3
-    # Fine enough: the kernel's own demand of nodes in a bandwidth.
+    # The lattice has as many nodes per bandwidth as the kernel requires.
     assert settings.num_nodes / 3_000 >= 1
 
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class Atoms:
-    """Uniform on [0, 1] with atoms at 3 and -2, of mass 0.04 and 0.015, swapped at the neighbor."""
+    """Uniform on [0, 1], with atoms at 3 and -2 of mass 0.04 and 0.015; the neighbor swaps them."""
 
     def sample(self, key, database, num_samples):
         u = random.uniform(key, num_samples)
@@ -262,13 +262,13 @@ def test_few_recorded_labels_are_told_apart():
 
 
 def test_recorded_reals_far_from_zero():
-    # As many as in test_local_recorded.py, so that no other program is compiled.
+    # Use the sizes of test_local_recorded.py, so that no other program is compiled.
     noise = rng().laplace(size=(2, 20_000))
     near, far = (recorded(at + noise[0], at + noise[1] + 1, claim=0.1) for at in (0.0, 1e9))
     assert near.verdict == far.verdict == "violated"
     assert far.lower_bound == pytest.approx(near.lower_bound, abs=1e-3)
     assert far.witness.output == pytest.approx(1e9 + near.witness.output, abs=0.01)
-    # One bound, seed fixed.
+    # One bound with a fixed seed.
     assert near.lower_bound <= 1
     assert near.witness.database == "x" and "reals" in near.notes[0]
     assert near.num_samples == 6000 and near.num_confirm == 14_000
@@ -280,7 +280,7 @@ def test_recorded_labels_and_integers():
     x, y = (labels[rng(seed).choice(3, 900, p=w)] for seed, w in enumerate((p, q)))
     result = recorded(x, y, claim=0.7)
     assert result.witness.output == "none" and result.witness.larger == "neighbor"
-    # Shares of 630; 4.5 standard errors are 7e-6.
+    # Fractions of 630 outputs; 4.5 standard errors have probability 7e-6.
     assert abs(result.estimate - math.log(4)) < 4.5 * math.sqrt((9 + 1.5) / 630)
     assert recorded(x, y, region=["yes"]).witness.output == "yes"
     assert "outcomes" in recorded(*rng().integers(0, 3, (2, 900))).notes[0]
@@ -367,7 +367,7 @@ def test_files_must_be_read_into_memory(tmp_path):
 @pytest.mark.parametrize("discrete", [False, True])
 @pytest.mark.parametrize("number", [3, 60])
 def test_a_curve_shows_few_points(monkeypatch, discrete, number):
-    """The likeliest outcomes, or points that are evenly spaced among those that are allowed."""
+    """The most likely outcomes are shown, or evenly spaced points among the allowed ones."""
     monkeypatch.setattr(_findings, "_CURVE_POINTS", 10)
     rng = np.random.default_rng(number)
     points = np.arange(number) if discrete else np.linspace(-1, 1, number)[:, None]

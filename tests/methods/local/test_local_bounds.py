@@ -1,4 +1,4 @@
-"""MPL's inference: which bound is used, and what it is made of."""
+"""Bounds of MPL: which bound is used, and how it is computed."""
 
 import math
 
@@ -37,7 +37,7 @@ def test_an_ordinary_outcome():
     assert bounds.standard_error == pytest.approx(error, rel=1e-12)
     lower = math.log(29 / 11) - stats.norm.ppf(0.95) * error
     assert bounds.lower_bound == pytest.approx(lower, rel=1e-12)
-    # Either side may be the larger one, but the search says which.
+    # Either side may have the larger density, but the search determines the direction.
     assert of_outcomes([0.1, 0.3], [1100, 2900]).lower_bound == bounds.lower_bound
     turned = of_outcomes([0.1, 0.3], [2900, 1100])
     assert not turned.exact and turned.lower_bound == 0
@@ -69,7 +69,7 @@ def test_a_density_at_the_floor_makes_the_bound_exact():
         bounds = of_outcomes(found, [2900, 1100])
         assert bounds.on_floor and bounds.exact and np.isnan(bounds.standard_error)
     assert not of_outcomes([0.3, 0.0026], [2900, 1100]).on_floor
-    # The floor moves the estimate, not the densities and not the bound.
+    # The floor changes the estimate, but neither the densities nor the bound.
     bounds = of_outcomes([0.3, 0.0], [3000, 2])
     assert bounds.densities.tolist() == [0.3, 0.0002]
     assert bounds.estimate == pytest.approx(math.log(0.3 / 0.001))
@@ -77,12 +77,12 @@ def test_a_density_at_the_floor_makes_the_bound_exact():
 
 
 def test_few_expected_draws_make_the_bound_exact():
-    """25 of 10000 draws are a probability of 0.0025, common or not."""
+    """25 of 10000 draws correspond to a probability of 0.0025, whichever side it is."""
     for rare, exact in ((0.0024, True), (0.0026, False)):
         for found in ([0.3, rare], [rare, 0.3], [1 - rare, 0.5], [0.5, 1 - rare]):
             bounds = of_outcomes(found, [3000, 30], floor=1e-4)
             assert bounds.exact == exact and not bounds.on_floor
-    # N h / K(0) = 2506.6 draws a density: 25 of them are a density of 0.00997.
+    # A density has N h / K(0) = 2506.6 draws: 25 of them correspond to a density of 0.00997.
     for rare, exact in ((0.0099, True), (0.0101, False)):
         bounds = of_reals([0.3, rare], [300.0, 30.0])
         assert bounds.exact == exact and not bounds.on_floor
@@ -93,7 +93,7 @@ def test_the_search_stage_decides_the_direction_of_an_exact_bound():
     assert up.exact and up.lower_bound == 0
     down = of_outcomes([0.0, 0.002], [30, 400])
     assert down.lower_bound == pytest.approx(exact_bound(400, 30), rel=1e-9)
-    # The estimate is of the confirm stage alone, and has no direction.
+    # The estimate uses only the confirmation draws, and has no direction.
     assert up.estimate == down.estimate == pytest.approx(math.log(400 / 30))
 
 
@@ -123,7 +123,7 @@ def test_nothing_seen_without_a_floor():
 
 @pytest.mark.parametrize("events", [[0, 3000], [3000, 0], [0, 0]])
 def test_a_witness_that_is_not_seen_again_bounds_nothing_by_the_normal(events):
-    """Found often, confirmed never: the search was wrong, and no bound may come of it."""
+    """If the search found it often and no confirmation draw has it, the bound must be 0."""
     bounds = of_outcomes([0.3, 0.1], events, floor=0.0)
     assert not bounds.exact
     assert bounds.lower_bound == 0
@@ -161,7 +161,7 @@ def test_refused_confidence(confidence):
 
 
 def test_an_atom_has_the_variance_of_its_counts():
-    """All mass within a bandwidth at one place: k is 1 or 0, and the error that of frequencies."""
+    """If all mass is within a bandwidth, the kernel is 1 or 0, and the error is of frequencies."""
     counts = np.array([600.0, 300.0])
     kernel = KernelSums(counts, counts, 0.1, HEIGHT, ROUGHNESS, 1)
     bounds = local_bounds([1.0, 0.5], 0.001, [600, 300], kernel, SIZE, 0.95)

@@ -1,4 +1,4 @@
-"""What a result of the local method tells, of statistics that are given; nothing is drawn."""
+"""Results of the local method for given statistics, without drawing."""
 
 import math
 from types import SimpleNamespace
@@ -34,7 +34,7 @@ def wide(*values):
 
 def statistics(events=(2_000, 500), densities=(0.5, 0.125), *, point=1, sums=None, floor=0.01,
                scores=(1.0, 2.0, 0.5)):  # fmt: skip
-    """Outcome 1 of the pair 1, or a point with kernel sums."""
+    """Return statistics for outcome 1 of pair 1, or for a point with kernel sums."""
     point = np.int32(point) if sums is None else np.atleast_1d(np.float64(point))
     points = np.arange(3, dtype=np.int32) if sums is None else np.linspace(-1, 2, 3)[:, None]
     curves = Curves(points, np.array([[0.2, 0.5, 0.3], [0.6, 0.125, 0.275]]), np.ones(3, bool))
@@ -103,7 +103,7 @@ SUMS = ((900.0, 300.0), (700.0, 200.0))
 
 
 def test_the_finding_of_a_point():
-    """Densities are sums of the kernel by N h and its height."""
+    """Densities are sums of the kernel, divided by N h and scaled by its height."""
     given = statistics((1_500, 700), point=0.5, sums=SUMS)
     found = told(given, BOX)
     kernel = find_kernel("gaussian")
@@ -117,7 +117,7 @@ def test_the_finding_of_a_point():
     assert (sums.height, sums.roughness) == (kernel.norm(1), kernel.roughness(1))
     assert found.statement.estimate == pytest.approx(math.log(3), rel=1e-6)
     assert found.evidence.curve["points"] == [-1.0, 0.5, 2.0]
-    # A row of a sweep has the same numbers.
+    # A row of a sweep contains the same numbers.
     stacked = LocalStatistics(*(None,) * 4)._replace(
         pair=np.array([1]), found=given.found._replace(
             densities=given.found.densities[None], floor=given.found.floor[None],
@@ -196,7 +196,7 @@ def test_runs_without_a_lattice(spread, said):
 
 
 def test_floors_and_exponents():
-    """Twenty draws, and at most one in a hundred."""
+    """The floor is twenty draws, but at most one in a hundred."""
     assert _floor_share(2_000) == 0.01 == _floor_share(10) and _floor_share(4_000) == 0.005
     assert OPTIONS.confirm_undersmoothing == pytest.approx(
         max(0.02, 1.01 * (math.log(4_000, 1_000) - 1) / (6 * math.log(4_000, 1_000)))

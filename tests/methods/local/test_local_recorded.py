@@ -1,4 +1,4 @@
-"""Recorded outputs: numbered, split once, nothing lost, nothing used twice."""
+"""Recorded outputs: numbered and split once, without loss and without using outputs twice."""
 
 import re
 from collections import Counter
@@ -36,7 +36,7 @@ def parts(prepared, side):
 
 @pytest.mark.parametrize("fraction", [0.1, 0.25, 0.4])
 def test_the_parts_of_reals_are_disjoint_and_together_everything(fraction):
-    """All values differ, so a multiset that is the whole has no output in both parts."""
+    """All values differ, so a union that equals all outputs has no output in both parts."""
     prepared = prepare(*REALS, search_fraction=fraction)
     for side in (0, 1):
         search, confirm = parts(prepared, side)
@@ -73,7 +73,7 @@ def test_the_key_alone_decides_the_split():
 
 
 def test_the_split_is_not_by_position_and_differs_between_the_sides():
-    """The mean position of 300 of 1000 has sd 14; 4.6 of them for two sides is a rate of 8e-6."""
+    """The mean position of 300 of 1000 has sd 14; 4.6 sd on two sides have probability 8e-6."""
     x = np.arange(1000.0)
     prepared = prepare(x, x + 0.5)
     first, second = (np.floor(parts(prepared, i)[0] + prepared.origin) for i in (0, 1))
@@ -125,14 +125,14 @@ def normal(x, y, *, key=0, claim=None, discrete=None, **options):
 
 
 def rounded_laplace(seed, scale, size):
-    """Rounding is post-processing, and far out the ratio is e: epsilon is 1."""
+    """Rounding is post-processing, and the ratio in the tails is e: epsilon is 1."""
     rng = np.random.default_rng(seed)
     return [np.rint(scale * (c + rng.laplace(size=size))).astype(np.int64) for c in (0, 1)]
 
 
 def test_integers_of_a_wide_range_are_smoothed():
     x, y = rounded_laplace(0, 1000, 20_000)
-    # One at a time, none of these outcomes says anything.
+    # No single outcome has a positive bound.
     assert normal(x, y, discrete=True).lower_bound < 0.1
     result = normal(x, y)
     assert 0.7 < result.lower_bound < 1.05
@@ -144,7 +144,7 @@ def test_integers_of_a_wide_range_are_smoothed():
 
 @pytest.mark.slow
 def test_smoothed_integers_have_a_bound_that_covers():
-    """Each of 400 is above 1 with a chance of 0.05: more than 41 are with one of 7e-6."""
+    """Each of 400 bounds exceeds 1 with probability 0.05: more than 41 have probability 7e-6."""
     bounds = [
         normal(*rounded_laplace(seed, 14, 1000), key=seed, bandwidth=3.0).lower_bound
         for seed in range(400)
@@ -172,7 +172,7 @@ def test_integers_stay_outcomes_where_one_is_frequent_or_all_are_large():
     assert prepare(np.maximum(x, 0), y, smooth=Scott()).labels is not None
     assert prepare(x + 2**60, y + 2**60, smooth=Scott()).labels is not None
     assert prepare(x, y).labels is not None
-    # A list of outcomes is a region of outcomes.
+    # A region of outcomes is a list of outcomes.
     assert normal(x, y, region=x[:5].tolist()).region.startswith("{")
 
 
@@ -209,11 +209,11 @@ def test_labels_come_back_in_the_callers_words():
 
 
 def test_a_large_location_keeps_its_digits():
-    """float32 at 1e9 is a lattice of 64: without the location it would be one value."""
+    """At 1e9, float32 numbers are 64 apart: without the shift, all values would be equal."""
     prepared = prepare(*(1e9 + side for side in REALS))
     for side in (0, 1):
         both = np.concatenate(parts(prepared, side)).astype(float) + prepared.origin
-        # A float64 at 1e9 holds 1e-7, a float32 near 3 holds 2e-7.
+        # A float64 at 1e9 resolves 1e-7, and a float32 near 3 resolves 2e-7.
         np.testing.assert_allclose(np.sort(both) - 1e9, np.sort(REALS[side]), atol=1e-6)
     region = prepared.region_of((1e9 - 1, 1e9 + 2))
     np.testing.assert_allclose(region.low + prepared.origin, 1e9 - 1, rtol=0, atol=1e-6)
@@ -234,7 +234,7 @@ def test_the_region_of_reals_moves_with_them():
 
 
 def test_a_region_far_from_zero_tells_its_ends_apart():
-    # As many as of the integers above, so that no other program is compiled.
+    # Use as many outputs as for the integers above, so that no other program is compiled.
     x, y = np.random.default_rng(0).normal(np.array([[1e9], [1e9 + 1]]), size=(2, 20_000))
     low, high = map(float, normal(x, y).region.strip("[]").split(", "))
     pooled = np.concatenate([x, y])
@@ -245,7 +245,7 @@ def test_the_default_region_is_the_search_part_without_its_tails():
     prepared = prepare(*REALS)
     pooled = np.sort(np.concatenate([parts(prepared, side)[0] for side in (0, 1)]))
     box = prepared.region_of(None)
-    # 600 outputs, three of them below the 0.5% quantile and three above the other.
+    # Of 600 outputs, three are below the 0.5% quantile and three above the 99.5% quantile.
     assert pooled[2] <= box.low[0] <= pooled[3]
     assert pooled[-4] <= box.high[0] <= pooled[-3]
 
@@ -321,10 +321,10 @@ def test_an_error_code_among_wide_integers_is_not_smoothed_away(seed):
     prepared = prepare(x, y, smooth=rule)
     assert prepared.labels is not None and -1 in prepared.labels
     if seed == 0:
-        # Each seed has other outcomes, which are another program.
+        # Each seed has different outcomes, which need another program.
         result = normal(x, y, claim=1.0)
         assert result.verdict == "violated" and result.witness.output == -1
-    # Even numbers on one side alone are told apart by what smoothing hides, too.
+    # If even numbers occur on one side only, smoothing hides what distinguishes the sides.
     wide = np.rint(1000 * rng.laplace(size=(2, 20_000))).astype(int)
     prepared = prepare(2 * wide[0], 2 * wide[1] + 1, smooth=rule)
     assert prepared.labels is not None
@@ -345,11 +345,11 @@ def test_there_may_be_two_to_the_twentieth_outcomes_and_no_more(more):
 
 @pytest.mark.parametrize(("count", "step"), [(11, 1), (12, 1), (12, 5), (15, 1), (31, 1)])
 def test_a_value_stands_out_among_its_six_neighbors(count, step):
-    """At least 12 times, and six more than three times as often as those beside it on average."""
+    """At least 12 times, and six more than three times as often as its neighbors on average."""
     around = np.arange(-500, 500) * 7 * step
     alone = np.r_[around, np.full(count, 1)]
     assert _stands_out(alone, step) == (count >= 12)
-    # Four draws at each of the six values: 3 * 4 + 6 are not enough, one more is.
+    # Each of the six neighbors has four draws: 3 * 4 + 6 do not suffice, but one more does.
     crowded = np.r_[around[around > 100], np.repeat(np.delete(np.arange(7), 3) * step, 4)]
     for more in (18, 19):
         assert _stands_out(np.r_[crowded, np.full(more, 3 * step)], step) == (more == 19)

@@ -1,4 +1,4 @@
-"""DPL and MPL: against a naive twin on the same draws, in every layout, with one compile."""
+"""DPL and MPL compared with naive code on the same draws, in every layout, compiled once."""
 
 from types import SimpleNamespace
 
@@ -27,11 +27,11 @@ ONE = Execution()
 RUN = jnp.zeros(1, jnp.int32)
 SMALL = Local(300, 400)
 NUM_SEARCH, NUM_CONFIRM = 4500, 9000
-"""One block and two blocks of a size, which a twin draws by one program."""
+"""Sizes of one block and of two blocks, for which the naive code needs only one program."""
 
 
 def shifts(number):
-    """The last so many standard pairs of the Laplace mechanism."""
+    """Return the last standard pairs of the Laplace mechanism."""
     pairs = mechanisms.Laplace(1.0).standard_pairs()
     return Pairs(pairs.database[-number:], pairs.neighbor[-number:])
 
@@ -50,7 +50,7 @@ def sample(mechanism, key, database, *, size):
 
 
 def draws(mechanism, database, key, pair, side, stage, n):
-    """The draws of a stream, by the documented keys and nothing else of the estimators."""
+    """Return the draws of a stream, using only the documented keys."""
     for part in (0, pair, side, stage):
         key = jax.random.fold_in(key, part)
     size = block_size_for(n)
@@ -82,7 +82,7 @@ def test_mpl_of_a_density_is_its_naive_twin(density):
     found = jax.tree.map(lambda leaf: leaf[0], statistics(mechanism, pairs, Box(-1, 1), settings))
     key = random.as_key(3)
     grid = np.linspace(-1, 1, 401)
-    size = 2048  # of the pilot that sets the bandwidth
+    size = 2048  # Draws of the pilot that determines the bandwidth.
     losses, points = [], []
     for b in range(3):
         sides = [
@@ -93,13 +93,13 @@ def test_mpl_of_a_density_is_its_naive_twin(density):
         loss = np.abs(np.log(density[0] / density[1]))
         losses.append(loss.max())
         points.append(grid[loss.argmax()])
-    # The bandwidth is rounded to 12 bits and its quartiles found by counts: 1e-3 in the loss.
+    # The bandwidth is rounded to 12 bits, and quartiles are counted: error 1e-3 in the loss.
     np.testing.assert_allclose(found.pair_scores, losses, atol=4e-3)
     best = int(np.argmax(losses))
     assert int(found.pair) == best
     assert abs(float(found.found.point[0]) - points[best]) < 0.02
 
-    # The confirm stage at the very point and bandwidth that were found.
+    # The confirmation uses exactly the point and the bandwidth of the search.
     point, h = float(found.found.point[0]), float(found.confirmation.bandwidth)
     fresh = [
         draws(mechanism, d, key, best, side, 1, confirm)
@@ -111,7 +111,7 @@ def test_mpl_of_a_density_is_its_naive_twin(density):
     ]
     rate = confirm ** -(0.2 + settings.confirm_undersmoothing)
     expected_h = np.mean([naive_nrd0(x, n) / n**-0.2 for x in search]) * rate
-    # Quartiles are values that were seen: as far from NumPy's as two neighbours are apart.
+    # Quartiles are observed values, which differ from NumPy's by at most one spacing.
     np.testing.assert_allclose(h, expected_h, rtol=4e-3)
     kernel = [np.exp(-(((x - point) / h) ** 2) / 2) for x in fresh]
     np.testing.assert_allclose(
@@ -123,7 +123,7 @@ def test_mpl_of_a_density_is_its_naive_twin(density):
         rtol=1e-4,
     )
     inside = [np.sum((x >= max(point - h, -1)) & (x <= min(point + h, 1))) for x in fresh]
-    assert np.max(np.abs(found.confirmation.events.as_int() - inside)) <= 1  # float32 at an edge
+    assert np.max(np.abs(found.confirmation.events.as_int() - inside)) <= 1  # A float32 at an edge.
 
 
 def test_mpl_of_outcomes_is_its_naive_twin():
@@ -153,7 +153,7 @@ def test_mpl_of_outcomes_is_its_naive_twin():
     np.testing.assert_array_equal(found.confirmation.events.as_int(), counts)
 
 
-# The fast suite has the layouts of a sweep, whose rows are these results.
+# The fast tests use the layouts of a sweep, whose rows are these results.
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "mechanism", [mechanisms.Laplace(0.7), mechanisms.ReportNoisyMax(0.7)], ids=lambda m: m.name
@@ -168,7 +168,7 @@ def test_layout_never_changes_a_result(mechanism):
     )
     assert together.pair.tolist() == alone.pair.tolist()
     np.testing.assert_array_equal(together.found.point, alone.found.point)
-    # Of floats the last bits may differ; nothing is counted by them.
+    # The last bits of floats may differ, because no counts depend on them.
     for expected, actual in zip(*map(jax.tree.leaves, (alone, together)), strict=True):
         np.testing.assert_allclose(actual, expected, rtol=2e-6, atol=1e-6)
     for expected, actual in zip(
@@ -202,7 +202,7 @@ def test_a_sweep_over_epsilon_compiles_once():
 
 
 def lowered(mechanism, settings):
-    """The program of one run on ten pairs, before it is compiled."""
+    """Return the program of one run with ten pairs before it is compiled."""
     pairs = shifts(10)
     arguments = (streams_of(mechanism, pairs, 0), Box(-1, 2), settings, RUN)
     return mpl_runs.program(*arguments, execution=ONE).lower(*arguments, execution=ONE)
@@ -210,7 +210,7 @@ def lowered(mechanism, settings):
 
 @pytest.mark.parametrize("density", ["binned", "direct"])
 def test_a_slow_sampler_is_traced_a_few_times_only(density):
-    """Once or twice a side and stage, however often a stream is read."""
+    """Once or twice per side and stage, however often a stream is read."""
     traced = []
 
     def slow(key, x):
@@ -224,13 +224,13 @@ def test_a_slow_sampler_is_traced_a_few_times_only(density):
 
 
 def test_memory_does_not_grow_with_the_number_of_samples():
-    """All of 3e8 float32 draws would be 1.2 GB; a block of 8192 of them is 32 KiB."""
+    """3e8 float32 draws would need 1.2 GB; a block of 8192 needs 32 KiB."""
     program = lowered(mechanisms.Laplace(1.0), Local(100_000_000, 200_000_000))
     assert program.compile().memory_analysis().temp_size_in_bytes < 8 * 2**20
 
 
 class Scaled:
-    """Sides of very different spread: two bandwidths would differ by a factor of eight."""
+    """Sides with very different spreads: separate bandwidths would differ by a factor of eight."""
 
     def sample(self, key, database, num_samples):
         return database * random.laplace(key, num_samples)
@@ -243,7 +243,7 @@ def test_the_confirm_stage_has_one_bandwidth(rule):
 
     @jax.jit
     def run(key):
-        """Spread and bandwidth alone, so that XLA leaves all out that they do not depend on."""
+        """Return only spread and bandwidth, so that XLA omits all other computations."""
         source = DrawnStreams(Scaled(), jnp.ones(1), jnp.full(1, 8.0), key)
         region = Box(-1, 1)
         found = search_pair(source, jnp.int32(0), region, settings, with_curves=False)
@@ -259,7 +259,7 @@ def test_the_confirm_stage_has_one_bandwidth(rule):
 
 @pytest.mark.slow
 def test_a_direct_search_looks_closer_around_the_best_point_of_its_grid():
-    """Nine points of [-3, 3], and 33 points within a step of the best of these."""
+    """Nine points of [-3, 3] are tried, and then 33 points within a step of the best one."""
     settings, region = Local(2000, 4000, density="direct", objective="loss"), Box(-3, 3, 9)
     source = DrawnStreams(Scaled(), jnp.ones(1), jnp.full(1, 8.0), random.as_key(1))
     found = search_pair(source, jnp.int32(0), region, settings, with_curves=True)
@@ -288,7 +288,7 @@ def test_the_fine_grid_of_a_direct_search_reaches_one_step_to_each_side(monkeypa
 
 
 def test_one_bandwidth_keeps_the_smoothed_loss_below_epsilon():
-    """The reason for the rule: post-processing. Two bandwidths break it, by quadrature."""
+    """Smoothing with one bandwidth is post-processing; two bandwidths break it, by quadrature."""
     epsilon, t = 0.7, np.linspace(0, 2, 21)
     mechanism = mechanisms.Exponential(epsilon)
     grid = np.linspace(0, 60, 60_001)
@@ -313,7 +313,7 @@ PAPER = {
 
 
 def paper_bounds(letter, epsilon, runs):
-    """(exact level, lower bounds) of the paper's experiments at its settings and 0.95."""
+    """Return exact level and lower bounds of the paper's experiments with its settings and 0.95."""
     mechanism = PAPER[letter](epsilon)
     pairs = mechanism.standard_pairs()
     region = as_region(mechanism.standard_region, mechanism.output_space)
@@ -329,10 +329,10 @@ def paper_bounds(letter, epsilon, runs):
 @pytest.mark.slow
 @pytest.mark.parametrize("letter", "ab")
 def test_coverage_and_median(letter):
-    """With 2000 runs a coverage of 0.928 is enough, and one of 0.91 fails 99 times of 100."""
+    """With 2000 runs, a coverage of 0.928 suffices, and 0.91 fails in 99 of 100 tests."""
     exact, bounds = paper_bounds(letter, 1.5, 2000)
     assert np.sum(bounds <= exact) >= stats.binom.ppf(1e-5, 2000, 0.95)
-    # The median over 1000 runs is 1.41 to 1.45 and a run's deviation below 0.06.
+    # The median over 1000 runs is 1.41 to 1.45, and the deviation of a run is below 0.06.
     assert np.median(bounds) > 1.38
 
 
@@ -368,7 +368,7 @@ def test_bounds_fail_as_often_as_they_may():
     ],
 )
 def test_mean_squared_error_of_dpl(mechanism, limits):
-    """At or below Figure 6, with the package's defaults: 300 runs on the pair at the full level."""
+    """At or below Figure 6, with default settings: 300 runs on the pair with the full level."""
     pairs = mechanism.standard_pairs().one(9)
     region = as_region(mechanism.standard_region, mechanism.output_space)
     for n, limit in limits.items():
@@ -384,7 +384,7 @@ def test_mean_squared_error_of_dpl(mechanism, limits):
 
 @pytest.mark.parametrize(("num_samples", "num_confirm"), [(10**3, 10**6), (10**4, 10**6)])
 def test_the_undersmoothing_is_one_percent_above_its_least_value(num_samples, num_confirm):
-    """Condition (C4): gamma > nu / (6 (1 + nu)), where N = n^(1 + nu)."""
+    """Condition (C4) is gamma > nu / (6 (1 + nu)), where N = n^(1 + nu)."""
     nu = {10**3: 1.0, 10**4: 0.5}[num_samples]
     found = Local(num_samples, num_confirm).confirm_undersmoothing
     assert found == pytest.approx(1.01 * nu / (6 * (1 + nu)))
@@ -393,7 +393,7 @@ def test_the_undersmoothing_is_one_percent_above_its_least_value(num_samples, nu
 
 
 def test_rows_of_a_search_tell_where_a_density_is_at_the_floor():
-    """Two runs of two pairs; each run's row is of its pair with the larger score."""
+    """Two runs of two pairs; the row of a run describes the pair with the larger score."""
     densities = np.array([[[0.5, 0.4], [0.3, 0.05]], [[0.2, 0.3], [0.9, 0.9]]])
     found = SimpleNamespace(
         score=np.array([[0.1, 0.2], [0.4, 0.3]]),

@@ -27,7 +27,7 @@ def test_privacy_loss_entry_by_entry(floor):
     actual = np.asarray(privacy_loss(jnp.asarray(f), jnp.asarray(g), floor))
     floor = float(np.float32(floor))
     expected = [naive_loss(float(a), float(b), floor) for a, b in zip(f, g, strict=True)]
-    # Two float32 logarithms of up to 69, each within a few 2^-24 of itself.
+    # Two float32 logarithms of up to 69 have errors of a few 2^-24 of their sizes.
     np.testing.assert_allclose(actual, expected, rtol=1e-6, atol=3e-5)
     assert not np.any(np.isnan(actual)) and np.all(actual >= 0)
 
@@ -42,7 +42,7 @@ def test_the_loss_is_symmetric_and_the_floor_may_vary():
 
 INF = math.inf
 SLOPES = {
-    # f, f', floor: the derivative of the loss with respect to f and to f', by hand.
+    # (f, f', floor); the derivatives of the loss with respect to f and f' by hand.
     "nothing at either side": (0.0, 0.0, 0.0, (0.0, 0.0)),
     "nothing at one side": (0.0, 0.25, 0.0, (-INF, 4.0)),
     "nothing at the other": (0.25, 0.0, 0.0, (4.0, -INF)),
@@ -87,7 +87,7 @@ def test_largest_loss_among_what_is_allowed():
         return int(index), float(loss), float(score)
 
     assert find(0.0, everywhere) == (4, math.inf, math.inf)
-    # ln 4 twice: the first counts.
+    # ln 4 occurs twice, and the first counts.
     first = find(0.0, jnp.array([True, True, True, True, False]))
     assert first == (1, pytest.approx(math.log(4)), pytest.approx(math.log(4)))
     assert find(0.0, jnp.array([True, False, False, True, False])) == (
@@ -95,7 +95,7 @@ def test_largest_loss_among_what_is_allowed():
         pytest.approx(math.log(2)),
         pytest.approx(math.log(2)),
     )
-    # At the floor 0.2 the last entry has ln(0.9 / 0.2), which is still the largest.
+    # At the floor 0.2, the last entry is ln(0.9 / 0.2), which is still the largest.
     assert find(0.2, everywhere)[:2] == (4, pytest.approx(math.log(4.5)))
 
 
@@ -112,7 +112,7 @@ def test_the_penalty_moves_the_choice_but_not_the_loss():
     assert int(index) == 2
     assert float(loss) == pytest.approx(math.log(2), rel=1e-6)
     assert float(score) == pytest.approx(math.log(2) - 0.1, rel=1e-6)
-    # What is not allowed loses to any score, a negative one included.
+    # Points that are not allowed lose to all scores, including negative scores.
     far = jnp.full(3, 5.0)
     index, _, score = find(f, g, 0.0, jnp.array([False, False, True]), far)
     assert int(index) == 2 and float(score) == pytest.approx(math.log(2) - 5)
@@ -121,7 +121,7 @@ def test_the_penalty_moves_the_choice_but_not_the_loss():
 @pytest.mark.parametrize("dimension", [1, 2, 3])
 @pytest.mark.parametrize("kernel", ["gaussian", "epanechnikov"])
 def test_the_penalty_is_2_5_standard_errors_of_both_stages(kernel, dimension):
-    """sqrt(R (1 / f + 1 / f') / (n h^d)) each, with R by numbers on a grid of radii."""
+    """Each is sqrt(R (1 / f + 1 / f') / (n h^d)), with R computed on a grid of radii."""
     settings = LocalOptions(num_samples=1000, num_confirm=4000, bandwidth=0.5, kernel=kernel)
     radii = np.linspace(0, 12, 400_001)
     profile = np.exp(-(radii**2) / 2) if kernel == "gaussian" else np.maximum(1 - radii**2, 0)

@@ -1,4 +1,4 @@
-"""Densities of outputs whose axes have different units."""
+"""Densities of outputs whose coordinates have different units."""
 
 import jax.numpy as jnp
 import numpy as np
@@ -25,7 +25,7 @@ def test_ratios_are_powers_of_2_whose_product_is_1(scales):
 @pytest.mark.slow
 @pytest.mark.parametrize("scale", [1.0, 1e-3, 1e-6, 1e4])
 def test_the_unit_of_an_axis_does_not_matter(scale):
-    """Only the first coordinate depends on the database, at level 1."""
+    """Only the first coordinate depends on the database, with level 1."""
     rng = np.random.default_rng(0)
     first, second = (
         np.stack([rng.laplace(shift, size=20_000), scale * rng.laplace(size=20_000)], axis=1)
