@@ -1,4 +1,4 @@
-"""The front door: verdicts, the same result from the same key, every mechanism, refusals."""
+"""The function `audit`: verdicts, reproducibility, all mechanisms, and rejected arguments."""
 
 import importlib
 import re
@@ -48,7 +48,7 @@ def test_verdicts_do_not_overclaim(laplace):
     ],
 )
 def test_results_do_not_depend_on_what_is_computed_in_parallel(mechanism, method):
-    """Seven blocks of a stream at a time, as accelerators do, and one."""
+    """Seven blocks of a stream at a time, as on accelerators, and one block at a time."""
     results = []
     for number in (1, 7):
         execution = dpjax.Execution(blocks_at_once=number, layout="streamed")
@@ -79,10 +79,10 @@ def sums(key, records):
     ],
 )
 def test_databases_of_any_structure_and_of_two_shapes(function, pair, first, layout):
-    """A record is added, and the sums are 0 and 0.5 apart from it: the level is the distance."""
+    """A record is added, and the sums differ by 0 or 0.5: the level is the difference."""
     options = {"method": SMALL, "execution": dpjax.Execution(layout=layout)}
     alike = dpjax.audit(function, [pair], **options)
-    assert alike.lower_bound < 0.1  # the sums are both 3.5
+    assert alike.lower_bound < 0.1  # Both sums are 3.5.
     result = dpjax.audit(function, [(first, pair[1])], **options)
     assert 1.2 < result.lower_bound < 1.5  # 5 and 3.5; exact at 1e-3, and 2000 draws search
     assert result.witness.neighbor == pair[1]
@@ -117,7 +117,7 @@ def test_the_same_key_gives_the_same_result(laplace):
 
 @pytest.mark.parametrize("method", [SMALL, LOCAL], ids=["events", "local"])
 def test_claims_share_the_error(method):
-    """Five bounds at 0.95 together are made at 0.99 each (Bonferroni)."""
+    """Five bounds that hold together at 0.95 are computed at 0.99 each (Bonferroni)."""
     one = dpjax.audit(Laplace(1.0), ONE, method=method, claim=0.9, confidence=0.99)
     five = dpjax.audit(Laplace(1.0), ONE, method=method, claim=0.9, confidence=0.95, num_claims=5)
     assert five.lower_bound == pytest.approx(one.lower_bound, rel=1e-12)
@@ -135,7 +135,7 @@ def test_equal_databases_are_noted(method):
 
 
 def test_a_set_is_not_its_frozen_copy():
-    """Databases of two types are equal only if both are numbers."""
+    """Databases of different types are equal only if both are numbers."""
     for pair, noted in ((({1}, frozenset({1})), 0), (({1}, {1}), 1), ((1, 1.0), 1)):
         notes = AnyPairs.of([pair]).equal_notes()
         assert len(notes) == noted
@@ -143,14 +143,14 @@ def test_a_set_is_not_its_frozen_copy():
 
 EVERY = sorted(mechanisms.CATALOGUE)
 LONG = "svt3-svt4"
-"""Its standard size compiles for seconds; a small one is tested with the laws."""
+"""The standard size takes seconds to compile; a small one is tested with the other mechanisms."""
 
 
 def bound_is_below_the_truth(name, method):
-    """One bound each, seed fixed: at confidence 1 - 1e-6 it may not pass the truth."""
+    """One bound each, fixed seed: at confidence 1 - 1e-6, it may not exceed the true level."""
     mechanism = mechanisms.CATALOGUE[name]()
     standard = mechanism.standard_pairs()
-    # One pair, for the reference's sake: its levels of mixed outputs take a second each.
+    # Use one pair, because the reference takes a second per pair for mixed outputs.
     pairs = standard.one(len(standard) - 1)
     result = dpjax.audit(mechanism, pairs, method=method, confidence=1 - 1e-6)
     region = mechanism.standard_region if isinstance(method, dpjax.Local) else None
@@ -168,7 +168,7 @@ def test_every_built_in_mechanism_is_audited(name):
     bound_is_below_the_truth(name, SMALL)
 
 
-# One of each file and kind of output; outputs that are mixed have no density.
+# There is one of each file and kind of output; mixed outputs have no density.
 KINDS = {(type(m).__module__, type(m.output_space)): m.name
          for m in (mechanisms.CATALOGUE[name]() for name in EVERY)}  # fmt: skip
 
@@ -192,14 +192,14 @@ def test_functions_of_every_kind():
     result = dpjax.audit(line, ONE, claim=0.5, method=SMALL)
     assert result.verdict == "violated" and result.mechanism == "line" and not result.parameters
     result = dpjax.audit(bit, ONE, method=SMALL)
-    # Shares 0.7 and 0.2 of 4000: the log ratio has an error of 0.033; 4.5 of them are 7e-6.
+    # For fractions 0.7 and 0.2 of 4000, the log ratio has an error of 0.033; 4.5 of it are 7e-6.
     assert abs(result.estimate - np.log(3.5)) < 4.5 * np.sqrt((0.3 / 0.7 + 0.8 / 0.2) / 4000)
     result = dpjax.audit(plane, [(np.zeros(2), np.ones(2))], method=SMALL)
     assert 1 < result.lower_bound and "the output is a vector with" in result.witness.event
 
 
 def test_a_gaussian_at_its_delta():
-    """The analytic Gaussian at (1, 0.05): its exact epsilon at that delta bounds every event."""
+    """The analytic Gaussian at (1, 0.05): its exact epsilon at this delta bounds every event."""
     delta = 0.05
 
     def excess(e):
@@ -211,8 +211,8 @@ def test_a_gaussian_at_its_delta():
         mechanisms.Gaussian(1.0), ONE, notion=dpjax.Epsilon(delta), claim=exact / 2, key=3,
         confidence=0.95,
     )  # fmt: skip
-    # The best event reaches the exact level. At 50 000 draws ln(P - delta) has an error of 0.017,
-    # and ln P' 0.032: the bound stays 0.09 below on average, and 0.18 more is five deviations.
+    # The best event attains the exact level. With 50 000 draws, ln(P - delta) has an error of
+    # 0.017, and ln P' 0.032: the bound is 0.09 below on average, and 0.18 more are five errors.
     # Above the level is an error of probability 0.05, excluded by the seed.
     assert exact - 0.27 < result.lower_bound <= exact
     assert result.verdict == "violated" and "at delta = 0.05" in result.sentence
@@ -349,7 +349,7 @@ def test_bad_input_is_refused_with_a_sentence(call, message):
 
 @pytest.mark.parametrize("notes", [[], ["Pairs were searched."]])
 def test_the_time_of_a_search_is_part_of_a_time_limit(monkeypatch, notes):
-    """The method gets what the search has left; without a search, nothing is taken off."""
+    """The method gets the time that the search has left; without a search, it gets all of it."""
     used, given = [], []
     source = dpjax.HostMechanism(lambda x, size, rng: rng.laplace(x, 1.0, size), time_limit=60.0)
     monkeypatch.setattr(

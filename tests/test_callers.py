@@ -1,4 +1,4 @@
-"""Whatever the caller or its functions do to the process: an audit answers or refuses as always."""
+"""Whatever callers or their functions do to the process, audits work as usual."""
 
 import os
 import warnings
@@ -65,18 +65,18 @@ def test_queries_of_the_caller_see_the_settings_of_the_caller():
     with np.errstate(all="raise"), pytest.raises(FloatingPointError, match="overflow"):
         dpjax.empirical_privacy(DATA, overflows, epsilon=1.0)
     with np.errstate(over="raise"), own_settings(), own_settings(), callers_floats():
-        # The inner block keeps what the outer block found.
+        # The inner block restores what the outer block set.
         assert np.geterr()["over"] == "raise"
     with np.errstate(over="raise"), own_settings(), callers_floats(), np.errstate(over="print"):
         with own_settings(), callers_floats():
-            # A function of the caller has changed the settings before it called dpjax.
+            # A function of the caller changed the settings before it called dpjax.
             assert np.geterr()["over"] == "print"
     with np.errstate(over="print"), callers_floats():
         assert np.geterr()["over"] == "print"
 
 
 def test_functions_of_the_caller_see_the_settings_of_the_caller():
-    """Where overflow raises, it is an outcome of its own; elsewhere it is an infinity."""
+    """If overflow raises an error, it is a separate outcome; otherwise, it is an infinity."""
 
     def fragile(count, rng):
         return float(np.exp(np.float64(1000.0))) if rng.random() < 0.5 * count else rng.normal()
@@ -112,7 +112,7 @@ def test_a_fork_at_a_call_gives_no_second_audit(batched, tmp_path):
         if not forks:
             forks.append(1)
             with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # of jax, about threads
+                warnings.simplefilter("ignore")  # JAX warns about threads.
                 if os.fork() == 0:
                     raise SystemExit(0)
         return noisy(count, size[0] if size else None, rng)
@@ -134,7 +134,7 @@ def test_another_folder_at_a_call(tmp_path, monkeypatch):
 
 
 class Hostile:
-    """An array, a database or an output whose methods raise."""
+    """An array, a database or an output whose methods raise errors."""
 
     def __array__(self, *arguments, **options):
         raise RuntimeError("no array")

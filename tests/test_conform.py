@@ -1,4 +1,4 @@
-"""Values from files are held against the type hints of the class that they are read into."""
+"""Values from files are compared with the type hints of the class that stores them."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -26,7 +26,7 @@ FITS = [
 
 @pytest.mark.parametrize(("kind", "value", "fits"), FITS)
 def test_what_conforms(kind, value, fits):
-    """A bool is no number, but for False, which is written as 0 is."""
+    """A bool is not a number, except for False, which is written like 0."""
     assert _conforms(value, kind) == fits
 
 

@@ -32,19 +32,19 @@ from dpjax.mechanisms import FiniteSpace, Laplace, RandomizedResponse, Truncated
 
 SURE = 1 - 1e-5
 LEVEL = 2.0
-"""Of all mechanisms here but for the truncated Laplace."""
+"""Level of all mechanisms here except the truncated Laplace mechanism."""
 
 
-# Sources: each is made with outputs that differ at its pair, and with outputs that do not.
+# Each source is made with outputs that differ between the databases, or do not.
 
 
 def shifted(key, database):
-    """Laplace noise: reals."""
+    """Add Laplace noise: real outputs."""
     return database + jax.random.laplace(key) / LEVEL
 
 
 def flipped(key, database):
-    """Randomised response: integers."""
+    """Return randomized response: integer outputs."""
     lie = jax.random.bernoulli(key, 1 / (1 + math.exp(LEVEL)))
     return jnp.where(lie, 1 - database, database).astype(jnp.int32)
 
@@ -52,7 +52,7 @@ def flipped(key, database):
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Flip:
-    """Randomised response of a given level."""
+    """Randomized response with a given level."""
 
     level: Any
     output_space = FiniteSpace(2)
@@ -104,7 +104,7 @@ class Case:
 
 
 def drawn(mechanism, other=1.0):
-    """At 0 and at another number, or twice at 0."""
+    """Return a mechanism with pairs (0, x), or (0, 0) if the outputs do not differ."""
     return lambda differ, folder: (mechanism, [(other * 0, other if differ else other * 0)])
 
 
@@ -168,14 +168,14 @@ CASES = {
         for name, make in COUNTED.items()
         for delta in (0.0, 0.01)
     },
-    # Of level 2 are rho of at most 2, and mu of at most 2.4.
+    # For level 2, rho is at most 2, and mu is at most 2.4.
     **{
         f"chain, {name}": Case(COUNTED[name], Events(**SIZES), dpjax.Zcdp())
         for name in ("built in", "host in batches", "command", "labels", "files")
     },
     "chain also, class": Case(COUNTED["class"], Events(**SIZES, also=True), dpjax.Gdp(), level=2.4),
     "events, arrays, mu": Case(COUNTED["arrays"], Events(**SIZES), dpjax.Gdp(), level=2.4),
-    # The sizes of other tests' audits, with which they share a compiled program.
+    # Use the sizes of other tests' audits, so that they share a compiled program.
     **{f"local, {name}": Case(COUNTED[name], Local(2000, 5000)) for name in SMOOTHED},
     "histogram, outcomes": Case(many_outcomes, FEW),
     "histogram, class": Case(own_outcomes, FEW),
@@ -186,7 +186,7 @@ CASES = {
 
 
 class Audits:
-    """Audits of the cases, each made once."""
+    """Audits of the cases, each of which runs only once."""
 
     def __init__(self, folder):
         self._folder, self._made = folder, {}
@@ -237,7 +237,7 @@ def test_a_result_is_json_and_runs_again_from_it(case, audits):
     read = dpjax.AuditResult.from_json(text)
     assert read == result and read.to_json() == text
     again = dpjax.rerun(read, audits.source(case, True)[0])
-    # Without tuples, which JSON does not have.
+    # Without tuples, which JSON does not support.
     assert json.loads(json.dumps(content(again))) == json.loads(json.dumps(content(result)))
 
 
@@ -249,7 +249,7 @@ def test_a_claim_far_below_the_level_is_refuted_and_the_bound_is_not_above_it(ca
     assert result.verdict == "violated" and result.claim == claim
     assert claim < result.lower_bound <= CASES[case].level
     assert f"above the claimed {claim:g}" in result.sentence
-    # It says at which databases, and where.
+    # The result names the databases and the outputs that show the violation.
     assert result.witness.pair in dict(result.pair_scores)
     if result.smallest_error is not None:
         assert 0 < result.smallest_error < 1 - SURE
@@ -281,7 +281,7 @@ def test_where_outputs_are_alike_the_bound_is_0(case, audits):
     [
         "chain, built in",
         pytest.param("chain also, class", marks=pytest.mark.slow),
-        # The fast suite has a function in the tests of audits, where both layouts are compared.
+        # The fast tests audit a function elsewhere, where both layouts are compared.
         *(
             pytest.param(f"events, {name}, delta 0", marks=pytest.mark.slow)
             for name in ("built in", "function of reals", "function of integers", "class")
@@ -300,7 +300,7 @@ def test_streamed_is_gathered(case, audits):
 )
 @pytest.mark.parametrize("num_claims", [1, 10])
 def test_the_smallest_error_is_where_the_verdict_changes(case, num_claims, audits):
-    """To a thousandth of the error, by audits just above and just below it."""
+    """It is found up to a thousandth, and compared with audits just above and just below it."""
     bound = audits(case, num_claims=num_claims).lower_bound
     for claim, violated in ((bound - 2e-3, True), (bound + 2e-3, False)):
         result = audits(case, claim=claim, num_claims=num_claims)
@@ -321,7 +321,7 @@ def test_the_smallest_error_is_where_the_verdict_changes(case, num_claims, audit
             assert (again.verdict == "violated") == refuted
 
 
-# What does not fit.
+# Combinations that do not fit.
 
 REALS = Recorded(*np.random.default_rng(0).laplace(size=(2, 400)))
 HOST = HostMechanism(in_batches)

@@ -1,4 +1,4 @@
-"""Arguments that are left out: programs of users rest on what each of them is then."""
+"""Default values of arguments, on which users' programs depend."""
 
 import importlib
 import inspect
@@ -196,7 +196,7 @@ def test_arguments_that_are_left_out(name):
 
 @pytest.mark.parametrize("backend", ["cpu", "gpu"])
 def test_batches_of_executions(monkeypatch, backend):
-    """Runs and pairs in parallel, and blocks of each stream; a CPU computes one at a time."""
+    """Parallel runs, parallel pairs, and blocks per stream; a CPU computes one at a time."""
     monkeypatch.setattr(jax, "default_backend", lambda: backend)
     execution = dpjax.Execution()
     on_gpu = backend == "gpu"
@@ -244,7 +244,7 @@ def test_regions_of_mechanisms():
 
 
 def test_flags_of_notions_and_methods():
-    """Only epsilon has a delta of its own, and two methods estimate without a bound."""
+    """Only epsilon has its own delta, and two methods estimate without a bound."""
     assert [name for name, kind in NOTIONS.items() if kind.takes_delta] == ["epsilon"]
     assert {name: kind.name for name, kind in NOTIONS.items()} == {name: name for name in NOTIONS}
     first_words = [NOTIONS[name]().symbol.split()[0] for name in ("epsilon", "gdp", "zcdp")]

@@ -1,4 +1,4 @@
-"""Every public name says what it is; estimators and mechanisms say where they come from."""
+"""Every public name has a docstring; estimators and mechanisms name their sources."""
 
 import importlib
 import inspect
@@ -28,7 +28,7 @@ def test_public_names_are_documented(name):
     assert len(text) > 20
     if inspect.isfunction(value):
         names = [n for n in inspect.signature(value).parameters if n not in ("self", "cls")]
-        # A line is enough for one argument; more of them are listed.
+        # A single argument may be described in a sentence; several arguments are listed.
         if len(names) > 2:
             assert "Args:" in text or "Arguments" in text, name
             assert all(f"{n}:" in text or "Arguments" in text for n in names), name
@@ -36,7 +36,7 @@ def test_public_names_are_documented(name):
 
 @pytest.mark.parametrize("name", [n for n in sorted(PUBLIC) if inspect.isclass(PUBLIC[n])])
 def test_methods_and_properties_are_documented(name):
-    """Users read them with help(), which looks attributes up on the class."""
+    """Users read them with help(), which looks up attributes in the class."""
     cls = PUBLIC[name]
     for attribute in dir(cls):
         value = getattr(cls, attribute)

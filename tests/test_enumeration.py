@@ -21,18 +21,18 @@ from dpjax.notions import EventCounts
 
 RATIOS = (0.1, 0.3, 0.5, 0.8, 1.0, 1.2, 2.0, 5.0)
 CONFIDENCE, ERROR = 0.7, 0.3
-"""Low, so that few draws say something."""
+"""The confidence is low, so that few draws lead to positive bounds."""
 
 HALF, FRESH = 2, 5
-"""Draws a side in each half of the search, and on average to confirm."""
+"""Draws per side in each half of the search, and on average in the confirmation."""
 
 CHANCES = [(p, min(p * ratio, 1.0)) for p in np.linspace(0.05, 0.95, 19) for ratio in RATIOS]
-"""Of the outcome "yes" at the database and at its neighbor."""
+"""Probabilities of the outcome "yes" for the database and its neighbor."""
 
 
 @dataclass(frozen=True)
 class Found:
-    """What one audit says: its bound, and the event, the side and the draws that it counted."""
+    """Result of one audit: its bound, and the event, the side and the draws that it counted."""
 
     bound: float
     event: str
@@ -53,7 +53,7 @@ def audited(searched, confirmed=None, fresh=FRESH):
         confirmed: At the database and at its neighbor; half of the draws if None.
         fresh: Draws a side to confirm, on average; the event says how they are divided.
     """
-    # Outputs of even and of odd numbers are the halves.
+    # Outputs with even and odd indices form the two halves.
     first, second = (
         [x for both in zip(*(answers(k, HALF) for k in side), strict=True) for x in both]
         for side in (searched[:2], searched[2:])
@@ -81,10 +81,10 @@ SEARCHES = list(product(range(HALF + 1), repeat=4))
 
 @cache
 def choices():
-    """{(event, likelier side, draws to confirm): the searches by which it is chosen}."""
+    """Return {(event, likelier side, confirmation draws): searches that choose it}."""
     found = {}
     for searched in SEARCHES:
-        # Half of the draws, so that every event happens, and the witness names the chosen one.
+        # With "yes" in half of the draws, every event occurs, and the witness names the chosen one.
         choice = audited(searched)
         found.setdefault((choice.event, choice.larger, choice.trials), []).append(searched)
     return found
@@ -92,7 +92,7 @@ def choices():
 
 @cache
 def bounds(choice):
-    """Of all fresh counts, [N1 + 1, N2 + 1], after a search that chose so."""
+    """Return the bounds [N1 + 1, N2 + 1] for all fresh counts after a search with this choice."""
     searched, (first, second) = choices()[choice][0], choice[2]
     return np.array(
         [[audited(searched, (x, y)).bound for y in range(second + 1)] for x in range(first + 1)]
@@ -100,13 +100,13 @@ def bounds(choice):
 
 
 def chosen(event, larger):
-    """The choice of an event by which most searches end."""
+    """Return the choice that most searches make."""
     found = [choice for choice in choices() if choice[:2] == (event, larger)]
     return max(found, key=lambda choice: len(choices()[choice]))
 
 
 def probability(held, p, q):
-    """Of a table of all counts at both sides."""
+    """Return the probabilities of all counts on both sides as a table."""
     first, second = (
         binom.pmf(np.arange(n), n - 1, chance) for n, chance in zip(held.shape, (p, q), strict=True)
     )
@@ -114,7 +114,7 @@ def probability(held, p, q):
 
 
 def level(p, q, delta=0.0):
-    """The smallest epsilon of the two outcomes, in both directions."""
+    """Return the smallest epsilon of the two outcomes, in both directions."""
     ratios = [(p, q), (q, p), (1 - p, 1 - q), (1 - q, 1 - p)]
     return max(
         [0.0, *(math.log((a - delta) / b) if b else math.inf for a, b in ratios if a > delta)]
@@ -122,16 +122,16 @@ def level(p, q, delta=0.0):
 
 
 def worst(table, delta=0.0):
-    """The largest P(bound > level), for a bound of all counts."""
+    """Return the largest P(bound > level) for a table of bounds."""
     return max(probability(table > level(p, q, delta) + 1e-12, p, q) for p, q in CHANCES)
 
 
 @pytest.mark.slow
 def test_all_choices_are_there_and_searches_of_one_choice_are_alike():
-    """So that one search stands for all that choose the same event, below."""
+    """Therefore, one search represents all searches that choose the same event, below."""
     sides = {side for _, side, _ in choices()}
     assert sides == {"database", "neighbor"} and len(choices()) >= 5
-    # The rarer an event, the more draws has the side at which it is rare.
+    # The rarer an event, the more draws are made on the side where it is rare.
     assert len({trials for *_, trials in choices()}) >= 3
     for (_, _, (one, other)), searches in choices().items():
         some = ((0, other), (one - 1, 1), (one, 0), (one // 2, other))
@@ -143,16 +143,16 @@ def test_all_choices_are_there_and_searches_of_one_choice_are_alike():
 
 
 def test_a_bound_is_above_the_level_no_more_often_than_it_may():
-    """Whatever the search chose, so it holds of the whole audit too."""
+    """This holds for every choice of the search, and therefore for the whole audit."""
     found = [worst(bounds(choice)) for choice in choices()]
     assert max(found) <= ERROR
-    # Nothing is given away: the events of one outcome have little room.
+    # The bound is nearly tight: events of one outcome leave little room.
     assert np.median(sorted(found)[-4:]) > 0.85 * ERROR
 
 
 @pytest.mark.parametrize("side", [0, 1])
 def test_one_count_more_would_be_seen(side):
-    """Of "yes" where it is likelier at that side."""
+    """One more "yes" is counted on the side where it is more likely."""
     choice = chosen("the output is 'yes'", ("database", "neighbor")[side])
     table = np.moveaxis(bounds(choice), side, 0)
     more = np.concatenate([table[1:], table[-1:]])
@@ -164,7 +164,7 @@ def chance_of(searched, p, q):
 
 
 def test_counts_of_the_search_again_would_be_seen():
-    """What was chosen because it happened is then counted as if it had been chosen before."""
+    """Counting the search draws again would count an event because it occurred."""
     searches = choices()[chosen("the output is 'yes'", "database")]
 
     def again(searched):
@@ -172,7 +172,7 @@ def test_counts_of_the_search_again_would_be_seen():
         return tuple(round(sum(k) * n / (2 * HALF)) for k, n in zip(held, trials, strict=True))
 
     wrong = [s for s in searches if audited(s, again(s), 2 * HALF).bound > 0]
-    # Nothing tells the two apart, at any share of "yes".
+    # The sides are equal for all fractions of "yes".
     shares = [
         sum(chance_of(s, p, p) for s in wrong) / sum(chance_of(s, p, p) for s in searches)
         for p in np.linspace(0.05, 0.95, 19)
@@ -181,7 +181,7 @@ def test_counts_of_the_search_again_would_be_seen():
 
 
 def test_an_audit_finds_a_level_that_one_with_swapped_sides_does_not():
-    """Swapped sides keep every promise, and find nothing."""
+    """Exchanged sides keep the guarantee, but find nothing."""
     p, q = 0.9, 0.1
     right = swapped = 0.0
     for choice, searches in choices().items():
@@ -191,11 +191,11 @@ def test_an_audit_finds_a_level_that_one_with_swapped_sides_does_not():
     assert right > 0.75 and swapped < 0.01
 
 
-# The notion's bound by itself, where audits of two-outcome mechanisms cannot reach.
+# Test the bound of the notion directly, because audits cannot reach all of its values.
 
 
 def table(trials, confidence, *, delta=0.0, swap=False):
-    """Bounds of all counts of an event that is likelier at the database."""
+    """Return the bounds for all counts of an event that is more likely for the database."""
     counts = np.stack(np.indices([size + 1 for size in trials]), -1)
     found = []
     for pair in counts.reshape(-1, 2):

@@ -1,4 +1,4 @@
-"""What is installed: pins with hashes for development, and the lowest versions that are claimed."""
+"""Dependencies: pinned versions with hashes for development, and the lowest supported versions."""
 
 import re
 import subprocess
@@ -15,7 +15,7 @@ GROUPS = ("build", "docs", "test", "lint", "libraries")
 
 
 def wanted():
-    """Direct requirements of the development environment."""
+    """Return the direct requirements of the development environment."""
     extras = PROJECT["project"]["optional-dependencies"]
     lines = [*PROJECT["project"]["dependencies"]]
     lines += [line for name, extra in extras.items() if name != "all" for line in extra]

@@ -1,4 +1,4 @@
-"""What a fresh process pays: no jax before it is used, no heavy package, no program but kernels."""
+"""Startup cost: JAX and other large packages are imported late, and only kernels compiled."""
 
 import ast
 import importlib
@@ -32,7 +32,7 @@ HEAVY = (
 
 
 def loaded_after(code, names):
-    """Which of these modules a fresh process has imported after the code."""
+    """Return which of these modules a new process has imported after running the code."""
     look = f"print(json.dumps([name for name in {names!r} if name in sys.modules]))"
     command = [sys.executable, "-c", f"import json, sys\n{code}\n{look}"]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
@@ -156,7 +156,7 @@ else:
 
 
 def test_everything_is_imported_before_foreign_code():
-    """Otherwise, this code could change what is imported later, before the check begins."""
+    """Otherwise, this code could change modules that are imported later, before the check."""
     code = """
 from dpjax.audit import audit
 from dpjax.core.lazy import load_all
@@ -192,7 +192,7 @@ FIRST = [
 
 
 def test_audit_is_the_function_whatever_is_imported_first():
-    """There is a module of that name, too, which an import would set in its place."""
+    """There is also a module named `audit`, which an import could put in place of the function."""
     code = f"""
 from inspect import isfunction
 for first in {FIRST!r}:
@@ -252,13 +252,13 @@ print(json.dumps(programs))
 
 
 def test_an_audit_compiles_only_its_kernels():
-    """Every little step that JAX compiles by itself costs as much as thousands of draws."""
+    """Each small operation that JAX compiles separately costs as much as thousands of draws."""
     done = subprocess.run([sys.executable, "-c", COUNT], capture_output=True, text=True, check=True)
     assert json.loads(done.stdout) == {
-        "a mechanism": 1,  # the sampler
+        "a mechanism": 1,  # The sampler.
         "outcomes": 1,
-        "a function": 1,  # it is looked at by its trace alone
-        "local": 2,  # both stages, and the loss for the plot
+        "a function": 1,  # Only the trace is examined.
+        "local": 2,  # Both stages, and the loss for the plot.
         "recorded": 0,
         "recorded, local": 2,
         "a histogram": 1,

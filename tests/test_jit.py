@@ -1,4 +1,4 @@
-"""Programs of classes that a jax may take for equal; see `dpjax.core.jit`."""
+"""Compiled functions of classes that JAX may confuse; see `dpjax.core.jit`."""
 
 import gc
 from dataclasses import make_dataclass
@@ -17,7 +17,7 @@ from dpjax.sources._layouts import sample_blocks
 from dpjax.sources._subject import _draw_pilot
 
 NUMBER = 70
-"""Of so many classes some give another's number by `jax.jit` of jax 0.10.0 to 0.10.2."""
+"""With this many classes, `jax.jit` of JAX 0.10.0 to 0.10.2 returns some wrong numbers."""
 
 SAME_FIELDS = [
     jax.tree_util.register_dataclass(
@@ -28,19 +28,19 @@ SAME_FIELDS = [
 
 
 def number_of(thing, key=None, runs=None, **static):
-    """The class that the program was traced for, once a run."""
+    """Return the class for which the program was traced."""
     return jnp.full(1 if runs is None else runs.shape, type(thing).number)
 
 
 @pytest.mark.slow
 def test_every_class_runs_its_own_program():
-    # With jax.jit of jax 0.10.0 to 0.10.2, 20 to 24 of 120 such classes give another's number.
+    # With jax.jit of JAX 0.10.0 to 0.10.2, 20 to 24 of 120 such classes get a wrong number.
     numbers = jit_by_class()(number_of)
     assert [int(numbers(kind())[0]) for kind in SAME_FIELDS] == list(range(NUMBER))
 
 
 def test_the_probe_sees_what_jax_does():
-    """Not any two classes are equal to this jax, or all are, and none runs another's program."""
+    """Either all classes are equal for this JAX, or none runs the program of another class."""
     structures = [jax.tree.structure(kind()) for kind in SAME_FIELDS]
     equal = {structures[0] == other for other in structures[1:]}
     assert equal == {classes_are_confused()}
@@ -78,7 +78,7 @@ def test_classes_inside_of_others_count():
 def test_static_arguments_and_names_are_kept():
     @jit_by_class(static_argnames=("size",))
     def ones(thing, size):
-        """Some ones."""
+        """Return an array of ones."""
         return thing.x * jnp.ones(size)
 
     assert ones(SAME_FIELDS[0](), 3).shape == ones(SAME_FIELDS[0](), size=3).shape == (3,)

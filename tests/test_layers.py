@@ -1,4 +1,4 @@
-"""The layering of the house: imports go to a lower number only."""
+"""Layers of the package: a module may only import modules with a lower number."""
 
 import ast
 from functools import cache
@@ -28,17 +28,17 @@ LAYERS = {
     "empirical": 12, "hunting": 12, "watching": 12,
     "cli": 13, "__main__": 14,
 }  # fmt: skip
-"""Parts of one number know nothing of each other."""
+"""Subpackages with the same number do not import each other."""
 
 
 @cache
 def nodes(path):
-    """Every node of the syntax tree of a file."""
+    """Return all nodes of the syntax tree of a file."""
     return [*ast.walk(ast.parse(path.read_text()))]
 
 
 def imports():
-    """(file, part of the house, imported part) of every import, inside functions included."""
+    """Return (file, subpackage, imported subpackage) of every import, also inside functions."""
     for path in sorted(ROOT.rglob("*.py")):
         part = path.relative_to(ROOT).parts[0].removesuffix(".py")
         if part == "__init__":
@@ -99,14 +99,14 @@ def test_estimators_never_see_the_truth():
 
 
 def test_the_third_paper_stands_beside_the_engine():
-    """Only the command line knows it, and it knows no method."""
+    """Only the command line imports it, and it does not import any method."""
     assert {part for _, part, target in imports() if target == "empirical"} <= {"empirical", "cli"}
     known = {target for _, part, target in imports() if part == "empirical"}
     assert not known & {"methods", "notions", "audit", "sweeps", "testing", "mechanisms"}
 
 
 def files_imported(path):
-    """Files of the package that one imports, inside functions and for types included."""
+    """Return the files of the package that a file imports, also inside functions and for types."""
     for node in nodes(path):
         names = []
         if isinstance(node, ast.Import):
@@ -141,7 +141,7 @@ def kinds_of(base):
 
 
 def test_nobody_outside_asks_a_source_or_an_evidence_for_its_class():
-    """Operations of the protocols answer instead, so that a new kind needs no new branch."""
+    """Code uses operations of the protocols, so that a new kind needs no new branch."""
     kinds = {"Source", "Evidence", *kinds_of(Source), *kinds_of(Evidence)}
     asked = []
     for path in ROOT.rglob("*.py"):

@@ -1,4 +1,4 @@
-"""Every compiled kernel is lowered for all platforms, whatever this machine has.
+"""Every compiled kernel is lowered for all platforms, on any machine.
 
 Programs are traced and lowered for CPU, CUDA and TPU, but neither compiled nor run. A kernel that
 needs float64, calls back into Python or uses an operation that XLA cannot lower there fails here.
@@ -57,26 +57,26 @@ DIRECTLY = {
         {"size": 128},
     ),
 }
-"""Other kernels, with arguments."""
+"""Other kernels, with their arguments."""
 
 ELSEWHERE = {
     "core.execution._split": "needs several devices, and lowers kernels of this list on each",
     "partitions._network._scored": "takes what _fit returns, and is lowered with it",
 }
-"""Kernels that are not lowered by themselves, and why."""
+"""Kernels that are not lowered separately, with the reason."""
 
 
 @pytest.fixture(autouse=True)
 def strict_types():
-    """No kernel leaves the dtype of a result to implicit promotion, which users may turn off."""
+    """No kernel relies on implicit dtype promotion, which users may disable."""
     with jax.numpy_dtype_promotion("strict"):
         yield
 
 
 def lowered(program, *arguments, **static):
-    """StableHLO of a `jax.jit` function for accelerators, after the checks that all must pass."""
+    """Return StableHLO of a `jax.jit` function for accelerators, after checks of all programs."""
     traced = program.trace(*arguments, **static)
-    # Apart, since a program may choose other operations on a CPU, such as scatters.
+    # Lower for CPUs separately, since a program may use other operations there, such as scatters.
     for platforms in (("cpu",), ACCELERATORS):
         text = traced.lower(lowering_platforms=platforms).as_text()
         assert "f64" not in text, "float64 is slow on GPUs, and TPUs have none"
@@ -89,7 +89,7 @@ def lowered(program, *arguments, **static):
 
 
 def kernels():
-    """Names of all compiled functions of the package's modules."""
+    """Return the names of all compiled functions in the package's modules."""
     found = {}
     for module in pkgutil.walk_packages(dpjax.__path__, "dpjax."):
         if module.name.endswith("__main__"):
@@ -150,12 +150,12 @@ def test_few_categories_are_compared_and_not_scattered(size, scatters):
 
 
 class Lowered(Exception):
-    """A kernel was lowered whose statistics an audit cannot do without."""
+    """Raised when a kernel was lowered whose result the audit needs."""
 
 
 @pytest.fixture
 def called(monkeypatch):
-    """Names of kernels that were called: lowered, and not run."""
+    """Return the names of called kernels, which are lowered and not run."""
     names, forms = set(), set()
 
     def call(kernel, *arguments, **static):
@@ -169,11 +169,11 @@ def called(monkeypatch):
             lowered(program, *arguments, **static)
         forms.add(form)
         if kernel.__name__ == "sample_blocks":
-            # Cells are laid by real outputs.
+            # Cells are determined by actual outputs.
             return program(*arguments, **static)
         if not kernel.__name__.endswith("_counts_runs"):
             raise Lowered
-        # Counts may be any.
+        # Counts may have any values.
         shapes = jax.eval_shape(partial(program, **static), *arguments)
         return jax.tree.map(lambda leaf: jnp.ones(leaf.shape, leaf.dtype), shapes)
 
@@ -182,7 +182,7 @@ def called(monkeypatch):
 
 
 IN_PARALLEL = Execution(runs_at_once=64, pairs_at_once=64, blocks_at_once=1024)
-"""What accelerators do unless told otherwise."""
+"""Default settings on accelerators."""
 
 STREAMED = replace(IN_PARALLEL, layout="streamed")
 

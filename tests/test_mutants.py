@@ -1,4 +1,4 @@
-"""The table of scripts/mutants fits the package."""
+"""The table of scripts/mutants agrees with the package."""
 
 import ast
 import json
@@ -111,7 +111,7 @@ def second(x):
 
 @pytest.fixture
 def lines(tmp_path, monkeypatch):
-    """A map of a module that has since got two lines at its head."""
+    """Return a map of a module that now has two more lines at the top."""
     seconds = {"tests/inference/test_a.py::slow": 5.0, "tests/inference/test_a.py::fast": 1.0,
                "tests/cli/test_b.py::far": 0.5, "tests/cli/test_b.py::second": 0.5}  # fmt: skip
     content = {
@@ -128,7 +128,7 @@ def lines(tmp_path, monkeypatch):
 
 def test_tests_of_the_changed_line_come_first_and_cheap_ones_before_others(lines):
     slow, fast, far, second = lines.names
-    # A test of another room counts four times.
+    # A test of another subpackage counts four times.
     assert lines.ordered(FILE, 8, 100.0) == [fast, far, slow, second]
     assert lines.ordered(FILE, 9, 100.0) == [slow, fast, far, second]
     assert lines.ordered(FILE, 8, 2.0) == [fast, far, second]
@@ -159,7 +159,7 @@ def test_a_worker_tells_what_failed_and_ends_what_does_not_end(tmp_path):
 
 
 def test_a_map_is_carried_over_to_the_tests_and_lines_of_today(tmp_path):
-    """The module had two more lines above, and a test that is gone ran all of them."""
+    """The module had two more lines above, and a test that no longer exists ran all lines."""
     file = "dpjax/core/errors.py"
     text = (ROOT / file).read_text(encoding="utf-8")
     content = {

@@ -1,4 +1,4 @@
-"""Progress of an audit: the same calls from every source, and nothing else that depends on them."""
+"""Progress of an audit: all sources make the same calls, and results do not depend on them."""
 
 import sys
 
@@ -44,7 +44,7 @@ SOURCES = {
         Events(num_samples=30, num_confirm=40),
         2 * (30 + 40),
     ),
-    # Read twice.
+    # These outputs are read twice.
     "recorded": (recorded(), None, Events(), 36_000),
     "local": (Laplace(1.0), PAIR, dpjax.Local(2000, 5000), 2 * (2000 + 5000)),
     "histogram": (
@@ -65,12 +65,12 @@ def test_every_source_tells_how_far_it_is(name):
     execution = Execution(progress=lambda *step: seen.append(step), layout=layout)
     result = dpjax.audit(subject, pairs, method=method, execution=execution)
     done, totals = zip(*seen, strict=True)
-    # It begins with nothing, goes up, and ends with all.
+    # It starts at 0, increases, and ends with the total.
     assert done[0] == 0 and list(done) == sorted(done)
     assert done[-1] == totals[-1] == (total or totals[0])
-    # Only of recorded outputs is it found out how many they are.
+    # Only the number of recorded outputs is unknown at first.
     assert set(totals[:-1]) <= {done[-1], 0} and (0 in totals) == (name == "recorded")
-    # Workers draw what one process draws.
+    # Workers make the same draws as a single process.
     subject = SOURCES["one by one"][0] if name == "workers" else subject
     plain = dpjax.audit(subject, pairs, method=method, execution=Execution(layout=layout))
     assert plain.witness == result.witness and plain.lower_bound == result.lower_bound
@@ -87,7 +87,7 @@ def test_the_length_of_recordings_is_unknown_until_a_sequential_audit_has_read_t
 @pytest.mark.slow
 @pytest.mark.parametrize("layout", ["gathered", "streamed"])
 def test_an_interrupt_tells_how_many_outputs_searched(layout):
-    """Of 12 pairs with 1,100 each: 5/11 of 13,200 at first, the rest for a quarter of the pairs."""
+    """Of 12 pairs with 1,100 each: first 5/11 of 13,200, the rest for a quarter of the pairs."""
     searched = 2 * (12 * 500 + 3 * 2_400)
 
     def stop(done, total):

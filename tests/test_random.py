@@ -23,7 +23,7 @@ from dpjax.core import random
 
 FALSE_ALARM = 1e-5
 TAILS = 10.0 ** -np.arange(3, 13)
-"""Probabilities 1e-3, 1e-4, .., 1e-12."""
+"""Probabilities 1e-3, 1e-4, ..., 1e-12."""
 
 BLOCK = 8192
 
@@ -59,7 +59,7 @@ def test_keys_and_words_are_jaxs_own(seed):
 
 @jax.jit
 def words_of_key(key):
-    """Words of five samples, and seven words by the two ciphers."""
+    """Return the words of five samples, and seven words by the two ciphers."""
     words = jax.vmap(lambda k: jax.random.bits(k, (2,)))(random.sample_keys(key, 5))
     # jax.random.bits runs the same cipher on counters (0, i).
     first, second = random.threefry2x32(
@@ -101,18 +101,18 @@ def test_stable_hash_is_stable():
     assert len({random.stable_hash(str(i)) for i in range(2000)}) == 2000
 
 
-# The map from bits to noise, exactly.
+# The exact map from bits to noise.
 
 
 def words_of(integers, bit):
-    """Two words whose 62 bits of magnitude are `integers` and whose sign bit is `bit`."""
+    """Return two words whose 62 bits of magnitude are `integers` and whose sign bit is `bit`."""
     high = (integers >> 31).astype(np.uint32) << 1 | np.uint32(bit)
     low = (integers & (2**31 - 1)).astype(np.uint32) << 1
     return high, low
 
 
 def draw_from(sampler, integers, bit):
-    """What a sampler makes of given words, so many at a time as one program takes."""
+    """Return what a sampler makes from given words, in batches of the size of one program."""
     size = 4096
     filled = np.resize(integers, -(-len(integers) // size) * size).reshape(-1, size)
     draws = [compiled(sampler)(*words_of(part, bit)) for part in filled]
@@ -121,7 +121,7 @@ def draw_from(sampler, integers, bit):
 
 @functools.cache
 def compiled(sampler):
-    """A sampler as a program of the words that it draws."""
+    """Return a sampler as a compiled function of the words that it draws."""
 
     @jax.jit
     def draw(*words):
@@ -133,7 +133,7 @@ def compiled(sampler):
 
 
 def measure_beyond(sampler, thresholds, bit, side):
-    """The fraction of all 2^62 magnitudes for which side * noise >= threshold, for each."""
+    """Return the fraction of all 2^62 magnitudes with side * noise >= threshold, for each."""
     inside = np.full(len(thresholds), -1, np.int64)
     outside = np.full(len(thresholds), 2**62, np.int64)
     while np.any(outside - inside > 1):
@@ -164,10 +164,10 @@ SAMPLERS = {
 
 
 def thresholds_of(law, side):
-    """Thresholds at about the probabilities TAILS, and their exact probabilities."""
+    """Return thresholds with about the probabilities TAILS, and their exact probabilities."""
     thresholds = law.isf(TAILS) if side > 0 else -law.ppf(TAILS)
     if hasattr(law, "pmf") or hasattr(getattr(law, "dist", None), "pmf"):
-        # P(K >= m), which is the same on both sides.
+        # P(K >= m), which is equal on both sides.
         return thresholds, law.sf(thresholds - 1)
     return thresholds, TAILS
 
@@ -183,15 +183,15 @@ def test_tail_probabilities_are_exact_to_1e_12(name):
 
 @pytest.mark.parametrize("name", SAMPLERS)
 def test_magnitudes_are_monotone_in_their_bits(name):
-    """What the bisection stands on, at random places of every size and their neighbours."""
+    """The bisection relies on this; tests random places of all sizes and their neighbors."""
     sampler, bit, side, _, _ = SAMPLERS[name]
     rng = np.random.default_rng(3)
     places = (2.0 ** rng.uniform(0, 62, 20_000)).astype(np.int64)
     places = np.clip(np.concatenate([places, places + 1, places + 2**31]), 0, 2**62 - 1)
     values = side * draw_from(sampler, np.sort(places), bit)
     assert np.all(np.isfinite(values))
-    # The normal quantile wavers by a few units in the last place, which is far below 1e-4 of a
-    # tail probability.
+    # The normal quantile varies by a few units in the last place, which changes a tail probability
+    # by much less than a factor of 1e-4.
     assert np.all(np.diff(values) <= 1e-6 * np.abs(values[1:]))
 
 
@@ -206,7 +206,7 @@ def test_the_tail_check_rejects_noise_that_is_slightly_wrong():
 
 
 def every_jax_laplace():
-    """float32 jax.random.laplace at every one of the 2^23 uniforms it can start from."""
+    """Return float32 jax.random.laplace for all of the 2^23 uniforms from which it can start."""
 
     def all_words(key, bit_width, shape):
         assert bit_width == 32 and shape == (2**23,)
@@ -241,7 +241,7 @@ def test_the_tail_check_fails_for_jax_random_laplace():
 
 
 def stream(sampler, num_samples, thresholds, seed):
-    """Counts beyond each threshold on both sides, and the largest draw of every block."""
+    """Return counts beyond each threshold on both sides, and the largest draw of every block."""
     key = random.as_key(seed)
 
     def step(counts, block):
@@ -270,9 +270,9 @@ def test_a_billion_laplace_draws():
     probabilities = np.array([1e-5, 1e-7, 1e-8, 1e-9])
     thresholds = [float(t) for t in stats.laplace.isf(probabilities)]
     counts, largest = stream(random.laplace, num_samples, thresholds, seed=11)
-    # Eight p-values, each allowed an eighth of the false alarms.
+    # There are eight p-values, so each gets an eighth of the false-alarm probability.
     assert smallest_p_value(counts, num_samples, probabilities) > FALSE_ALARM / 8
-    # Past 13 scales there is no lattice: nearly every draw has a value of its own.
+    # Beyond 13 scales, there is no lattice: nearly every draw has a different value.
     far = largest[largest > 13]
     assert len(far) > 1000 and len(np.unique(far)) > 0.99 * len(far)
 
@@ -308,7 +308,7 @@ def test_many_draws_of_other_noises(sampler, law):
 
 @pytest.mark.parametrize("name", ["laplace", "normal", "gumbel", "exponential", "uniform"])
 def test_bulk_of_the_law(name):
-    """Kolmogorov-Smirnov accepts the law and rejects a scale 2% off."""
+    """Kolmogorov-Smirnov accepts the distribution and rejects a scale that is wrong by 2%."""
     law = {
         "laplace": stats.laplace,
         "normal": stats.norm,
@@ -318,7 +318,7 @@ def test_bulk_of_the_law(name):
     }[name]
     sample = jax.jit(getattr(random, name), static_argnums=1)
     draws = np.asarray(sample(random.as_key(5), 2**18), np.float64)
-    # By the limit law: for so many draws it is the exact one, which takes ten times as long.
+    # Use the limit distribution; for many draws, it agrees with the exact one and is faster.
     assert stats.kstest(draws, law.cdf, method="asymp").pvalue > FALSE_ALARM
     assert stats.kstest(1.02 * draws, law.cdf, method="asymp").pvalue < FALSE_ALARM
 
@@ -342,7 +342,7 @@ def test_bulk_of_the_geometric(epsilon):
 
 
 def test_words_of_rows():
-    """Each row leads with a word that no other takes; the tails of all are one."""
+    """Each row starts with a different word; the other words of all rows are one sequence."""
     key, size = random.as_key(9), 500
     draw = jax.jit(lambda key: [random._words(key, size, row) for row in range(7)])
     rows = [[np.asarray(w) for w in words] for words in draw(key)]
@@ -360,7 +360,7 @@ def test_words_of_rows():
 
 
 def test_rows_share_calls_in_a_compiled_program():
-    """Five rows are three calls, and no more than 3 / 5 of five keys' cost in operations."""
+    """Five rows need three calls, and at most 3 / 5 of the operations of five keys."""
 
     def operations(draw):
         text = jax.jit(draw).lower(random.as_key(0)).compile().as_text()
@@ -377,7 +377,7 @@ def test_rows_share_calls_in_a_compiled_program():
 
 @pytest.fixture(scope="module")
 def uniform_rows():
-    """Row -> 2^21 uniforms of one key."""
+    """Map from a row to 2^21 uniforms of one key."""
     rows = (0, 1, 2, 3, 9)
     draw = jax.jit(lambda key: [random.uniform(key, 2**21, row) for row in rows])
     return dict(zip(rows, map(np.asarray, draw(random.as_key(77))), strict=True))
@@ -386,14 +386,14 @@ def uniform_rows():
 @pytest.mark.parametrize("rows", [(0, 1), (1, 2), (2, 3), (0, 9)])
 @pytest.mark.parametrize("bits", [(0, 5), (3, 9), (9, 30)])
 def test_pairs_of_rows_in_the_corners(uniform_rows, rows, bits):
-    """Both uniforms below 2^-a and 2^-b: counts as of independent ones, false alarm 1e-6 each."""
+    """Both uniforms are below 2^-a and 2^-b as often as if independent; false alarm 1e-6 each."""
     inside = [uniform_rows[row] < 2.0**-bit for row, bit in zip(rows, bits, strict=True)]
     count, mean = int(np.sum(inside[0] & inside[1])), 2**21 * 2.0 ** -sum(bits)
     assert stats.poisson.cdf(count, mean) > 5e-7 and stats.poisson.sf(count - 1, mean) > 5e-7
 
 
 def test_rows_positions_and_keys_are_independent():
-    """Correlations between neighbouring streams stay within 4.9 standard errors (1e-6 each)."""
+    """Correlations between adjacent streams are within 4.9 standard errors (1e-6 each)."""
     size = 200_000
     key = random.as_key(21)
     laplace = jax.jit(random.laplace, static_argnums=(1, 2))

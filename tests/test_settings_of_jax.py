@@ -1,4 +1,4 @@
-"""Audits under settings of JAX that their callers may have chosen."""
+"""Audits under settings of JAX that callers may have chosen."""
 
 from functools import cache
 
@@ -84,7 +84,7 @@ def test_audits_in_float64(audit):
 @pytest.mark.slow
 @pytest.mark.parametrize("pairs", [PAIRS, shifts(0.0, 6)])
 def test_audits_run_without_jit(pairs):
-    """With one pair and with several, which have separate programs; people debug this way."""
+    """Tests one pair and several pairs, which have separate programs; users debug this way."""
     method = dpjax.Events(num_samples=100, num_confirm=200)
     compiled = [dpjax.audit(subject, pairs, method=method) for subject in (Laplace(1.0), noisy)]
     with jax.disable_jit():

@@ -1,4 +1,4 @@
-"""What a new user gives to `audit` first, and the words that say what fits and where it goes."""
+"""Typical first arguments of new users to `audit`, and the messages with suggestions."""
 
 from dataclasses import fields
 from functools import partial
@@ -56,7 +56,7 @@ def scaled_and_seeded(database, epsilon, delta, rng):
 
 
 class Net(type("Module", (), {"__module__": "torch.nn.modules.module"})):
-    """Looks like a model of PyTorch, which need not be installed to be known."""
+    """Looks like a PyTorch model, which is recognized although PyTorch may not be installed."""
 
     def __call__(self, *batch):
         return batch
@@ -125,7 +125,7 @@ def test_functions_with_further_parameters_are_told_to_bind_them(function, advic
 
 
 def test_the_form_that_is_named_works():
-    """Each suggestion is followed as it is written."""
+    """Each suggestion is tried exactly as it is written."""
     subject = dpjax.HostMechanism(counted)
     assert dpjax.audit(subject, ONE, method=dpjax.Events(300, 500)).num_confirm == 500
 
@@ -169,14 +169,14 @@ def test_a_tuple_that_is_one_pair_or_two_is_refused():
     for row in (list, np.asarray, jax.numpy.asarray):
         error = refusal(dpjax.audit, release, (row([0.0, 1.0]), row([0.0, 2.0])))
         assert "may mean one pair or two" in str(error)
-    # As a list of tuples, or as one array, there is no doubt.
+    # A list of tuples or a single array is unambiguous.
     for rows in ([(0.0, 1.0), (0.0, 2.0)], ((0.0, 1.0), (0.0, 2.0)), np.array([[0.0, 1], [0, 2]])):
         assert Pairs.of(rows).neighbor.tolist() == [1.0, 2.0]
     assert Pairs.of([([0.0, 1.0], [0.0, 2.0])]).neighbor.tolist() == [[0.0, 2.0]]
 
 
 def test_frames_of_numbers_and_labels_are_recorded_outputs():
-    """The rows are outputs with both, as dicts are, and keep the names of their columns."""
+    """Rows are outputs with numbers and labels, like dicts, and keep the column names."""
     pandas = pytest.importorskip("pandas")
     rng = np.random.default_rng(0)
     columns = [
@@ -195,7 +195,7 @@ def test_frames_of_numbers_and_labels_are_recorded_outputs():
 
 
 def test_two_frames_are_no_rows_of_names():
-    """A frame iterates over the names of its columns."""
+    """Iterating over a frame yields the names of its columns."""
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({"age": [30.0, 40.0], "count": [1.0, 2.0]})
     mechanism = dpjax.HostMechanism(lambda rows, n: np.zeros(n))
@@ -229,7 +229,7 @@ def test_a_misplaced_argument_is_told_where_it_goes(name, place):
 
 @pytest.mark.parametrize("name", ["num_samples", "num_confirm", "time_limit", "region", "bits"])
 def test_at_most_three_calls_are_suggested_of_each_place(name):
-    """The first of those that have the option, in the order of their tables."""
+    """These are the first calls that have the option, in the order of their tables."""
     said = str(refusal(dpjax.audit, release, ONE, **{name: 1.0}))
     kinds = {
         "method=": [kind for kind in METHODS.values() if kind.bounded],

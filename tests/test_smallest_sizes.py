@@ -1,4 +1,4 @@
-"""The smallest whole number that each argument accepts."""
+"""The smallest integer that each argument accepts."""
 
 from functools import partial
 

@@ -1,4 +1,4 @@
-"""The loop over blocks counts every sample once, and its sums are exact at any size."""
+"""The loop over blocks counts every sample once, and its sums are exact for all sizes."""
 
 import jax
 import jax.numpy as jnp
@@ -22,11 +22,11 @@ from dpjax.methods.local._confirm import _kernel_statistics
 from dpjax.partitions import Box
 
 SIZES = (1, 127, 128, 129, 8191, 8192, 8193, 16_385, 24_577)
-"""On both sides of the edges of a lane, of a block, and of two and three blocks."""
+"""Sizes on both sides of the edges of a lane, of a block, and of two and three blocks."""
 
 
 def count_positions(size):
-    """A stream of 0, 1, 2, ... and a reducer that counts each of them (the rest at the end)."""
+    """Return a stream of 0, 1, 2, ... and a reducer that counts each of them."""
     block_size = block_size_for(size)
 
     def draw(block):
@@ -36,12 +36,12 @@ def count_positions(size):
 
 
 def reduced(draw, reducer, size):
-    """By one program: outside of `jit` each step would be compiled by itself."""
+    """Reduce in one program, because outside of `jit`, each step would be compiled separately."""
     return jax.jit(lambda: reduce_samples(draw, reducer, size))()
 
 
 def reduced_stored(samples, reducer):
-    """The same for stored samples and a reducer that is made in the program."""
+    """Reduce stored samples, with a reducer that is made inside the program."""
 
     def reduce(samples):
         return reduce_samples(stored_blocks(samples), reducer(), len(samples))
@@ -49,7 +49,7 @@ def reduced_stored(samples, reducer):
     return jax.jit(reduce)(samples)
 
 
-# What counts.
+# What is counted.
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -60,18 +60,18 @@ def test_every_sample_counts_exactly_once(size):
 
 
 def test_sizes_of_the_same_blocks_share_a_program_that_counts_as_their_own():
-    """A traced size gives the bits of a static one, and is compiled once a block size."""
+    """A traced size leads to the same bits as a static size, and to one program per block size."""
 
     def total(blocks):
         def draw(block):
             size = blocks_of(blocks).size
             position = block.astype(jnp.uint32) * size + jnp.arange(size, dtype=jnp.uint32)
-            # By an odd factor: no two samples have the same word, and none has 0.
+            # The factor is odd: no two samples have the same word, and none has 0.
             return (position + 1) * jnp.uint32(2654435761)
 
         return reduce_samples(draw, sum_of_words(), blocks)
 
-    # Of two functions, for those of one would share their programs.
+    # Use two functions, because programs of the same function would be shared.
     traced = jax.jit(lambda blocks: total(blocks))
     static = jax.jit(total, static_argnums=0)
     sizes = (8192, 16_384, 20_000, 20_001)
@@ -107,7 +107,7 @@ def test_blocks_in_parallel_count_every_sample_once(size, at_once):
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize(("start", "stop"), [(0, 5), (0, 4), (3, 5), (4, 5), (2, 2), (1, 4)])
 def test_blocks_in_parallel_are_those_of_the_part(start, stop):
-    """Of 5 blocks, the last of which has 3 samples; of each kind of carry."""
+    """There are 5 blocks, and the last has 3 samples; tests each kind of carry."""
     blocks = Blocks(128, np.int32(5), 3, np.int32(start), np.int32(stop))
     expected = [128 * (start <= block < stop) for block in range(4)] + [3 * (stop == 5)]
     lattice = Lattice(jnp.float32(0.0), jnp.float32(1.0))
@@ -149,7 +149,7 @@ def test_stored_samples_come_back_once_and_in_order(size):
 
 
 def test_the_padding_of_the_last_block_does_not_reach_any_statistic():
-    """130 samples at 0 are stored as 256, whose padding would be at 0 as well."""
+    """130 samples at 0 are stored as 256, and the padding would also be at 0."""
     samples, kernel = np.zeros(130, np.float32), find_kernel("gaussian")
     lattice = Lattice(np.float32(-1.0), np.float32(0.25))
     binned = np.asarray(reduced_stored(samples, lambda: lattice_counts(lattice, 8, fine=8)))
@@ -170,7 +170,7 @@ def test_what_lies_outside_is_left_out():
 
 @pytest.mark.parametrize("size", [1, 2, 7, 64])
 def test_comparisons_count_as_scatters_do(size):
-    """Accelerators compare, the CPU scatters: whole numbers that must be equal."""
+    """Accelerators use comparisons and CPUs use scatters; the integer results must be equal."""
     bins = np.random.default_rng(size).integers(0, size, 1000).astype(np.int32)
     counts = np.asarray(jax.jit(compared, static_argnums=1)(bins, size))
     assert counts.dtype == np.int32
@@ -181,7 +181,7 @@ def test_comparisons_count_as_scatters_do(size):
 
 
 def sum_of_words():
-    """Adds up the bits of all samples, which a single other sample changes."""
+    """Add up the bits of all samples; a change of a single sample changes the sum."""
 
     def update(carry, block, valid):
         return carry + jnp.sum(jnp.where(valid, block, 0), dtype=jnp.uint32)
@@ -203,14 +203,14 @@ def test_samples_do_not_depend_on_how_runs_are_grouped():
         return reduce_samples(draw, sum_of_words(), size)
 
     def keys():
-        # Made anew each time: a key that is used twice is an error here, as it should be.
+        # It is made anew each time, because using a key twice is an error.
         words = np.arange(12, dtype=np.uint32).reshape(6, 2)
         return jax.random.wrap_key_data(words, impl="threefry2x32")
 
     alone = jax.jit(run)
     one_by_one = [int(alone(key)) for key in keys()]
     assert len(set(one_by_one)) == 6
-    # One group of four, side by side, and one of two.
+    # There is one group of four parallel blocks, and one group of two.
     in_fours = jax.jit(lambda keys: jax.lax.map(run, keys, batch_size=4))
     assert in_fours(keys()).tolist() == one_by_one
     by_hand, first, noise = 0, keys()[0], jax.jit(noise_of)
@@ -225,7 +225,7 @@ def test_block_sizes(size):
     block_size = block_size_for(size)
     num_blocks = -(-size // block_size)
     assert block_size % 128 == 0 and 0 < block_size <= MAX_BLOCK
-    # No block is empty, and there are no more of them than need be.
+    # No block is empty, and there are no more blocks than necessary.
     assert (num_blocks - 1) * block_size < size <= num_blocks * block_size
     assert num_blocks == -(-size // MAX_BLOCK)
 
@@ -254,7 +254,7 @@ def test_memory_does_not_grow_with_the_number_of_samples(name):
         compiled = jax.jit(run).lower(random.as_key(0)).compile()
         return compiled.memory_analysis().temp_size_in_bytes
 
-    # Two blocks and 12208, of 8192 each; all samples would be 400 MB.
+    # Compare two blocks with 12208 blocks of 8192 samples; all samples would need 400 MB.
     small, large = memory(2 * 8192), memory(100_000_000)
     assert large <= 1.01 * small
     assert large < 2**20
@@ -297,7 +297,7 @@ def test_fixed_point_is_within_half_a_step_and_a_block_fits():
     assert np.abs(fixed / FIXED_POINT - values.astype(float)).max() <= 0.5 / FIXED_POINT
     ends = jax.jit(to_fixed_point)(np.array([0.0, 1.0], np.float32))
     assert ends.tolist() == [0, FIXED_POINT]
-    # A full block at the height of the kernel is what `add` takes, and no more.
+    # A full block with the kernel's maximum is the largest value that `add` accepts.
     assert MAX_BLOCK * FIXED_POINT <= 2**30
     sums = reduced_stored(
         np.zeros(3 * MAX_BLOCK, np.float32),
@@ -315,13 +315,13 @@ def test_kernel_sums_round_each_sample_by_half_a_step_at_most():
     exact = np.exp(-0.5 * ((points[:, None].astype(float) - samples) / 0.5) ** 2).sum(axis=1)
     # Half a step each, and float32 arithmetic: a few 2^-24 of values up to 1.
     assert np.abs(sums / FIXED_POINT - exact).max() <= 5000 * (0.5 / FIXED_POINT + 2**-20)
-    # The errors are as good as random: far below the bound.
+    # The errors are nearly random, so their sum is far below the bound.
     assert np.abs(sums / FIXED_POINT - exact).max() <= 10 * np.sqrt(5000 / 12) / FIXED_POINT
 
 
 @pytest.mark.slow
 def test_a_block_with_several_readers_is_drawn_once():
-    """Three noises a draw are two Threefry calls; XLA alone makes more than twice as many."""
+    """Three noises per draw need two Threefry calls; XLA alone makes more than twice as many."""
     region = Box(jnp.zeros(1), jnp.full(1, 2.0))
     kernel = find_kernel("gaussian")
     reducer = _kernel_statistics(jnp.ones(1), jnp.float32(0.1), kernel, region)
@@ -340,7 +340,7 @@ def test_a_block_with_several_readers_is_drawn_once():
     once, often = program(reducer), program(reducer._replace(reads_once=True))
     once, often = (run.lower(key).compile() for run in (once, often))
     calls, more_calls = (run.as_text().count(" xor(") / 20 for run in (once, often))
-    # A block's own key is a third call.
+    # The key of a block needs a third call.
     assert calls < 4
     if jax.default_backend() == "cpu":
         assert more_calls > 2 * calls, "XLA makes no draw twice any more: drawn_once can go"
@@ -364,7 +364,7 @@ def test_more_blocks_than_can_be_numbered_are_refused():
 
 
 def test_the_time_of_compilation_sets_no_size(monkeypatch):
-    """The first call takes 100 s; later ones half of what a call may take, then 1/20."""
+    """The first call takes 100 s; later calls take half of the allowed time, and then 1/20."""
     clock, sizes = [0.0], []
     monkeypatch.setattr(streaming.time, "perf_counter", lambda: clock[0])
 

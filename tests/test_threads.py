@@ -1,4 +1,4 @@
-"""Calls side by side: the same results in the same order, and the settings of the caller."""
+"""Parallel calls: the same results in the same order, with the settings of the caller."""
 
 import os
 import threading
@@ -13,7 +13,7 @@ from dpjax.core import threads
 
 @pytest.fixture
 def seen(monkeypatch):
-    """Threads in which calls ran, of a machine with four cores."""
+    """Return the threads in which calls run, on a machine with four cores."""
     monkeypatch.setattr(threads, "cores", lambda: 4)
     return set()
 
@@ -24,7 +24,7 @@ def test_calls_run_in_other_threads_in_their_order(seen):
 
     def call(number):
         seen.add(threading.get_ident())
-        # Passed only where two calls are under way at the same time.
+        # This passes only if two calls run at the same time.
         both_run.wait()
         return square(number)
 
@@ -34,7 +34,7 @@ def test_calls_run_in_other_threads_in_their_order(seen):
 
 
 def test_settings_of_the_caller_hold(seen):
-    """A context of jax holds in its own thread alone, so that calls then stay there."""
+    """A JAX context applies only to its own thread, so calls then stay in this thread."""
 
     def call(number):
         seen.add(threading.get_ident())
@@ -66,7 +66,7 @@ def test_rows_are_divided_into_the_same_slices_on_every_machine(seen, monkeypatc
         found.append((rows.start, rows.stop))
 
     threads.over_rows(call, num_rows)
-    # Threads append in any order.
+    # Threads append in arbitrary order.
     assert sorted(found) == [(s, min(s + size, num_rows)) for s in range(0, num_rows, size)]
     assert (threading.get_ident() in seen) == (count == 1 or slices < 16)
     threads.over_rows(lambda rows: pytest.fail("no rows"), 0)
