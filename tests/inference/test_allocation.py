@@ -1,4 +1,4 @@
-"""Draws go where bets grow; the planned look counts fresh draws of a fixed event."""
+"""Draws are allocated to promising bets; the planned look counts fresh draws of a fixed event."""
 
 from dataclasses import replace
 
@@ -21,7 +21,7 @@ CELLS = 40
 
 
 def laws(shifts):
-    """Cells of Laplace noise at 0 and at a shift, for each pair."""
+    """Return the probabilities of cells of Laplace noise at 0 and at a shift, for each pair."""
     edges = np.linspace(-6, 7, CELLS - 1)
 
     def law(centre):
@@ -66,7 +66,7 @@ def test_draws_are_shared_by_the_chance_of_the_largest_score(monkeypatch):
     x = np.linspace(-8, 9, 4001)
     largest = np.sum(stats.norm.pdf(x - 1) * stats.norm.cdf(x) ** 2) * (x[1] - x[0])
     wins = np.array([(1 - largest) / 2, largest, (1 - largest) / 2])
-    # One pair of three is visited in each round, with 5% of its draws.
+    # In each round, one of three pairs gets 5% of the draws at random.
     np.testing.assert_allclose(found, 0.95 * wins + 0.05 / 3, atol=0.015)
 
 
@@ -80,7 +80,7 @@ def test_the_leader_has_a_direction():
 
 @pytest.mark.parametrize("ordered", [True, False])
 def test_exchanged_sides_exchange_the_directions(ordered):
-    """Groups are made of the draws of both sides, which may differ in number."""
+    """Groups are determined by the draws of both sides, whose numbers may differ."""
     x, y = drawn([1.5, 0.4], [3_000, 2_000], 0)
     state = start(2, CELLS, 0.05, ordered=ordered)
     for found, other in zip(
@@ -89,13 +89,13 @@ def test_exchanged_sides_exchange_the_directions(ordered):
         if ordered:
             np.testing.assert_allclose(found, other[::-1], rtol=1e-12)
         else:
-            # Cells are in the reverse order, and groups are counted from the other end.
+            # The cells are in reverse order, and groups are counted from the other end.
             best, expected = found.max(axis=2), other[::-1].max(axis=2)
             np.testing.assert_allclose(best, expected, rtol=0.1)
 
 
 def test_codes_may_be_renamed():
-    """Where neighbours are not alike, groups are of cells with a like ratio, wherever these are."""
+    """If adjacent cells are not similar, groups contain cells with similar ratios."""
     found = []
     for order in (np.arange(CELLS), np.random.default_rng(3).permutation(CELLS)):
         state = start(2, CELLS, 0.05, ordered=False)
@@ -103,7 +103,7 @@ def test_codes_may_be_renamed():
         state = step(state, *(side[:, order] for side in counts))
         found.append(_half_line_levels(state))
     for one, other in zip(*found, strict=True):
-        # Ties of ratios keep the order of the cells, and move no more than a cell or two.
+        # Equal ratios keep the order of the cells, which moves at most one or two cells.
         np.testing.assert_allclose(one.max(axis=2), other.max(axis=2), rtol=0.1)
 
 
@@ -116,7 +116,7 @@ def test_rounds_have_the_sizes_of_the_plan():
     found = allocation(state, philox(1))
     assert found.sum() == 120
     np.testing.assert_array_equal(found, allocation(state, philox(1)))
-    # One of the four pairs is visited at random with a twentieth of the draws.
+    # A random one of the four pairs gets a twentieth of the draws.
     visits = np.array([allocation(state, philox(seed)) for seed in range(60)])
     assert np.all((visits >= 6).sum(axis=0) >= 3)
 
@@ -132,12 +132,12 @@ def test_draws_of_a_round_add_up_where_several_pairs_are_visited():
 
 @pytest.mark.parametrize(("draws", "share"), [(500, 0.5), (2000, 3.0)])
 def test_rounds_are_large_far_from_a_refutation_and_small_near_one(draws, share):
-    """A claim above the level is never refuted; one below it is, when bets have won enough."""
+    """A claim above the level is never refuted; a claim below it is, when bets have won enough."""
     counts = np.array([[draws * 3 // 5, draws * 2 // 5]]), np.array([[draws // 2, draws // 2]])
     level = np.log(6 / 5)
     far = step(start(1, 2, 0.05, claim=2 * level), *counts)
     assert allocation(far, philox()).tolist() == [share * draws]
-    # No bet was won in the first block; z standard errors are a log likelihood ratio of z^2 / 2.
+    # The first block won nothing; z standard errors are a log likelihood ratio of z^2 / 2.
     claim = 0.5 * level
     state = step(start(1, 2, 0.05, claim=claim), *counts)
     error = np.sqrt((1 / counts[0] + 1 / counts[1] - 2 / draws)[0])
@@ -161,7 +161,7 @@ def test_rounds_of_several_pairs_are_an_eighth_of_what_seems_to_be_needed(z):
     claim = max(np.log(6 / 5) - z * errors[0], np.log(5 / 4) - z * errors[1])
     state = step(start(2, 2, 0.05, claim=claim), *counts)
     share = allocation(state, philox()).sum() / (2 * draws)
-    # Half of the log wealth that refutes, in units of what these draws would add at two errors.
+    # Half of the refuting log wealth, in units of what these draws would add at two errors.
     needed = 0.5 * np.log(20) / max((z + 2) ** 2 / 2 * (z > -2), 1e-9)
     expected = {2.0: needed, 0.0: 0.2, -0.7: needed / 8, -9.0: 3.0}[z]
     assert {2.0: 0.187, 0.0: 0.75, -0.7: 1.77, -9.0: 1.5e9}[z] == pytest.approx(needed, rel=0.02)

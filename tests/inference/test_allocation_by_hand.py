@@ -1,4 +1,4 @@
-"""Scores and sizes by which a sequential audit divides its draws, written out for each pair."""
+"""Scores and sizes that determine how a sequential audit allocates its draws."""
 
 import math
 from dataclasses import replace
@@ -27,7 +27,7 @@ from dpjax.inference._wealth import start, step
 
 
 def counted(pairs, cells, seed=0, **options):
-    """A state after draws that differ in number between pairs and sides."""
+    """Return a state after numbers of draws that differ between pairs and sides."""
     rng = np.random.default_rng(seed)
     law = rng.dirichlet(np.full(cells, 2.0), (2, pairs))
     size = 300 + 170 * np.arange(pairs)
@@ -37,7 +37,7 @@ def counted(pairs, cells, seed=0, **options):
 
 
 def half_lines(state):
-    """(level, error) of each direction, pair and half-line, by loops."""
+    """Return (level, error) of each direction, pair and half-line, using loops."""
     first, second = state.known
     cells = first.shape[1]
     found = []
@@ -76,7 +76,7 @@ def test_levels_of_half_lines_by_loops(cells, ordered, hypothesis):
     found = _half_line_levels(state)
     np.testing.assert_allclose(found[0], level, rtol=1e-9)
     np.testing.assert_allclose(found[1], error, rtol=1e-9)
-    # Without a claim, the bound at the end: two errors of it, and one of those of today.
+    # Without a claim, this is the bound at the end minus the bound of today, in errors.
     n = state.draws.min(axis=1)
     scores = level - 2 * error * np.sqrt(n / (n + 3 * n.sum()))[None, :, None] - error
     score, spread = _level_scores(state)
@@ -88,7 +88,7 @@ def test_levels_of_half_lines_by_loops(cells, ordered, hypothesis):
     lower = level - 2 * error
     side, pair, _ = np.unravel_index(lower.argmax(), lower.shape)
     assert leader(state) == Leader(pair, side)
-    # With a claim, in standard errors of one draw, less one standard error.
+    # With a claim, in standard errors of one draw, minus one standard error.
     score, spread = _claim_scores(state, 0.1)
     for pair in range(3):
         assert spread[pair].tolist() == pytest.approx([1 / math.sqrt(n[pair])] * 2)
@@ -148,7 +148,7 @@ def test_rounds_grow_by_shares_of_all_earlier_draws():
 
 
 def test_the_limit_of_early_rounds_ends_at_a_thousand_draws():
-    """A claim that needs many more draws; 999 and 1,000 have been made."""
+    """The claim needs many more draws; 999 and 1,000 have been made."""
     for draws, growth in ((999, 0.5), (1000, 3.0)):
         state = start(1, 2, 0.05, claim=5.0, grid=[0.1])
         state = replace(state, first=np.array([[draws - 400, 400]]), second=np.array([[300, 300]]))
@@ -157,7 +157,7 @@ def test_the_limit_of_early_rounds_ends_at_a_thousand_draws():
 
 @pytest.mark.parametrize(("pairs", "visited"), [(2, 1), (5, 1), (6, 2), (12, 3)])
 def test_a_fifth_of_the_pairs_is_visited_whatever_they_score(pairs, visited, monkeypatch):
-    """They share a twentieth of a round, of which the pair with the best score has the rest."""
+    """They share a twentieth of a round; the pair with the best score gets the rest."""
     score = np.full((pairs, 2), -1e6)
     score[1, 0] = 0.0
     monkeypatch.setattr(allocated, "_level_scores", lambda state: (score, np.ones((pairs, 2))))

@@ -1,4 +1,4 @@
-"""The band of a chain and its levels: exact truths, and coverage by enumeration of all counts."""
+"""The band of a chain and its levels: exact values, and coverage by enumerating all counts."""
 
 import itertools
 import math
@@ -18,12 +18,12 @@ def difference(p, q):
 
 
 def law(seed, cells=7):
-    """Two laws on some cells, none of which is rare."""
+    """Return two distributions on some cells, none of which is rare."""
     return np.random.default_rng(seed).dirichlet(np.full(cells, 2.0), size=2)
 
 
 def ratios(law):
-    """Epsilons between which delta is straight in its exponential."""
+    """Return the values of epsilon between which delta is linear in exp(epsilon)."""
     e = np.abs(np.log(law[0] / law[1]))
     return np.concatenate([[0.0], np.sort(e)])
 
@@ -51,7 +51,7 @@ def test_a_known_law_has_its_own_levels(seed):
     ]
     np.testing.assert_allclose(profile(known, e), deltas, atol=1e-12)
     assert largest(known, difference) == pytest.approx(np.abs(p - q).sum() / 2, abs=1e-12)
-    # Of all events, also those along no chain.
+    # The maximum is over all events, including events outside of the chain.
     events = np.array(list(itertools.product([0, 1], repeat=len(p))))[1:-1]
     first, second = events @ p, events @ q
     shifts = np.abs(stats.norm.ppf(first) - stats.norm.ppf(second))
@@ -67,7 +67,7 @@ def test_a_known_law_has_its_own_levels(seed):
     np.testing.assert_allclose(renyi(known, orders, nodes), expected, rtol=0, atol=1e-9)
     rho = max(max(divergence(p, q, a), divergence(q, p, a)) / a for a in ZCDP_ORDERS)
     assert zcdp(known, nodes) == pytest.approx(rho, abs=1e-9)
-    # Nodes that do not fit the law never give more.
+    # Nodes that do not fit the distribution never increase the result.
     assert np.all(renyi(known, orders) <= np.array(expected) + 1e-12)
     np.testing.assert_allclose(renyi(known, orders), expected, rtol=2e-3)
 
@@ -87,7 +87,7 @@ def test_truths_of_randomised_response():
 
 
 def test_truths_of_gaussian_noise_on_many_cells():
-    """Cells of a hundredth lose a hundred-thousandth."""
+    """With cells of width 0.01, the error is 1e-5."""
     edges = np.concatenate([[-np.inf], np.arange(-5.5, 6.5, 0.01), [np.inf]])
     p, q = (np.diff(stats.norm.cdf(edges - shift)) for shift in (0, 1))
     known = known_band([p, q])
@@ -113,7 +113,7 @@ def test_swapping_the_sides_swaps_the_directions():
     for value in (gdp_of, difference, epsilon_of(0.01)):
         assert largest(there, value) == pytest.approx(largest(back, value), rel=1e-9)
     np.testing.assert_allclose(renyi(there, [1, 2, 9]), renyi(back, [1, 2, 9]), rtol=1e-9)
-    # The curves of both directions are inverses.
+    # The curves of both directions are inverse functions.
     (x, missed), (y, swapped) = trade_off(there), trade_off(back)
     np.testing.assert_allclose(np.interp(missed, y, swapped)[2:], x[2:], atol=0.002)
 
@@ -137,7 +137,7 @@ def test_a_divergence_of_two_points_rises_and_falls():
 
 @pytest.mark.parametrize("order", [1, 1.5, 2, 40])
 def test_divergences_of_two_points_are_sums_over_both(order):
-    """Up to p = 1, where the other point is never drawn and the divergence is -ln q."""
+    """Also for p = 1, where the other point is never drawn and the divergence is -ln q."""
     for q in (1e-6, 0.2, 0.7, 0.999):
         for p in (1e-9, 0.1, 0.7, 1 - 1e-9):
             laws = np.array([[p, 1 - p], [q, 1 - q]])
@@ -147,14 +147,14 @@ def test_divergences_of_two_points_are_sums_over_both(order):
 
 
 def holds(found, law):
-    """Whether at every set some corner is below F and above G."""
+    """Return whether, for every set, some corner is below F and above G."""
     lower, upper = found.roc
     first, second = (np.array(side)[:, None] for side in law)
     return bool(np.all(np.any((lower <= first) & (upper >= second), axis=1)))
 
 
 def too_high(found, law):
-    """Whether any level of a band is above that of a law on the cells of its chain."""
+    """Return whether any level of a band is above the level of the true distributions."""
     p, q = (np.diff([0, *side, 1]) for side in law)
     known = known_band([p, q])
     e, x = np.linspace(0, 1.5, 7), np.linspace(0, 1, 21)
@@ -168,7 +168,7 @@ def too_high(found, law):
 
 
 def misses(laws, sizes, error):
-    """P(the band does not hold) for each pair of laws (F, G) of a chain, by all counts."""
+    """Return P(the band misses) for each pair of distributions (F, G) of a chain."""
     sets = len(laws[0][0])
     counts = [
         [k for k in itertools.product(range(n + 1), repeat=sets) if list(k) == sorted(k)]
@@ -216,7 +216,7 @@ def test_a_smaller_radius_would_err_more_often(monkeypatch):
 
 
 def inside(draws, sizes, laws, r):
-    """Whether the quarter circle of radius r holds at all sets, by its definition."""
+    """Return whether the quarter circle of radius r holds for all sets, by its definition."""
     (x, y), (f, g) = draws, laws
     tails = stats.binom.sf(x - 1, sizes[0], f), stats.binom.cdf(y, sizes[1], g)
     z = [np.maximum(stats.norm.isf(tail), 0) for tail in tails]
@@ -225,7 +225,7 @@ def inside(draws, sizes, laws, r):
 
 @pytest.mark.slow
 def test_radii_hold_for_many_draws_and_would_not_for_fewer_sets():
-    """20,000 draws of chains of 20 sets: false alarm below 1e-5 by 4.4 standard errors."""
+    """20,000 draws of chains of 20 sets: 4.4 standard errors, so false alarms have 1e-5."""
     rng, error, runs, n = np.random.default_rng(1), 0.05, 20_000, 5_000
     f = np.linspace(0.04, 0.98, 20)
     laws = f, f**1.3
@@ -261,7 +261,7 @@ def test_a_band_from_bounds():
 
 
 def test_a_radius_is_0_where_the_error_allows_all():
-    """Phi(-r) + exp(-r^2 / 2) / 4 is 3/4 at r = 0 and falls."""
+    """Phi(-r) + exp(-r^2 / 2) / 4 is 3/4 for r = 0 and decreases."""
     assert radius(1, 0.75) == radius(1, 0.9) == radius(3, 1 - 0.25**3) == 0
     assert 0 < radius(1, 0.74) < 0.05
 
@@ -276,14 +276,14 @@ def test_a_band_of_many_sets_shows_at_least_the_best_of_them(order, swapped):
     laws = np.array([[0.5, 0.3, 0.15, 0.05], [0.3, 0.3, 0.2, 0.2]])[:: -1 if swapped else 1]
     known = known_band(laws)
     inside = np.cumsum(laws, axis=1)[:, :-1]
-    sets = np.stack([inside, 1 - inside], axis=1)  # [side, in or out, sets]
+    sets = np.stack([inside, 1 - inside], axis=1)  # [side, inside or outside, sets]
     ways = [divergence(sets[i, :, k], sets[1 - i, :, k], order) for i in (0, 1) for k in range(3)]
     whole = max(divergence(laws[i], laws[1 - i], order) for i in (0, 1))
     assert min(max(ways[:3]), max(ways[3:])) < 0.85 * max(ways)
     assert max(ways) - 1e-9 <= renyi(known, [order])[0] <= whole + 1e-9
     # Without chords between sets, the best of the sets remains.
     assert renyi(known, [order], nodes=[0.0])[0] == pytest.approx(max(ways), rel=1e-9)
-    # A set is likelier at the database, its complement at the neighbor: each has one direction.
+    # A set is likelier for the database, its complement for the neighbor: one direction each.
     for usable, expected in (((3, 3), ways[:3]), ((0, 0), ways[3:])):
         alone = Band.of(*inside[:, :, None], usable)
         found = renyi(alone, [order], nodes=[0.0])[0]
@@ -301,7 +301,7 @@ def test_divergences_of_huge_orders_are_at_most_the_largest_log_ratio(order):
 
 @pytest.mark.parametrize(("num_sets", "error"), [(1, 1e-20), (1000, 1e-100), (1, 1e-250)])
 def test_radii_of_tiny_errors(num_sets, error):
-    """The normal tail and the quarter of exp(-r^2 / 2) add up to the error of one set."""
+    """The normal tail plus a quarter of exp(-r^2 / 2) is the error of one set."""
     r = radius(num_sets, error)
     log_tail = np.logaddexp(stats.norm.logsf(r), -(r**2) / 2 - np.log(4))
     assert log_tail == pytest.approx(np.log(error / num_sets), abs=1e-6)
@@ -310,7 +310,7 @@ def test_radii_of_tiny_errors(num_sets, error):
 @pytest.mark.parametrize("num_sets", [1, 7, 400])
 @pytest.mark.parametrize("error", [0.3, 0.05, 1e-3])
 def test_a_radius_is_not_too_small_by_a_rounding(num_sets, error):
-    """A bisection ends with an interval; only its upper end has at most the error."""
+    """A bisection ends with an interval; only its upper end has at most the required error."""
     r = radius(num_sets, error)
     one = -math.expm1(math.log1p(-error) / num_sets)
     assert stats.norm.sf(r) + math.exp(-(r**2) / 2) / 4 <= one

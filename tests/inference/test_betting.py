@@ -1,4 +1,4 @@
-"""Bets by projection: linear programs and general solvers say what they may and should pay."""
+"""Bets by projection, compared with linear programs and general solvers."""
 
 import math
 from itertools import combinations
@@ -15,7 +15,7 @@ DRAWS = [(50.0, 50.0), (10.0, 170.0), (300.0, 7.0)]
 
 
 def problems(groups, seeds=range(12)):
-    """Laws far apart, near each other, and with nearly empty groups."""
+    """Return distributions that are far apart, nearly equal, or have nearly empty groups."""
     for seed in seeds:
         rng = np.random.default_rng(seed)
         spread = (0.3, 1.0, 5.0)[seed % 3]
@@ -31,10 +31,10 @@ def normed(p, q):
 
 
 def largest_mean(w, v, a, b, epsilon, delta):
-    """The largest a P.w + b Q.v over all laws with the level, by a linear program."""
+    """Return the largest a P.w + b Q.v over all distributions with the level."""
     m, e = len(w), np.exp(epsilon)
     one, none = np.eye(m), np.zeros((m, m))
-    # Variables P, Q, and the positive parts of P - e Q and of Q - e P.
+    # The variables are P, Q, and the positive parts of P - e Q and of Q - e P.
     limits = [np.hstack([one, -e * one, -one, none]), np.hstack([-e * one, one, none, -one])]
     sums = np.zeros((2, 4 * m))
     sums[0, 2 * m : 3 * m] = sums[1, 3 * m :] = 1
@@ -76,7 +76,7 @@ def test_no_law_with_the_level_gains(groups, delta, draws):
 
 
 def solved(p, q, draws, epsilon, delta, sets):
-    """The least divergence from the laws with the level on these sets, by a general solver."""
+    """Return the smallest divergence from distributions with the level, by a general solver."""
     m, e, (a, b) = len(p), np.exp(epsilon), draws
 
     def value(z):
@@ -125,14 +125,14 @@ def test_the_growth_of_known_laws_is_that_of_one_draw_a_side():
 @pytest.mark.parametrize("draws", [(1.0, 1.0), (0.3, 1.7)])
 @pytest.mark.parametrize("delta", [1e-5, 0.02])
 def test_growth_with_delta_is_between_two_events_and_all(delta, draws):
-    """Both are equal where one cell is likelier at either side, and nearly so for a small delta."""
+    """Both are equal if one cell is likelier on each side, and nearly equal for a small delta."""
     every = np.array([[i >> j & 1 for j in range(4)] for i in range(1, 15)], float)
     for seed, p, q in problems(4, [1, 2, 4, 5, 7, 8, 10, 11]):
         p, q = normed(p + 0.05, q + 0.05)
         for epsilon in (0.1, 0.4):
             up, down = p > np.exp(epsilon) * q, q > np.exp(epsilon) * p
             two = np.stack([up, down]).astype(float)
-            # A test of the two directions on either event would be stronger.
+            # A test of both directions with either event would be stronger.
             least = solved(p, q, draws, epsilon, delta, two)
             most = solved(p, q, draws, epsilon, delta, every)
             found = growth(*bet(p, q, draws, epsilon, delta), p, q, draws)
@@ -180,7 +180,7 @@ def test_lines_against_gaussian_privacy_touch_its_curve_from_above(distance):
             above = r * x + d - curve
             # A step of .0009 along the axis is at most 2e-7 from the point of contact.
             assert -1e-13 < above.min() < 1e-6 and r >= 1
-        # No event of the laws shows more, and one shows as much.
+        # No event shows more, and one event shows as much.
         sets = [list(c) for n in range(1, 5) for c in combinations(range(5), n)]
         shown = [stats.norm.ppf(one[s].sum()) - stats.norm.ppf(other[s].sum()) for s in sets]
         np.testing.assert_allclose(most, np.abs(shown).max() / distance, rtol=1e-6)
@@ -199,7 +199,7 @@ def test_lines_of_other_notions_are_their_definitions(distance):
 
 
 def test_a_tangent_bets_nearly_as_well_as_the_best_line():
-    """Of two groups, (p, q) = (.8, .3) against mu = 1: a search over all tangents."""
+    """Two groups, (p, q) = (.8, .3), and mu = 1: compared with a search over all tangents."""
     p, q, draws, mu = np.array([0.8, 0.2]), np.array([0.3, 0.7]), (50.0, 50.0), 1.0
     slope, start, _ = Shift().lines(np.array([mu]), p[None], q[None])
     line = weights(p[None], q[None], np.array([draws]), slope[:, 0], start[:, 0])
@@ -214,7 +214,7 @@ def test_a_tangent_bets_nearly_as_well_as_the_best_line():
 
 
 def test_bets_with_and_without_delta_do_not_change_each_other():
-    """Levels of one call may differ; each bet is the one that it would be alone."""
+    """The levels of one call may differ; each bet equals the bet of a separate call."""
     cases = [(0.3, 0.0), (0.3, 0.05), (0.0, 0.2), (1.0, 0.0)]
     for _, p, q in problems(3, range(3)):
         p, q = normed(p, q)

@@ -1,4 +1,4 @@
-"""Projections of estimated laws onto a level, by general optimizers, with unequal draws."""
+"""Projections of estimates onto a level, compared with general optimizers."""
 
 import numpy as np
 import pytest
@@ -91,7 +91,7 @@ LAWS = [
 @pytest.mark.parametrize("draws", [(50.0, 50.0), (30.0, 80.0), (200.0, 20.0)])
 @pytest.mark.parametrize("law", LAWS)
 def test_bets_grow_by_the_least_divergence(law, draws):
-    """Of outcomes one by one without delta, and of two events with it."""
+    """Outcomes are used one by one without delta, and as two events with it."""
     p, q = (np.array([side]) for side in law)
     sizes = np.array([draws])
     bet, s = _cells(p, q, sizes, np.array([[1.4]]))
@@ -105,7 +105,7 @@ def test_bets_grow_by_the_least_divergence(law, draws):
     np.testing.assert_allclose(taxed.first, bet.first * factor)
     np.testing.assert_allclose(taxed.second, bet.second * factor)
     events = _events(p, q, sizes, np.array([1.4]), np.array([0.02]))
-    # Estimates within an event are taken as one outcome each.
+    # Estimates within an event are treated as a single outcome.
     up, down = p[0] > 1.4 * q[0], q[0] > 1.4 * p[0]
     merged = [
         np.array([side[0][part].sum() for part in (up, down, ~(up | down)) if part.any()])

@@ -9,7 +9,7 @@ from dpjax.inference._blocks import Blocks, Windows
 
 @pytest.mark.parametrize("trials", [40, 5_000, 60_000_000])
 def test_masses_are_above_the_probabilities_of_blocks(trials):
-    """The largest number of trials has several counts in a block."""
+    """For the largest number of trials, a block contains several counts."""
     p = np.array([0.01, 0.2, 0.5, 0.97])
     blocks = Blocks(0.01, 0.97, trials, 1e-9)
     assert (blocks.stride > 1) == (trials > 5_000)
@@ -31,7 +31,7 @@ def test_masses_from_a_later_block_are_the_same(trials):
 
 
 def test_log_binomials_that_bounds_share_are_those_of_their_counts():
-    """In ranges that begin and end anywhere, also above the number of trials."""
+    """The ranges begin and end anywhere, also above the number of trials."""
     for low, high, trials in ((0.3, 0.4, 90_000), (0.35, 0.36, 90_000), (0.2, 1.0, 700)):
         blocks = Blocks(low, high, trials, 1e-6)
         inside = blocks.counts <= trials

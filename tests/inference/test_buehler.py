@@ -1,4 +1,4 @@
-"""Buehler's bounds by enumeration of all counts."""
+"""Buehler's bounds, tested by enumerating all counts."""
 
 import math
 from functools import cache
@@ -29,7 +29,7 @@ def table(sizes, confidence):
 
 
 def binomial(size, p):
-    """Probabilities of 0 ... size, in one more axis; p is in (0, 1]."""
+    """Return the probabilities of 0, ..., size in an additional axis; p is in (0, 1]."""
     k, p = np.arange(size + 1), np.asarray(p)[..., None]
     ways = special.gammaln(size + 1) - special.gammaln(k + 1) - special.gammaln(size - k + 1)
     return np.exp(ways + special.xlogy(k, p) + special.xlog1py(size - k, -p))
@@ -42,7 +42,7 @@ def test_probabilities_are_scipys():
 
 
 def coverage(bounds, p, q):
-    """P(bound <= ln(p / q)), by adding up both binomials."""
+    """Return P(bound <= ln(p / q)), by summing both binomial distributions."""
     held = bounds <= math.log(p / q) + 1e-12
     first, second = (size - 1 for size in held.shape)
     return binomial(first, p) @ held @ binomial(second, q)
@@ -57,14 +57,14 @@ def test_coverage_is_at_least_the_confidence_for_every_pair(sizes, confidence):
 
 
 def test_coverage_is_not_far_above_the_confidence():
-    """A bound that gives away a tenth of its margin would be seen: 1.1 z is a coverage of 0.965."""
+    """A bound that loses a tenth of its margin would fail: 1.1 z is a coverage of 0.965."""
     bounds = table((20, 20), 0.95)
     least = min(coverage(bounds, p, 0.7 * p) for p in np.linspace(0.3, 0.9, 25))
     assert 0.95 <= least < 0.96
 
 
 def test_enumeration_sees_too_large_an_error():
-    """The check is worth something: a bound with an error of 7% does not pass as one of 5%."""
+    """The check is powerful: a bound with an error of 7% instead of 5% does not pass."""
     bounds = table((20, 20), 0.93)
     assert min(coverage(bounds, p, 0.7 * p) for p in np.linspace(0.3, 0.9, 25)) < 0.95
 
@@ -75,14 +75,14 @@ def test_as_tight_as_the_normal_bound_where_counts_are_large(counts):
     error = math.sqrt(1 / counts[0] + 1 / counts[1] - 2 / size)
     estimate = math.log(counts[0] / counts[1])
     exact = float(event_lower_bound(*counts, size, size, 0.95))
-    # Within 3% of the margin, where two separate bounds give away 15% and more.
+    # Within 3% of the margin; two separate bounds lose 15% or more.
     assert exact == pytest.approx(estimate - stats.norm.ppf(0.95) * error, abs=0.05 * error)
     low, high = (clopper_pearson(count, size, 0.975) for count in counts)
     assert math.log(low[0] / high[1]) < exact - 0.15 * error
 
 
 def truth(hypothesis, p, q):
-    """The level that the probabilities themselves show."""
+    """Return the level of the exact probabilities."""
     if isinstance(hypothesis, Shift):
         return (stats.norm.ppf(p) - stats.norm.ppf(q)) / hypothesis.distance
     if isinstance(hypothesis, Difference):
@@ -102,7 +102,7 @@ HYPOTHESES = [
 
 
 def largest_error(hypothesis, sizes, confidence, bounds=None):
-    """About the supremum of P(bound > level): just below the bounds that there are."""
+    """Return approximately the supremum of P(bound > level), just below attained bounds."""
     first, second = (np.arange(size + 1) for size in sizes)
     found = event_lower_bound(
         first[:, None], second, *sizes, confidence if bounds is None else bounds, hypothesis
@@ -140,13 +140,13 @@ def test_the_error_at_more_draws(hypothesis, sizes, confidence):
 
 
 def test_counts_of_a_rare_event_are_worth_more_than_to_the_normal_order_of_logarithms():
-    """20 and 0 of 1,000: 1.483 by that order, 1.814 by Fieller's with a coarser curve of q."""
+    """20 and 0 of 1,000: 1.483 in that order, 1.814 in Fieller's with a coarser curve of q."""
     assert event_lower_bound(20, 0, 1000, 1000, 0.95) >= 1.814
 
 
 @cache
 def naive_order(hypothesis, sizes, significance):
-    """s of all pairs of counts, by its formula."""
+    """Return s of all pairs of counts, by its formula."""
     z = max(stats.norm.isf(significance), 0.5)
     counts = np.indices([size + 1 for size in sizes])
     p, q = ((k + z**2 / 2) / (n + z**2) for k, n in zip(counts, sizes, strict=True))
@@ -169,7 +169,7 @@ def naive_order(hypothesis, sizes, significance):
 
 
 def naive_tail(hypothesis, counts, sizes, significance, level, num_q=1_000):
-    """The largest P(s >= observed) of many q, from whole tables: at most the supremum."""
+    """Return the largest P(s >= observed) of many q, which is at most the supremum."""
     order, (n1, n2) = naive_order(hypothesis, sizes, significance), sizes
     wins = (order >= order[counts] - 1e-9).astype(float)
     share = 0.0025 * significance
@@ -195,12 +195,12 @@ SMALL = [
 @pytest.mark.parametrize("hypothesis", [Ratio(), Ratio(0.05), Shift(), Difference()])
 @pytest.mark.parametrize("counts, sizes, significance", SMALL)
 def test_bound_is_the_naive_one_and_never_above(hypothesis, counts, sizes, significance):
-    """A naive bound sees some q only, so that it is too high by a little, and never too low."""
+    """The naive bound uses only some q, so it may be slightly too high, but never too low."""
     bound = buehler_bound(hypothesis, *counts, sizes, significance)
     allowed = 0.995 * significance
     assert bound > 0
     assert naive_tail(hypothesis, counts, sizes, significance, bound) <= allowed
-    # By a twentieth of a standard error, at most, it could be higher.
+    # It could be higher by at most a twentieth of a standard error.
     z = max(stats.norm.isf(significance), 0.5)
     higher = bound + 0.05 * hypothesis.order_and_error(*counts, sizes, z)[1]
     assert naive_tail(hypothesis, counts, sizes, significance, higher) > allowed
@@ -239,14 +239,14 @@ def test_few_values_of_q_bound_the_probability_at_all(hypothesis, counts, sizes,
 
 
 def test_values_alone_would_not_bound_it():
-    """So the gaps are needed: between three values of q the probability is much higher."""
+    """Between three values of q, the probability is much higher, so the gaps are needed."""
     highest = _Tail(Ratio(), *SMALL[0]).at(0.3, np.linspace(0.0, 1.0, 3)).highest
     assert highest < math.log(naive_tail(Ratio(), *SMALL[0], 0.3)) - 0.1
 
 
 @pytest.mark.parametrize("level", [0.0, 0.2, 1.0, 3.0])
 def test_a_lifted_curve_is_above_straight_lines(level):
-    """Log odds of g between values of q, against lines between lifted ends."""
+    """Compares log odds of g between values of q with lines between lifted ends."""
     q = np.concatenate([np.geomspace(1e-6, 0.1, 9), [0.3, 0.5, 0.9, 0.99]])
     for hypothesis in HYPOTHESES:
         lift = hypothesis.lift(level, q)
@@ -300,7 +300,7 @@ def test_no_window_has_many_more_blocks_than_allowed(monkeypatch, ends):
 def test_orders_rise_in_the_first_count_and_fall_in_the_second(hypothesis, quantile):
     order = hypothesis.order(np.arange(41)[:, None], np.arange(31), (40, 30), quantile)
     assert np.all(np.diff(order, axis=0) > 0)
-    # Fieller's takes no note of the second count where it is hopeless.
+    # Fieller's order ignores the second count if it is hopeless.
     assert np.all(np.diff(order, axis=1) <= 1e-12)
 
 
@@ -317,15 +317,15 @@ def test_arguments_are_checked():
 
 @pytest.mark.parametrize("error", [1e-3, 1e-5, 1e-7])
 def test_bounds_rise_with_the_first_count_at_small_errors(error):
-    """None of them is 0 where the search for it took too many steps."""
+    """None of the bounds is 0 because the search took too many steps."""
     bounds = [event_lower_bound(count, 0, 2000, 2000, 1 - error) for count in range(940, 1060, 3)]
-    # To the tolerance of the search, in standard errors of about 1.
+    # Up to the tolerance of the search, for standard errors of about 1.
     assert bounds[0] > 3 and np.all(np.diff(bounds) > -0.05)
 
 
 @pytest.mark.parametrize("kind", [Difference, Shift])
 def test_levels_at_a_distance_are_shared_among_its_records(kind):
-    """k records of level t are one of level k t: orders, errors and bounds fall by the factor k."""
+    """k records of level t have level k t: orders, errors and bounds decrease by the factor k."""
     counts, sizes, one = (70, 40), (100, 120), kind()
     bound = float(event_lower_bound(*counts, *sizes, 0.95, one))
     for k in (2, 5):
@@ -335,14 +335,14 @@ def test_levels_at_a_distance_are_shared_among_its_records(kind):
         np.testing.assert_allclose(many.likelier(0.1, q), one.likelier(0.1 * k, q))
         np.testing.assert_allclose(many.other(0.1, many.likelier(0.1, q)), q)
         np.testing.assert_allclose(many.lift(0.1, q), one.lift(0.1 * k, q))
-        # To the tolerance of the search, in standard errors of about 0.2 at most.
+        # Up to the tolerance of the search, for standard errors of at most about 0.2.
         found = float(event_lower_bound(*counts, *sizes, 0.95, many))
         assert found == pytest.approx(bound / k, abs=0.002 / k)
 
 
 @pytest.mark.parametrize("level", [0.2, 0.7, 1.5])
 def test_the_curve_is_below_lines_between_its_lifted_points(level):
-    """Both ends of an interval are lifted by what it needs, as by what its neighbor needs."""
+    """Both ends of an interval are lifted by its need, and by the need of its neighbors."""
     tail = _Tail(Shift(), (120, 0), (300, 20), 0.05)
     q, p = tail._curve(level, np.linspace(0.0, 1.0, 5))
     for i in range(len(q) - 1):
@@ -352,7 +352,7 @@ def test_the_curve_is_below_lines_between_its_lifted_points(level):
             curve = special.logit(Shift().likelier(level, between))
             chord = np.interp(special.logit(between), special.logit(q[i : i + 2]), ends)
             assert np.all(curve <= chord + 1e-9)
-            # And each by the whole of what the line needs, which rests on slopes alone.
+            # Each end is lifted by the whole gap of the line, which follows from slopes alone.
             own = special.logit(np.minimum(Shift().likelier(level, q), 1))
             lift = Shift().lift(level, q)[i]
             assert np.all(ends >= own[i : i + 2] + lift - 1e-9)
@@ -360,7 +360,7 @@ def test_the_curve_is_below_lines_between_its_lifted_points(level):
 
 @pytest.mark.parametrize("hypothesis", [Ratio(), Ratio(0.05), Shift(), Difference()])
 def test_bisection_finds_the_level_of_the_naive_tail(hypothesis):
-    """It stands in where the secant steps take too long; from below and from nothing alike."""
+    """It replaces secant steps that take too long, from any starting point."""
     counts, sizes, significance = SMALL[1]
     tail, allowed = _Tail(hypothesis, counts, sizes, significance), 0.995 * significance
     for low in (0.0, 0.9 * tail.observed):
@@ -375,7 +375,7 @@ def test_bisection_finds_the_level_of_the_naive_tail(hypothesis):
 
 @pytest.mark.parametrize("hypothesis", [Ratio(), Ratio(0.01), Shift(), Difference()])
 def test_secant_steps_converge_without_bisection(monkeypatch, hypothesis):
-    """Bisection is right and a hundred times slower, so no other test would miss the steps."""
+    """Bisection is correct but a hundred times slower, so other tests would not notice."""
     monkeypatch.setattr("dpjax.inference._buehler._halved", None)
     for larger, smaller, size in ((40, 0, 400), (300, 120, 1_000), (9_900, 8_150, 20_000),
                                   (50, 20, 10**6), (999, 1, 1_000)):  # fmt: skip
@@ -385,7 +385,7 @@ def test_secant_steps_converge_without_bisection(monkeypatch, hypothesis):
 
 
 def test_a_level_that_allows_everything_has_a_tail_of_1():
-    """At e^60 every p is possible, also with few draws on either side."""
+    """At e^60, every p is possible, also with few draws on either side."""
     for counts, sizes, significance in SMALL:
         bounds = _Tail(Ratio(), counts, sizes, significance).at(60.0, np.linspace(0, 1, 5))
         assert bounds.supremum == bounds.highest == 0
@@ -403,7 +403,7 @@ def test_gaps_of_both_sides_add_up_each_with_its_own_draws():
 
 @pytest.mark.parametrize("trials", [1, 300])
 def test_gaps_below_lines_are_bounded_and_nearly_attained_by_short_ones(trials):
-    """Of n ln(1 + e^a) below its chord between log odds, by a grid on each interval."""
+    """For n ln(1 + e^a) below its chord between log odds, on a grid in each interval."""
     for p, loosest in ((np.geomspace(1e-6, 0.9, 9), math.inf), (np.linspace(0.2, 0.8, 60), 1.1)):
         a, gaps = special.logit(p), _line_gaps(p, trials)
         for i, gap in enumerate(gaps):
@@ -415,7 +415,7 @@ def test_gaps_below_lines_are_bounded_and_nearly_attained_by_short_ones(trials):
 
 @pytest.mark.parametrize("tries", [0, 1, 2, 4])
 def test_without_enough_steps_the_level_is_bisected(monkeypatch, tries):
-    """From whatever the steps have found until then; both are within the tolerance of the bound."""
+    """It starts from the interval that the steps have found; both bounds agree."""
     cases = [
         (kind, counts)
         for kind in (Ratio(), Ratio(0.01), Difference(), Shift())

@@ -1,4 +1,4 @@
-"""Parts of Buehler's bound against loops: intervals, their division, and tails over blocks."""
+"""Parts of Buehler's bound compared with loops: intervals, divisions, and tails of blocks."""
 
 import math
 
@@ -26,7 +26,7 @@ def test_the_supremum_is_the_largest_of_all_intervals():
 
 @pytest.mark.parametrize("looseness", [1.0, 0.05, 1e-3])
 def test_intervals_are_divided_into_as_many_parts_as_they_need(looseness):
-    """Line bounds fall by the square of the number of parts, corner bounds by the number."""
+    """Line bounds decrease with the square of the number of parts, corner bounds linearly."""
     places = np.array([0.0, 0.1, 0.4, 0.9, 1.0])
     expected = [0.0]
     for i in range(4):
@@ -43,7 +43,7 @@ def test_a_line_gap_is_an_eighth_of_the_squared_change_of_log_odds():
     odds = np.append(np.log(p[:4] / (1 - p[:4])), np.inf)
     for trials in (1, 40):
         found = _line_gaps(p, trials)
-        # The largest variance within is at 1/2, or at the end that is nearer to it.
+        # The largest variance is at 1/2, or at the end that is closer to 1/2.
         for i, share in enumerate((0.3, 0.5, 0.7)):
             exact = trials * share * (1 - share) * (odds[i + 1] - odds[i]) ** 2 / 8
             assert found[i] == pytest.approx(exact)
@@ -88,7 +88,7 @@ def test_tails_of_windows_are_sums_from_above(trials):
 @pytest.mark.parametrize("hypothesis", [Ratio(), Ratio(0.03), Difference(), Shift()])
 @pytest.mark.parametrize("counts", [(17, 4), (29, 0), (12, 12)])
 def test_tails_of_small_numbers_of_draws_are_sums_over_all_counts(counts, hypothesis):
-    """To the parts that are left out, and to rounding where scores are equal."""
+    """Up to parts that are left out, and up to rounding if scores are equal."""
     trials, error = (30, 40), 0.05
     tail = _Tail(hypothesis, counts, trials, error)
     z = stats.norm.isf(error)

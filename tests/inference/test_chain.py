@@ -1,4 +1,4 @@
-"""The chain of a search: which sets there are, in which order, and which of them are events."""
+"""The chain of a search: its sets, their order, and which of them are events."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from dpjax.inference._chain import expected_bands
 
 
 def shifted(cells=60, draws=20_000, shift=1.0, seed=0):
-    """Counts of two halves of normal outputs in even cells, [2, 2, cells]."""
+    """Return counts [2, 2, cells] of two halves of normal outputs in equal cells."""
     edges = np.concatenate([[-np.inf], np.linspace(-3, 4, cells - 1), [np.inf]])
     rng = np.random.default_rng(seed)
     laws = [np.diff(stats.norm.cdf(edges - x)) for x in (0.0, shift)]
@@ -22,27 +22,27 @@ def test_sets_are_nested_and_begin_with_what_is_likelier_at_the_database():
     assert chain.usable == (chain.num_sets, 0) and 30 < chain.num_sets <= MOST_SETS
     first, second = chain.tally(counts) / counts.sum(axis=1)[:, None]
     assert np.all(np.diff(first + second) > 0) and np.all(first > second)
-    # As even steps of the pooled share as cells allow, and both tails.
+    # The steps of the pooled fraction are as equal as the cells allow, with both tails.
     share = (first + second) / 2
     assert share[0] < 0.002 and share[-1] > 0.998 and np.diff(share).max() < 0.06
-    # Every set holds the ones before it, and its complement the rest.
+    # Every set contains the previous sets, and its complement the rest.
     for number in range(chain.num_sets):
         event = chain.event(number, 0)
         assert np.all(event == ~chain.event(number, 1)) and 0 < event.sum() < 60
         assert counts[0, event].sum() == chain.tally(counts)[0, number]
-    # By ratio: the cells are about in their own order.
+    # Sorted by ratio, the cells are nearly in their own order.
     assert np.corrcoef(chain.place[3:-4], np.arange(53))[0, 1] > 0.98
 
 
 def test_order_by_hand():
-    """With one more draw at each side: 10 to 1, 91 to 11, 5 to 1, 101 to 101, 3 to 4, 2 to 91."""
+    """With one more draw per side: 10 to 1, 91 to 11, 5 to 1, 101 to 101, 3 to 4, 2 to 91."""
     counts = np.array([[90, 9, 100, 4, 1, 2], [10, 0, 100, 0, 90, 3]])
     place = chain_of(counts, 300).place
     assert place[1] <= place[0] < place[3] <= place[2] <= place[5] < place[4]
 
 
 def test_cells_that_are_not_clear_are_in_order_too():
-    """What half of the sets shows, as mu does, is not left to the numbers of the cells."""
+    """What half of the sets shows, such as mu, must not depend on the numbers of the cells."""
     p = np.array([0.24, 0.16, 0.26, 0.34])
     counts = np.array([p, p[[1, 0, 3, 2]]]) * 100
     for draws in ([[1], [1]], [[1], [20]]):
@@ -82,7 +82,7 @@ def test_groups_are_sorted_as_one():
 
 @pytest.mark.parametrize("shift", [0.0, 1.0])
 def test_what_is_expected_is_about_what_the_law_gives(shift):
-    """A band at the shares of the other half, with sets of one half."""
+    """Compared with a band for the frequencies of the other half, with sets of one half."""
     bands = expected_bands(shifted(shift=shift), 50_000, 0.05)
     assert len(bands) == 2
     for band in bands:

@@ -1,4 +1,4 @@
-"""Chains and their expected bands against loops over cells, goals and corners."""
+"""Chains and their expected bands, compared with loops over cells, goals and corners."""
 
 import math
 
@@ -11,14 +11,14 @@ from dpjax.inference._band import radius
 from dpjax.inference._chain import _by_line, _judged, expected_bands
 
 PARTS, TAILS, FEWEST = 32, 12, 4.0
-"""Goals of sets: shares of 1/32, and twelve of each tail, of which the first has four draws."""
+"""Goals of sets: fractions of 1/32, and twelve for each tail; the first has four draws."""
 
 PESSIMISM, CORNERS = 1.5, 16
-"""Standard errors between estimated and expected shares, and corners of an expected band."""
+"""Standard errors between estimated and expected fractions, and corners of a band."""
 
 
 def counts(cells, seed=0, size=500):
-    """Counts of two halves [half, side, cells], of which one side has more draws."""
+    """Return counts [half, side, cells] of two halves; one side has more draws."""
     rng = np.random.default_rng(seed)
     laws = rng.dirichlet(np.full(cells, 0.7), 2)
     sizes = zip((size, 2 * size), laws, strict=True)
@@ -26,7 +26,7 @@ def counts(cells, seed=0, size=500):
 
 
 def place_by_hand(table, num_confirm, allowed, score):
-    """(index of the first set of each cell, number of sets, usable)."""
+    """Return (index of the first set of each cell, number of sets, usable)."""
     cells = table.shape[1]
     amid = [not may for may in allowed]
     order = sorted(range(cells), key=lambda c: (0.0 if amid[c] else -score[c], amid[c], c))
@@ -98,7 +98,7 @@ def test_ranks_along_a_line_change_their_sign_where_the_sides_differ_most(seed):
 
 
 def wilson(k, n, z):
-    """Both ends of Wilson's interval."""
+    """Return both ends of Wilson's interval."""
     k = min(max(k, 0), n)
     spread = z * math.sqrt(k * (1 - k / n) + z**2 / 4)
     return max(k + z**2 / 2 - spread, 0) / (n + z**2), (k + z**2 / 2 + spread) / (n + z**2)
@@ -128,7 +128,7 @@ def test_bands_are_expected_from_the_half_that_did_not_make_the_chain(way):
                 assert (lower[one, j], upper[one, j]) == pytest.approx((low, high))
         end, start = own.usable
         assert len(band.power[0]) == end and len(band.power[1]) == own.num_sets - start
-    # A half without draws at one side makes no chain, but judges none either.
+    # A half without draws on one side neither makes a chain nor judges one.
     halves[0, 1] = 0
     assert len(_judged(halves, 700, None, way)) == 1
 

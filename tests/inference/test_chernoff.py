@@ -1,4 +1,4 @@
-"""The Chernoff tail against high precision and against exact binomial probabilities."""
+"""The Chernoff tail, compared with high precision and with exact binomial probabilities."""
 
 import decimal
 import itertools

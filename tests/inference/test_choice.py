@@ -1,4 +1,4 @@
-"""How an event is chosen: of many runs as of one, along lines, and where cells are equal."""
+"""How an event is chosen: for many runs, along lines, and if cells are equal."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ CELLS = 60
 
 
 def drawn(num_runs, shift=0.3, size=2_000, seed=0):
-    """Counts of normal outputs in equal bins, [half, runs, side, cells]."""
+    """Return counts of normal outputs in equal bins, [half, runs, side, cells]."""
     edges = np.linspace(-3, 3, CELLS - 1)
     law = [np.diff(stats.norm.cdf(edges, x), prepend=0, append=1) for x in (0, shift)]
     rng = np.random.default_rng(seed)
@@ -42,7 +42,7 @@ def test_a_batch_is_its_runs_one_by_one(monkeypatch):
 
 
 def test_sizes_of_sets_are_the_smallest_that_reach_each_share():
-    """Also of sums that reach a share exactly, as far as floating point tells."""
+    """This includes sums that reach a fraction exactly, up to floating-point errors."""
     rng = np.random.default_rng(5)
     for total in (1.0, 640.0):
         exact = np.append(MASSES[rng.permutation(56)[:20]] * total, total)
@@ -57,7 +57,7 @@ def test_sizes_of_sets_are_the_smallest_that_reach_each_share():
 
 
 def test_ratios_are_shrunk_by_what_the_experiments_settled():
-    """0.75 standard errors times ln(cells) along a line, 0.4 for names; of cells seen twice."""
+    """By 0.75 standard errors times ln(cells) along a line, 0.4 for names, of repeated cells."""
     halves = np.ones((2, 2, 50), np.int64)
     halves[0, :, 40:] = 0
     halves[1, :, :10] = 0
@@ -76,7 +76,7 @@ def test_half_lines_are_found_along_a_line():
     ordered = event.cells[:, np.argsort(line)]
     half_lines = np.count_nonzero(np.diff(ordered.astype(int), axis=-1), axis=-1) == 1
     assert half_lines.mean() > 0.5
-    # The side that is likelier is the one that the half line lies at.
+    # The likelier side is the one on which the half-line lies.
     assert np.all(ordered[half_lines, -1] == event.larger[half_lines])
 
 
@@ -110,7 +110,7 @@ def test_equal_cells_are_taken_together():
 
 
 def test_cells_that_are_likelier_at_a_side_come_first():
-    """The bound of 7 against 3 of 1,000 is below the ratio of 993 and 997, which tells nothing."""
+    """The bound for 7 and 3 of 1,000 is below the uninformative ratio of 993 and 997."""
     counts = np.random.default_rng(0).poisson(4, (200, 2, 30))
     counts[0] = np.pad([[7, 993], [3, 997]], ((0, 0), (0, 28)))
     shares = counts / counts.sum(axis=-1, keepdims=True)
@@ -122,7 +122,7 @@ def test_cells_that_are_likelier_at_a_side_come_first():
 
 
 def test_cells_are_sorted_by_a_lower_bound_on_their_ratio():
-    """The lower end of one Wilson interval over the upper end of the other, at one error."""
+    """This is the lower end of one Wilson interval, divided by the upper end of the other."""
     counts = np.random.default_rng(4).poisson(30, (2, 12)) + np.arange(12) * [[0], [9]]
     draws = counts.sum(axis=1, keepdims=True)
     middle = (counts + 0.5) / (draws + 1)
@@ -137,7 +137,7 @@ def test_cells_are_sorted_by_a_lower_bound_on_their_ratio():
 
 
 def test_cells_of_a_group_have_the_ratio_of_the_group():
-    """Three groups of two cells, whose ratios are 2, 1/2 and 5; one cell is not allowed."""
+    """Three groups of two cells with ratios 2, 1/2 and 5; one cell is not allowed."""
     first = np.array([190, 10, 50, 50, 240, 260])
     second = np.array([60, 40, 150, 50, 90, 10])
     allowed = np.array([True, True, True, True, True, False])
@@ -166,10 +166,10 @@ def test_without_a_judge_each_draw_is_in_one_of_two_halves():
 
 
 def test_the_rare_one_of_two_outcomes_is_chosen():
-    """1% and 0.135%, 800 draws a side; 1,000 searches, in 93% of which 2 errors would choose it."""
+    """1% and 0.135%, 800 draws per side; 2 errors would choose it in 93% of 1,000 searches."""
     law = np.array([[0.01, 0.99, 0.0], [0.00135, 0.99865, 0.0]])
     halves = np.random.default_rng(8).multinomial(400, law, (2, 1_000, 2))
-    # A cell without draws, such as that of unknown labels, adds events with the same counts.
+    # A cell without draws, such as that of unknown labels, adds events with equal counts.
     for cells, least in ((2, 0.985), (3, 0.96)):
         event = choose_event(
             halves[0, ..., :cells],
@@ -185,7 +185,7 @@ def test_the_rare_one_of_two_outcomes_is_chosen():
 
 @pytest.mark.parametrize("seed", range(40))
 def test_cells_without_draws_do_not_affect_counts_of_sets(seed, monkeypatch):
-    """With many cells of which few have draws, compared with tables of all cells."""
+    """There are many cells, few with draws; compared with tables of all cells."""
     rng = np.random.default_rng(seed)
     cells, runs = int(rng.integers(20, 200)), int(rng.integers(1, 40))
     mean = rng.gamma(0.3, size=cells) * (rng.random(cells) < rng.choice([0.05, 0.2]))

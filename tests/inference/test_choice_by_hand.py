@@ -1,4 +1,4 @@
-"""The choice of an event against a loop over orders, halves and sizes; few draws, many options."""
+"""The choice of an event, compared with a loop over orders, halves and sizes."""
 
 import math
 
@@ -18,7 +18,7 @@ SIZE, SURE = 900, 0.9
 
 
 def sets_of(way, side, counts):
-    """Cells of the sets of one order, one per share of the draws, from counts [2, cells]."""
+    """Return the cells of the sets of one order, one set per fraction of the draws."""
     orders = way.orders(counts[None])
     order, most, ends = (np.asarray(part)[0, side] for part in orders)
     mass = np.cumsum(counts.sum(axis=0)[order])
@@ -27,7 +27,7 @@ def sets_of(way, side, counts):
 
 
 def heavy_enough(way, side, counts, held, judged):
-    """A set of all draws, with further cells of its order until it has half of the judged draws."""
+    """Add cells to a set of all draws until it has half of the draws of the judged set."""
     order, most, ends = (np.asarray(part)[0, side] for part in way.orders(counts[None]))
     number, last = int(held.sum()), int(np.clip(most, 1, len(order) - 1))
     while number < last and 2 * counts[:, order[:number]].sum() < judged:
@@ -37,7 +37,7 @@ def heavy_enough(way, side, counts, held, judged):
 
 def by_hand(halves, size=SIZE, *, allowed=None, coarser=(), positions=(), ordered=True,
             rivals=Rivals(), hypothesis=Ratio()):  # noqa: B008  # fmt: skip
-    """(cells, larger, bound, ratio of sizes) for counts [half, side, cells] of few draws."""
+    """Return (cells, larger, bound, ratio of sizes) for counts [half, side, cells] of few draws."""
     cells = halves.shape[-1]
     may = np.ones(cells, bool) if allowed is None else allowed
     is_ordered = ordered and len(positions) > 0
@@ -77,7 +77,7 @@ def by_hand(halves, size=SIZE, *, allowed=None, coarser=(), positions=(), ordere
 
 
 def drawn(cells, seed, size=90):
-    """Counts [half, side, cells] of two laws that differ, with cells without draws."""
+    """Return counts [half, side, cells] of two distributions, with cells without draws."""
     rng = np.random.default_rng(seed)
     law = rng.dirichlet(np.full(cells, 0.8))
     other = law * np.exp(rng.normal(0, 1.2, cells))
@@ -168,7 +168,7 @@ def test_settings_that_are_none(size, sure, rivals, name):
 
 
 def smoothed_by_hand(halves, line, size=SIZE):
-    """As `by_hand`, for many draws along one line; and whether the smooth loss was used."""
+    """Like `by_hand`, for many draws along a line; also return whether the smooth loss is used."""
     cells, total = halves.shape[-1], halves.sum(axis=0)
     draws, ways = total.sum(axis=1), [ByRatio.of(np.ones(cells, bool), None, True)]
     ways.append(ByPosition.of(np.ones(cells, bool), line))
@@ -228,7 +228,7 @@ def smoothed_by_hand(halves, line, size=SIZE):
 
 
 def levels_by_hand(fit, order, draws, size):
-    """(bound, probabilities, side, cells) of each set of groups with extreme odds, one by one."""
+    """Return (bound, probabilities, side, cells) of each set of groups with extreme odds."""
     odds, covariance = fit.odds[0], fit.covariance[0]
     if np.all(np.diff(odds) >= 0) or np.all(np.diff(odds) <= 0):
         return [(-np.inf, None, 0, None)]
@@ -270,7 +270,7 @@ shrinkage, they predict 1.3, 2.5 and 1.7 times the bound of the smooth loss.
 @pytest.mark.slow
 @pytest.mark.parametrize("size", [SIZE, Shared(SIZE)])
 def test_half_lines_of_many_draws_have_the_bound_of_the_smooth_loss_where_it_tells(size):
-    """Some searches use the smooth loss, and others the counts of an event that is rare."""
+    """Some searches use the smooth loss, and others use the counts of a rare event."""
     edges, outcomes = np.linspace(-4, 7, 39), set()
     line = np.random.default_rng(1).permutation(40).astype(float)
     for number, (law, shift, leak, draws) in enumerate(SEARCHES):
@@ -312,9 +312,9 @@ def test_a_rare_cell_does_not_replace_the_outcome_that_was_judged():
     ("judged", "size"), [(20, 1), (21, 2), (40, 2), (60, 2), (61, 3), (200, 3)]
 )
 def test_the_chosen_set_has_half_of_the_draws_of_the_judged_one(judged, size):
-    """The cells hold 10, 20, 60 and 120 draws; no set has all of them."""
+    """The cells have 10, 20, 60 and 120 draws; no set has all of them."""
     counts = np.array([[[9, 17, 40, 20], [1, 3, 20, 100]]])
     way = ByPosition.of(np.ones(4, bool), np.arange(4.0))
-    # The smallest set that reaches the least share of the draws is the first cell.
+    # The smallest set that reaches the smallest fraction of the draws is the first cell.
     inside = cells_of(counts, [way], np.array([0]), np.array([0]), np.array([judged]))
     assert inside.tolist() == [[True] * size + [False] * (4 - size)]

@@ -1,4 +1,4 @@
-"""Bounds on mu for numbers of guesses that the output chose: linear programs, and other twins."""
+"""Bounds on mu for numbers of guesses chosen by the output, compared with linear programs."""
 
 import math
 
@@ -56,7 +56,7 @@ def false_alarms(n, needed, points, deltas):
 
 
 def fewest(refuted, r):
-    """Smallest number of correct guesses that refutes; one more than possible if none does."""
+    """Return the smallest refuting number of correct guesses, or one more than possible."""
     return next((c for c in range(r + 1) if refuted(c)), r + 1)
 
 
@@ -65,7 +65,7 @@ CASES = [(60, (15, 30), 0.4, 0.05), (100, (12, 30, 50), 0.5, 0.1)]
 
 @pytest.mark.parametrize(("n", "numbers", "mu", "error"), CASES)
 def test_no_choice_of_numbers_exceeds_the_error(n, numbers, mu, error, monkeypatch):
-    monkeypatch.setattr(curves, "_PER_FACTOR", 2)  # a smaller linear program
+    monkeypatch.setattr(curves, "_PER_FACTOR", 2)  # Use a smaller linear program.
     weights = gaussian_weights(n, mu, error)
     needed = {
         r: fewest(lambda c, r=r: refutes_chosen((n, r, c), weights, error), r) for r in numbers
@@ -77,7 +77,7 @@ def test_no_choice_of_numbers_exceeds_the_error(n, numbers, mu, error, monkeypat
 
 
 def test_the_bound_for_fixed_numbers_does_not_hold_for_chosen_ones():
-    """Each number alone has at most the error; together they exceed it if the output chooses."""
+    """Each number alone has at most the error, but together they exceed it if outputs choose."""
     n, numbers, mu, error = 68, (11, 41), 0.87, 0.232
     points = np.linspace(0, 4, 81)
     deltas = [profile(mu, x) for x in points]
@@ -91,7 +91,7 @@ def test_the_bound_for_fixed_numbers_does_not_hold_for_chosen_ones():
 
 
 def test_the_recursion_solves_the_linear_program():
-    """The largest P(C >= c) minus what weights make a mechanism pay, for 40 random weights."""
+    """The largest P(C >= c) minus the cost of a mechanism, for 40 random weights."""
     rng = np.random.default_rng(0)
     for _ in range(40):
         r = int(rng.integers(1, 25))
@@ -133,7 +133,7 @@ def test_counts_far_above_c_may_be_bounded(monkeypatch):
 def test_it_increases_with_correct_guesses():
     bounds = [mu_of_chosen(Guessed(500, 60, c), 0.05) for c in range(0, 61, 10)]
     assert np.all(np.diff(bounds) >= 0) and bounds[0] == 0 and bounds[-1] > 0.5
-    # All levels below a refuted one are refuted.
+    # All levels below a refuted level are refuted.
     guessed = Guessed(500, 60, 56)
     grid = np.linspace(0.01, 2, 40)
     refuted = [refutes_chosen(guessed, gaussian_weights(500, mu, 0.05), 0.05) for mu in grid]
@@ -143,7 +143,7 @@ def test_it_increases_with_correct_guesses():
 
 @pytest.mark.parametrize("guesses", [0, 1, 30])
 def test_no_correct_guess_refutes_nothing(guesses):
-    """Also where no canary was guessed at all."""
+    """This includes the case that no canary was guessed."""
     assert not refutes_chosen(Guessed(60, guesses, 0), gaussian_weights(60, 0.4, 0.05), 0.05)
 
 

@@ -1,4 +1,4 @@
-"""Bounds for numbers of guesses that the output chose: valid for every way of choosing them."""
+"""Bounds for numbers of guesses chosen by the output are valid for every way of choosing."""
 
 import itertools
 import math
@@ -44,7 +44,7 @@ def false_alarms(n, needed, epsilon, delta):
 
 
 def fewest(refutes, r):
-    """Smallest number of correct guesses that refutes; one more than possible if none does."""
+    """Return the smallest refuting number of correct guesses, or one more than possible."""
     return next((c for c in range(r + 1) if refutes(c)), r + 1)
 
 
@@ -67,7 +67,7 @@ def test_no_choice_of_numbers_exceeds_the_error(n, numbers, epsilon, delta, erro
 
 
 def test_the_exact_p_value_does_not_hold_for_chosen_numbers():
-    """Where few guesses are made, a mechanism spends all of its delta."""
+    """If few guesses are made, a mechanism can use all of its delta."""
     n, numbers, epsilon, delta, error = CASES[1]
     needed = {
         r: fewest(lambda c, r=r: one_run_p_value(n, r, c, epsilon, delta) <= error, r)
@@ -79,13 +79,13 @@ def test_the_exact_p_value_does_not_hold_for_chosen_numbers():
 
 
 def test_the_line_of_the_common_slope_lies_above_the_exact_p_value():
-    """Guesses refute if and only if the p-value of every delta lies below the line."""
+    """Guesses refute if and only if the p-value of every delta is below the line."""
     rng, outcomes = np.random.default_rng(0), set()
     for _ in range(200):
         r = int(rng.integers(2, 80))
         n, epsilon, error = r + int(rng.integers(0, 500)), rng.uniform(0, 2), rng.uniform(0.01, 0.3)
         delta = float(10 ** rng.uniform(-5, -2))
-        # The number of correct guesses is near the one that refutes.
+        # The number of correct guesses is close to the one that refutes.
         law = stats.binom(r, 1 / (1 + math.exp(-epsilon)))
         c = min(int(law.isf(error)) + int(rng.integers(0, 6)), r)
         places = np.arange(1, r + 1)
@@ -109,7 +109,7 @@ def test_bounds_are_where_refutation_ends():
     ):
         guessed = Guessed(*case)
         found = epsilon_of_chosen(guessed, delta, error)
-        # Refutation is an interval, although the slope of the lines depends on the level.
+        # The refuted levels form an interval, although the slope of the lines depends on the level.
         grid = np.linspace(0, max(2 * found, 1), 41)
         refuted = [refuted_by_chosen(guessed, float(e), delta, error) for e in grid]
         assert refuted == [bool(e <= found) and found > 0 for e in grid]
@@ -120,7 +120,7 @@ def test_bounds_are_where_refutation_ends():
 
 
 def test_it_is_nearly_as_large_as_the_bound_for_fixed_numbers():
-    """With numbers of guesses that suit Gaussian canaries of epsilon 1 to 8."""
+    """The numbers of guesses suit Gaussian canaries with epsilon 1 to 8."""
     for case in [(700, 128, 80), (7000, 212, 190), (70_000, 640, 470), (700_000, 2254, 1560)]:
         guessed = Guessed(*case)
         exact = epsilon_of_guesses(guessed, 1e-5, 0.05)
@@ -129,7 +129,7 @@ def test_it_is_nearly_as_large_as_the_bound_for_fixed_numbers():
 
 @pytest.mark.parametrize("error", [0.6, 0.9])
 def test_one_right_guess_has_a_bound_at_large_errors(error):
-    """A guess is right with probability e / (1 + e) at most, for e the exponential of epsilon."""
+    """A guess is correct with probability at most e^epsilon / (1 + e^epsilon)."""
     bound = epsilon_of_chosen(Guessed(5, 1, 1), 0.0, error)
     assert bound == pytest.approx(math.log(error / (1 - error)), rel=1e-9)
     assert epsilon_of_chosen(Guessed(5, 1, 0), 0.0, error) == 0

@@ -1,4 +1,4 @@
-"""The event that is chosen is the best of all sets of cells, in the right direction."""
+"""The chosen event is the best of all sets of cells, in the right direction."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ from dpjax.inference._events import expected_bound, shrunk, wilson
 
 
 def test_events_are_likelihood_ratio_sets():
-    """With exact counts, the best set of all 2^6 is found, in the right direction."""
+    """With exact counts, the best of all 2^6 sets is found, in the right direction."""
     share = np.array([[0.3, 0.2, 0.2, 0.15, 0.07, 0.08], [0.1, 0.3, 0.05, 0.3, 0.05, 0.2]])
     size = 10_000_000
     counts = np.round(share * size).astype(int)
@@ -83,7 +83,7 @@ def test_the_event_is_near_the_best_one_of_any_notion(hypothesis, lost):
     ],
 )
 def test_the_expected_bound_is_about_the_mean_of_exact_ones(hypothesis, p, q):
-    """Within 4% of the mean of 200 audits, whose counts are quantiles in some order."""
+    """Within 4% of the mean of 200 audits, whose counts are quantiles in random order."""
     shares = (np.arange(200) + 0.5) / 200
     first = stats.binom.ppf(shares, 500, p)
     second = stats.binom.ppf(np.random.default_rng(0).permutation(shares), 500, q)
@@ -92,7 +92,7 @@ def test_the_expected_bound_is_about_the_mean_of_exact_ones(hypothesis, p, q):
 
 
 def mean_bound(law, num_search):
-    """Of audits that search with so many draws a side and confirm with 2.5 times as many."""
+    """Return the mean bound with these search draws per side and 2.5 times as many fresh draws."""
     law, rng = np.asarray(law), np.random.default_rng(1)
     num_runs = 2000 if num_search < 2000 else 200
     halves = rng.multinomial(num_search // 2, law, (2, num_runs, 2))
@@ -105,7 +105,7 @@ def mean_bound(law, num_search):
 
 
 def response(size, epsilon):
-    """Two answers of randomised response among so many."""
+    """Return randomized response with the given number of answers."""
     law = np.ones((2, size))
     law[[0, 1], [0, 1]] = np.exp(epsilon)
     return law / law.sum(axis=1, keepdims=True)
@@ -135,7 +135,7 @@ def test_weak_evidence_is_not_wasted_on_events_that_are_nearly_sure(law, num_sea
 
 
 def test_bounds_of_wilson_solve_the_equation_of_the_normal_test():
-    """Each bound b satisfies (k/n - b)^2 = z^2 b (1 - b) / n, on its own side of k/n."""
+    """Each bound b satisfies (k/n - b)^2 = z^2 b (1 - b) / n, on its side of k/n."""
     counts, draws, z = np.meshgrid([0, 1, 7, 20], [20, 500], [0.5, 1.0, 3.0])
     low, high = wilson(counts, draws, z)
     for bound in (low, high):
@@ -160,7 +160,7 @@ def test_a_log_ratio_is_shrunk_by_both_errors_in_quadrature(z):
         assert np.log(p / first) * up == pytest.approx(np.log(second / q) * down, abs=1e-9)
     none, at_most = shrunk(np.array([0, 3]), np.array(10), np.array([2, 40]), np.array(40), z)
     assert none[0] == 0 < none[1] and at_most[1] <= 1
-    # A side of which no lower bound is known leaves the whole error to the other.
+    # A side without a known lower bound leaves the whole error to the other side.
     assert at_most[0] == pytest.approx(wilson(2, 40, z)[1], rel=1e-12)
 
 

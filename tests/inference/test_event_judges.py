@@ -1,4 +1,4 @@
-"""An event is expected to show what other draws than those that made it have shown."""
+"""The predicted bound of an event uses other draws than those that chose the event."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ def test_chance_alone_promises_nothing(delta):
 
 
 def test_a_true_difference_is_promised():
-    """Every second cell is e times as likely at the database: seen again, it promises most of 1."""
+    """Every second cell is e times as likely for the database: most of the level 1 is predicted."""
     weights = np.where(np.arange(200) % 2, np.e, 1.0)
     rows = np.stack([weights, weights[::-1]]) / weights.sum()
     halves = np.random.default_rng(0).multinomial(10_000, rows, (2, 2))

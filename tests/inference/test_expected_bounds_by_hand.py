@@ -1,4 +1,4 @@
-"""Expected bounds of events by the normal law, for equal and for divided numbers of draws."""
+"""Expected bounds of events by the normal distribution, for equal and unequal sample sizes."""
 
 import math
 
@@ -16,7 +16,7 @@ KINDS = [Ratio(), Ratio(0.01), Shift(), Difference(2)]
 
 
 def by_hand(kind, p, q, trials, sure):
-    """The mean of max(X, 0) for a normal X, by the median and the error at expected counts."""
+    """Return the mean of max(X, 0) for a normal X with median and error at expected counts."""
     z = max(stats.norm.ppf(sure), 0.5)
     middle, error = (
         float(x) for x in kind.order_and_error(p * trials[0], q * trials[1], trials, z)
@@ -64,7 +64,7 @@ def test_runs_with_equal_counts_have_equal_bounds():
         one = event_lower_bound(counts[0][at], counts[1][at], 60, 90, 0.9)
         assert found[at] == one
     assert np.unique(found).size == 4 and found.shape == (2, 2)
-    # One count for all runs.
+    # There is one count for all runs.
     alone = [event_lower_bound(30, m, 60, 90, 0.9) for m in (2, 7)]
     assert event_lower_bound(30, [2, 7], 60, 90, 0.9).tolist() == alone
     for wrong in ((61, 2), (-1, 2), (30, 91)):

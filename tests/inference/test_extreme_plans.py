@@ -12,7 +12,7 @@ from dpjax.methods import HistogramEstimate
 
 
 def test_lipschitz_constants_just_below_the_limit_are_refused():
-    """The least density, 1 / W - C W / 2, is 0 after rounding."""
+    """The smallest density, 1 / W - C W / 2, is 0 after rounding."""
     for width in np.geomspace(1e-3, 1e3, 300).tolist():
         constant = np.nextafter(2 / width**2, 0).item()
         if 1 / width - constant * width / 2 <= 0:
@@ -32,7 +32,7 @@ def test_infinitely_many_intervals_are_refused(options):
 @pytest.mark.parametrize("shift", [1e-3, 1e-9, 1e-12, 1e-14, 2.2e-16])
 @pytest.mark.parametrize("spread", [0.5, 0.01])
 def test_renyi_levels_near_order_1_are_divergences(shift, spread):
-    """Between the Kullback-Leibler divergence and (order - 1) times half the variance above it."""
+    """They are above the KL divergence by at most (order - 1) times half the variance."""
     rng = np.random.default_rng(3)
     chances = rng.uniform(1, 2, 8)
     first, second = (

@@ -1,4 +1,4 @@
-"""Bounds of one run: the numbers of the literature, a naive linear program, and enumeration."""
+"""Bounds of one run: numbers from the literature, a linear program, and enumeration."""
 
 import itertools
 import math
@@ -39,7 +39,7 @@ def linear_program(n, r, c, epsilon, delta):
     total = np.append(np.ones(r + 1), np.zeros(r))[None]
     wanted = np.zeros(2 * r + 1)
     wanted[c : r + 1] = -1
-    # Equations are divided by their sizes, for the program's tolerances are absolute.
+    # Equations are divided by their sizes, because the program's tolerances are absolute.
     sizes = np.abs(rows).max(axis=1)
     found = optimize.linprog(
         wanted,
@@ -55,7 +55,7 @@ def linear_program(n, r, c, epsilon, delta):
 
 
 def steinke(n, r, c, epsilon, delta):
-    """The bound of Steinke, Nasr, Jagielski (2023), which is looser in delta."""
+    """Return the bound of Steinke, Nasr, Jagielski (2023), which is looser in delta."""
     law = stats.binom(r, 1 / (1 + math.exp(-epsilon)))
     below = [(law.cdf(c - 1) - law.cdf(c - i - 1)) / i for i in range(1, c + 1)]
     return min(law.sf(c - 1) + 2 * n * delta * max(below), 1.0)
@@ -78,7 +78,7 @@ def test_p_values_of_the_specification(case, value):
 def test_bounds_of_the_specification(case, bound):
     found = one_run_lower_bound(*case, delta=1e-5, confidence=0.95)
     assert found == pytest.approx(bound, abs=5.1e-7)
-    # The bound is where the p-value crosses the error, from below.
+    # At the bound, the p-value crosses the error from below.
     assert one_run_p_value(*case, found, 1e-5) <= 0.05 < one_run_p_value(*case, found + 1e-9, 1e-5)
 
 
@@ -90,14 +90,14 @@ def test_gaussian_bounds_of_the_specification(case, mu):
 
 
 def test_one_right_guess_of_one_has_probability_one_half():
-    """If nothing is shown, whatever the number of canaries."""
+    """If nothing is revealed, this holds for any number of canaries."""
     for canaries in (1, 2, 50):
         assert refutes(Guessed(canaries, 1, 1), lambda y: y, 0.51)
         assert not refutes(Guessed(canaries, 1, 1), lambda y: y, 0.49)
 
 
 def test_the_linear_program_gives_the_same():
-    """The naive twin for up to 60 guesses, with deltas on every part of the envelope."""
+    """Compared for up to 60 guesses, with deltas on every part of the envelope."""
     rng = np.random.default_rng(0)
     for r in (1, 2, 3, 7, 19, 33, 60):
         for _ in range(5):
@@ -109,7 +109,7 @@ def test_the_linear_program_gives_the_same():
 
 
 def conditioned(n, least, epsilon):
-    """Randomised response of n coins given at least so many right ones: [inputs, outputs]."""
+    """Return randomized response of n coins with enough correct answers: [inputs, outputs]."""
     bits = np.array(list(itertools.product((0, 1), repeat=n)))
     right = (bits[:, None] == bits).sum(axis=-1)
     weights = np.where(right >= least, np.exp(epsilon * right), 0.0)
@@ -117,7 +117,7 @@ def conditioned(n, least, epsilon):
 
 
 def smallest_delta(chances, epsilon):
-    """Delta at which a table of probabilities [inputs, outputs] is DP, by all flips of one coin."""
+    """Return the delta of a table [inputs, outputs], over all flips of one coin."""
     size = len(chances)
     flips = [(i, i ^ (1 << k)) for i in range(size) for k in range(size.bit_length() - 1)]
     return max(np.maximum(chances[a] - math.exp(epsilon) * chances[b], 0).sum() for a, b in flips)
@@ -125,7 +125,7 @@ def smallest_delta(chances, epsilon):
 
 @pytest.mark.parametrize(("n", "epsilon"), [(3, 0.7), (6, 1.5), (7, 0.0)])
 def test_enumerated_mechanisms_attain_the_bound(n, epsilon):
-    """A public coin says which of two mechanisms is used, and so mixes their deltas and tails."""
+    """A public coin selects one of two mechanisms, which mixes their deltas and tails."""
     tables = [conditioned(n, least, epsilon) for least in range(n + 1)]
     deltas = np.array([smallest_delta(table, epsilon) for table, _ in tables])
     assert deltas[0] < 1e-12
@@ -184,7 +184,7 @@ def test_a_public_coin_is_not_reported_above_its_truth():
                 for c in counts
             ]
             assert law[above].sum() <= 1 - confidence
-    # Independence would claim more than 1-GDP allows, at every count that the coin makes common.
+    # Assuming independence would claim more than 1-GDP allows, for every likely count.
     common = 87
     share = stats.beta.ppf(0.05, common, 100 - common + 1)
     assert stats.norm.ppf(share) - stats.norm.ppf(1 - share) > 1
@@ -192,7 +192,7 @@ def test_a_public_coin_is_not_reported_above_its_truth():
 
 @pytest.mark.parametrize("confidence", [0.95, 0.5])
 def test_gaussian_canaries_are_covered(confidence):
-    """Independent guesses about N(1 or 0, 1): mu is 1, so right with Phi(1/2); by the exact law."""
+    """Independent guesses on N(1 or 0, 1), with mu = 1, are correct with probability Phi(1/2)."""
     for n, r in [(40, 40), (1000, 200)]:
         counts = np.arange(r + 1)
         law = stats.binom.pmf(counts, r, stats.norm.cdf(0.5))
@@ -202,7 +202,7 @@ def test_gaussian_canaries_are_covered(confidence):
 
 
 def test_a_trade_off_curve_of_pure_privacy_is_no_sharper_than_the_exact_p_value():
-    """y -> max(e^-epsilon y, 1 - e^epsilon (1 - y)) is refuted only where the p-value is small."""
+    """y -> max(e^-epsilon y, 1 - e^epsilon (1 - y)) is refuted only if the p-value is small."""
     factor = math.e
     for c in range(50, 100, 7):
         refuted = refutes(
@@ -235,7 +235,7 @@ def test_delta_is_the_inverse_of_the_p_value():
 
 
 def test_a_million_canaries_are_fast():
-    """The limit is fifty times what two busy cores take."""
+    """The limit is fifty times the duration on two busy cores."""
     start = time.perf_counter()
     for r, c in [(1000, 990), (10_000, 8000), (900_000, 600_000)]:
         assert one_run_lower_bound(10**6, r, c, delta=1e-5, confidence=0.95) > 0.3
@@ -279,7 +279,7 @@ def test_impossible_levels_are_refused():
 
 @pytest.mark.parametrize("seed", range(4))
 def test_the_envelope_is_the_highest_chord(seed):
-    """By all chords over a place, which a search for the chord finds in a few steps."""
+    """Compared with all chords over a point; a search finds the chord in a few steps."""
     rng = np.random.default_rng(seed)
     x = np.append(0.0, np.cumsum(rng.random(40)))
     y = np.sort(rng.random(41)) ** rng.choice([0.3, 1.0, 3.0])
@@ -295,6 +295,6 @@ def test_the_envelope_is_the_highest_chord(seed):
 
 
 def test_a_large_epsilon_refutes_nothing():
-    """All guesses are right with a probability near 1, and e^800 is no finite float."""
+    """All guesses are correct with probability near 1, and e^800 is not a finite float."""
     for epsilon, delta in itertools.product((700.0, 800.0, 1e6), (0.0, 1e-3)):
         assert one_run_p_value(100, 20, 20, epsilon, delta) == pytest.approx(1.0)

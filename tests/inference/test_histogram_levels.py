@@ -1,4 +1,4 @@
-"""Levels from counts, against loops written out and against exact laws; the blind spot."""
+"""Levels from counts, compared with loops and with exact distributions; the blind spot."""
 
 import math
 
@@ -51,7 +51,7 @@ def test_a_pair_with_an_empty_interval_has_no_level(counts):
     for levels in (ldp_levels(counts, PAIRS), renyi_levels(counts, PAIRS, 2.0)):
         mask = np.ma.getmaskarray(levels)
         assert mask.tolist() == [[False] * 3, [False, True, True], [False] * 3, [False] * 3]
-        # Reductions skip what failed.
+        # Reductions skip failed estimates.
         assert levels.max(axis=-1)[1] == levels[1, 0]
     counts[1, 0, 0] += counts[1, 0, 1]
     counts[1, 0, 1] = 0
@@ -72,7 +72,7 @@ def test_levels_do_not_overflow_at_1e13_samples_and_high_order():
 
 @pytest.mark.parametrize("law", [ExactTruncatedLaplace(1.0), ExactTruncatedGaussian(0.6)], ids=str)
 def test_counts_without_chance_give_the_exact_levels_within_the_interval_width(law):
-    """Expected counts: only the discretisation is left, and it shrinks with the width."""
+    """With expected counts, only the discretization error is left; it decreases with the width."""
     errors = []
     for num_intervals in (50, 400):
         edges = np.linspace(0, 1, num_intervals + 1)

@@ -52,7 +52,7 @@ def test_the_error_is_divided():
 
 
 def state(hypothesis, ordered=True):
-    """Three pairs, of which the last differs most."""
+    """Return three pairs; the last one differs most."""
     rng = np.random.default_rng(3)
     found = start(3, 6, 0.05, hypothesis=hypothesis, ordered=ordered)
     law = np.array([6, 5, 4, 3, 2, 1]) / 21
@@ -112,7 +112,7 @@ def test_the_delta_of_curves():
 
 
 def test_ends_of_ranges_are_few():
-    """All places where there are at most 64; else the first, quantiles, and ends of the event."""
+    """All places are tried if there are at most 64; else the first, quantiles and event ends."""
     for size in (5, 64):
         line = np.arange(float(size))
         found = _ends(line, np.ones(size, bool), line < 2, np.ones((2, size), int))
@@ -128,7 +128,7 @@ def test_ends_of_ranges_are_few():
 
 
 def test_looks_use_level_sets_unless_losses_are_monotonic():
-    """Normal noise with standard deviations of 1 and 2: the best sets are intervals."""
+    """For normal noise with standard deviations 1 and 2, the best sets are intervals."""
     edges = np.linspace(-5, 5, 39)
     laws = [np.diff(stats.norm.cdf(edges, scale=s), prepend=0, append=1) for s in (1, 2)]
     x, y = np.random.default_rng(4).multinomial(2000, laws)[:, None]
@@ -136,7 +136,7 @@ def test_looks_use_level_sets_unless_losses_are_monotonic():
     for monotonic in (False, True):
         state = step(start(1, 40, 0.05, monotonic=monotonic), x, y)
         found[monotonic] = best_events(state, np.array([0]), 3000, 0.04)
-    # Both tails together, and one tail alone.
+    # Both tails together, and one tail.
     both, one = found[False].cells[0], found[True].cells[0]
     assert both[[0, -1]].all() and not both[15:25].any()
     assert one[0] != one[-1]

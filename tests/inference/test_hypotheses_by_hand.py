@@ -1,4 +1,4 @@
-"""Hypotheses about one event: lines, scores and errors from their definitions, at any distance."""
+"""Hypotheses about one event: lines, scores and errors by definition, at any distance."""
 
 import math
 
@@ -14,7 +14,7 @@ COUNTS, TRIALS = ((70, 12), (9, 1), (100, 40)), ((100, 130), (40, 25), (100, 90)
 
 
 def moments(counts, trials, z):
-    """Agresti and Coull: z^2 / 2 more draws in the event, and as many outside of it."""
+    """Agresti and Coull: add z^2 / 2 draws in the event, and as many outside of it."""
     shares = [(k + z**2 / 2) / (n + z**2) for k, n in zip(counts, trials, strict=True)]
     return shares, [s * (1 - s) / (n + z**2) for s, n in zip(shares, trials, strict=True)]
 
@@ -24,7 +24,7 @@ def test_estimates_by_hand(z):
     for counts, trials in zip(COUNTS, TRIALS, strict=True):
         (p, q), (v1, v2) = moments(counts, trials, z)
         np.testing.assert_allclose(estimates(*counts, trials, z), (p, q, v1, v2))
-    # A count above the number of draws is the number of draws.
+    # A count above the number of draws is treated as the number of draws.
     assert estimates(120, 5, (100, 50), z) == estimates(100, 5, (100, 50), z)
 
 
@@ -58,7 +58,7 @@ def test_scores_and_errors_by_hand(distance, z):
 
 
 def test_hopeless_counts_are_below_all_others_and_in_order():
-    """Where the lower bound on p is not above delta, the estimate of p alone is compared."""
+    """If the lower bound on p is not above delta, only the estimates of p are compared."""
     kind = Ratio(0.3)
     order = kind.order(np.arange(0, 101), 40, (100, 100), 1.645)
     (p, _), (v1, _) = np.array([moments((k, 40), (100, 100), 1.645) for k in range(101)]).transpose(
@@ -115,7 +115,7 @@ def test_tangents_of_a_shift_touch_its_curve_at_the_event_that_shows_most(distan
     lines = Shift(distance).lines(levels, P, Q)
     places = stats.norm.ppf
     for pair, (p, q) in enumerate(zip(P, Q, strict=True)):
-        # Sets of the cells with the largest or the smallest ratios, of which one is the best event.
+        # Sets of cells with the largest or the smallest ratios; one of them is the best event.
         order = np.argsort(p / q)
         pairs = [(p[order[:i]].sum(), q[order[:i]].sum()) for i in (1, 2)]
         shift, best = max((places(b) - places(a), (a, b)) for a, b in pairs)
@@ -124,7 +124,7 @@ def test_tangents_of_a_shift_touch_its_curve_at_the_event_that_shows_most(distan
         for level, slope, start in zip(levels, lines.slope[pair], lines.start[pair], strict=True):
             moved = distance * level
             assert slope == pytest.approx(math.exp(moved * middle))
-            # The tangent lies above the curve, and meets it.
+            # The tangent lies above the curve and touches it.
             gap = optimize.minimize_scalar(
                 lambda x, r=slope, d=start, s=moved: (
                     r * stats.norm.cdf(x) + d - stats.norm.cdf(x + s)

@@ -1,4 +1,4 @@
-"""Bounds against formulas written anew, exact coverage by enumeration, and who decides what."""
+"""Bounds compared with formulas, and exact coverage by enumeration."""
 
 import math
 
@@ -32,7 +32,7 @@ def test_normal_bound_by_the_quantile(confidence):
 
 
 def test_normal_bound_at_95_percent():
-    # 1.6449 is one-sided; 1.96 would be two-sided.
+    # 1.6449 is the one-sided quantile; 1.96 would be two-sided.
     assert normal_lower_bound(1.0, 0.1, 0.95) == pytest.approx(1 - 0.16448536, abs=1e-8)
     bounds = normal_lower_bound(np.ones(2), 0.1, np.array([0.95, 0.5]))
     np.testing.assert_allclose(bounds, [1 - 0.16448536, 1.0], atol=1e-8)
@@ -93,7 +93,7 @@ def test_kernel_errors_are_the_spread_of_the_log_ratio():
     assert measured == pytest.approx(exact, rel=slack)
     averaged = np.mean(kernel_exact_standard_error(means, squares, size) ** 2)
     assert averaged == pytest.approx(exact, rel=0.03)
-    # The paper's leaves out 2 / N, and is never too small.
+    # The paper's formula omits 2 / N, and is never too small.
     paper = kernel_standard_error(smooth, size, h, ROUGHNESS, 1) ** 2
     assert paper > exact
     assert paper - 2 / size == pytest.approx(exact, rel=0.01)
@@ -111,11 +111,11 @@ def test_clopper_pearson_is_scipys(size, significance):
         level = 1 - significance
         above = stats.binomtest(k, size, alternative="greater").proportion_ci(level)
         below = stats.binomtest(k, size, alternative="less").proportion_ci(level)
-        # SciPy finds its ends by bisection to 2e-12.
+        # SciPy finds its ends by bisection up to 2e-12.
         assert low == pytest.approx(above.low, rel=1e-7, abs=1e-11)
         assert high == pytest.approx(below.high, rel=1e-7, abs=1e-11)
         if k:
-            # The bound is where k or more successes have just this probability.
+            # At the bound, k or more successes have exactly this probability.
             assert stats.binom.sf(k - 1, size, low) == pytest.approx(significance, rel=1e-6)
         if k < size:
             assert stats.binom.cdf(k, size, high) == pytest.approx(significance, rel=1e-6)
@@ -129,7 +129,7 @@ def test_binomial_bound_by_beta_quantiles():
     expected = np.append(np.maximum(np.log(low / high), 0), 0.0)
     actual = binomial_lower_bound(larger, smaller, 1000, 0.95)
     np.testing.assert_allclose(actual, expected, rtol=1e-9)
-    # By hand: everything against nothing is ln of 0.025^(1/N) / (1 - 0.025^(1/N)).
+    # By hand: all compared with none is ln of 0.025^(1/N) / (1 - 0.025^(1/N)).
     x = 0.025 ** (1 / 1000)
     assert binomial_lower_bound(1000, 0, 1000, 0.95) == pytest.approx(math.log(x / (1 - x)))
     assert binomial_lower_bound(1000, 1000, 1000, 0.95) == 0
@@ -144,12 +144,12 @@ CHANCES = [
 
 
 def table(bound, size):
-    """The bounds of all pairs of counts."""
+    """Return the bounds of all pairs of counts."""
     return bound(*np.indices((size + 1, size + 1)))
 
 
 def coverage(bounds, p, q, size):
-    """P(bound <= ln(p / q)), by adding up both binomials."""
+    """Return P(bound <= ln(p / q)), by summing both binomial distributions."""
     k = np.arange(size + 1)
     held = bounds <= math.log(p / q) + 1e-12
     return stats.binom.pmf(k, size, p) @ held @ stats.binom.pmf(k, size, q)
@@ -163,7 +163,7 @@ def test_binomial_coverage_is_exact(size, confidence):
 
 
 def test_coverage_sees_a_bound_that_knows_one_side_only():
-    """The enumeration tells a right bound from wrong ones: so it is worth something."""
+    """The enumeration is powerful: it distinguishes a valid bound from invalid bounds."""
     confidence, size, (p, q) = 0.95, 300, (0.3, 0.21)
 
     def one_side(k, m):
@@ -180,7 +180,7 @@ def test_coverage_sees_a_bound_that_knows_one_side_only():
 
 @pytest.mark.slow
 def test_normal_coverage_of_a_discrete_witness():
-    """Enumerated: the skewness of 500 expected draws, 1 / sqrt(500) / 6, moves it by below 1%."""
+    """The skewness of 500 expected draws, 1 / sqrt(500) / 6, changes it by less than 1%."""
     size, confidence, (p, q) = 5000, 0.95, (0.3, 0.1)
     k = np.arange(size + 1)
     outer = np.stack(np.broadcast_arrays(k[:, None], k[None, :]), axis=-1)[1100:1900, 300:700]
@@ -188,13 +188,13 @@ def test_normal_coverage_of_a_discrete_witness():
     bounds = local_bounds(found, np.zeros(outer.shape[:-1]), outer, None, size, confidence)
     held = bounds.lower_bound <= math.log(p / q)
     covered = stats.binom.pmf(k, size, p)[1100:1900] @ held @ stats.binom.pmf(k, size, q)[300:700]
-    # The variance of q alone would cover 0.93 and of p 0.77, the two-sided quantile 0.975.
+    # With the variance of q alone, the coverage is 0.93; of p, 0.77; two-sided, 0.975.
     assert 0.94 < covered < 0.96
 
 
 @pytest.mark.parametrize("direction", [(0.31, 0.29), (0.29, 0.31)])
 def test_normal_coverage_where_there_is_no_loss(direction):
-    """A bound on the absolute log-ratio is wrong on both sides, and would cover 0.90 only."""
+    """A bound on the absolute log-ratio errs on both sides and would have coverage 0.90."""
     size, k = 5000, np.arange(1300, 1701)
     events = np.stack(np.broadcast_arrays(k[:, None], k[None, :]), axis=-1)
     found = np.broadcast_to(direction, events.shape)
@@ -207,14 +207,14 @@ def test_normal_coverage_where_there_is_no_loss(direction):
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("empty", [0, 1])
 def test_an_event_is_chosen_where_one_half_is_empty(empty):
-    """Few draws may all be in one half; the other then says nothing."""
+    """Few draws may all be in one half; then the other half is not used."""
     draws = np.array([[1, 0, 0], [0, 1, 0]])
     halves = [draws, draws]
     for held in (np.zeros_like(draws), np.array([[0, 0, 0], [0, 1, 0]])):
         halves[empty] = held
         event = choose_event(halves[0], 10, 0.95, judge=halves[1])
         assert event.cells.any() and not event.cells.all() and 0 <= event.predicted < np.inf
-    # Split at random, one draw is in one half only.
+    # After a random split, one draw is in only one half.
     event = choose_event(draws, 10, 0.95)
     assert not event.cells.all() and 0 <= event.predicted < np.inf
     with pytest.raises(ValueError, match="counts and judge must together hold at least one draw"):

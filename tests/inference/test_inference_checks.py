@@ -1,4 +1,4 @@
-"""Counts, shares and confidences that the bounds refuse, and what they answer at the very ends."""
+"""Counts, fractions and confidences that bounds reject, and results at the limits."""
 
 import math
 import warnings
@@ -30,7 +30,7 @@ CHECK = safety_check(
     Plan(2, 10**6, 2, 0.5, 0.9, None, "published", LipschitzOutputs(0.5)), probability=0.5
 )
 
-# Each takes one table of counts [2, 2] out of 10 draws a row, and is asked for nothing else wrong.
+# Each takes one table of counts [2, 2] out of 10 draws per row; nothing else is wrong.
 TAKES_A_TABLE = {
     "choose_event": lambda t: choose_event(t, 100, 0.9),
     "choose_event, judge": lambda t: choose_event([[5, 5], [5, 5]], 100, 0.9, judge=t),
@@ -144,7 +144,7 @@ def test_confidences_lie_strictly_between_0_and_1(name, wrong):
 def test_a_significance_is_no_confidence():
     with pytest.raises(ValueError, match=r"at least 0\.5, .* but was 0\.05"):
         clopper_pearson(10, 100, 0.05)
-    # At 0.5 the bounds are the two medians, in their order.
+    # At 0.5, the bounds are the two medians, in order.
     lower, upper = clopper_pearson(np.arange(101), 100, 0.5)
     assert np.all(lower < upper)
 

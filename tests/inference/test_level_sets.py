@@ -1,4 +1,4 @@
-"""Level sets of smooth losses: their counts, their errors, and what they are worth."""
+"""Level sets of smooth losses: counts, errors, and bounds."""
 
 import numpy as np
 import pytest
@@ -13,20 +13,20 @@ CELLS = 128
 
 
 def law_of(first, second):
-    """Probabilities [2, cells] of cells with about equal probabilities under the mixture."""
+    """Return probabilities [2, cells] of cells that are about equally likely on average."""
     at = (np.arange(1, 2 * CELLS) + 0.5) / (2 * CELLS + 1)
     edges = np.unique(np.concatenate([first.ppf(at), second.ppf(at)]))[::4]
     return np.stack([np.diff(side.cdf(edges), prepend=0, append=1) for side in (first, second)])
 
 
 def drawn(law, size, runs, seed=0):
-    """Counts [runs, 2, cells]."""
+    """Return counts [runs, 2, cells]."""
     rng = np.random.default_rng(seed)
     return np.stack([rng.multinomial(size, side, runs) for side in law], axis=1)
 
 
 def mean_bound(law, size, runs=100, seed=0, **options):
-    """Mean expected bound of the chosen events, and of the best event, with the law known."""
+    """Return the mean expected bounds of the chosen events and of the best event."""
     line = [np.arange(law.shape[1])]
     event = choose_event(drawn(law, size, runs, seed), size, 0.95, positions=line, **options)
     shares, run = np.einsum("sc,rc->sr", law, event.cells), np.arange(runs)
@@ -109,7 +109,7 @@ def test_events_are_nearly_the_best_if_the_loss_is_not_monotonic(first, second, 
 @pytest.mark.parametrize("size", [300, 5_000])
 @pytest.mark.parametrize("law", [stats.norm, stats.laplace])
 def test_half_lines_are_kept_if_the_loss_is_monotonic(law, size, monkeypatch):
-    """The loss of 0.5% is that of Laplace noise, which takes a level set in some searches."""
+    """The loss of 0.5% is for Laplace noise, for which some searches choose a level set."""
     law = law_of(law(0), law(1))
     found, _ = mean_bound(law, size, runs=200)
     monkeypatch.setattr("dpjax.inference._smooth_choice._LEVEL_WORTH", np.inf)
@@ -124,7 +124,7 @@ def test_sides_that_hardly_overlap_have_a_large_bound_from_few_draws():
 
 
 def test_the_better_of_two_lines_is_used_and_cells_off_the_line_are_left_out():
-    """The second line has the larger scale; a cell without a place is never in a level set."""
+    """The second line has the larger scale; cells without a position are in no level set."""
     law = law_of(stats.norm(), stats.norm(0, 2))
     cells = law.shape[1]
     shuffled = np.random.default_rng(0).permutation(cells).astype(float)
@@ -142,7 +142,7 @@ def test_the_better_of_two_lines_is_used_and_cells_off_the_line_are_left_out():
 
 @pytest.mark.parametrize("size", [2_000, Shared(2_000)])
 def test_a_run_does_not_depend_on_the_other_runs_and_predictions_agree(size):
-    """Runs of two laws: the loss of one of them is monotonic."""
+    """The runs have two distributions; the loss of one of them is monotonic."""
     laws = law_of(stats.norm(), stats.norm(0, 2)), law_of(stats.norm(), stats.norm(1))
     counts = np.concatenate([drawn(law, 2_000, 3)[..., : CELLS - 1] for law in laws])
     halves, line = (counts // 2, counts - counts // 2), [np.arange(counts.shape[-1])]

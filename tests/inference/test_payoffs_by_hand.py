@@ -1,4 +1,4 @@
-"""Payoffs of pairs that share databases, against loops over pairs, sides and cells."""
+"""Payoffs of pairs that share databases, compared with loops over pairs, sides and cells."""
 
 import math
 
@@ -20,14 +20,14 @@ GRAPHS = {
 
 
 def drawn(shared, size, seed):
-    """Counts of pairs [pairs, 6], whose databases have laws of their own."""
+    """Return counts of pairs [pairs, 6], whose databases have different distributions."""
     rng = np.random.default_rng(seed)
     laws = np.random.default_rng(7).dirichlet(np.full(6, 1.5), 6)
     return [rng.multinomial(size, laws[np.array(shared)[:, side]]) for side in (0, 1)]
 
 
 def by_hand(block, known, expert, hypothesis, grid, refuted):
-    """The log payoff of each bet, pair and level."""
+    """Return the log payoff of each bet, pair and level."""
     pairs, cells = block.x.shape
     counts = pooled(block.x, block.y, block.shared)
     found = np.zeros((len(expert.fractions), pairs, len(grid)))
@@ -53,7 +53,7 @@ def by_hand(block, known, expert, hypothesis, grid, refuted):
                 bets[side, i] = groups[side, i][expert.labels[i]]
         damped = np.ones(pairs)
         for i in range(pairs):
-            # A group without cells counts, too: its share is estimated.
+            # A group without cells also counts, because its fraction is estimated.
             own = sum(
                 np.sum(groups[side, i] ** 2 * law[i]) * counts[side][i].sum()
                 for side, law in ((0, expert.p), (1, expert.q))
@@ -105,7 +105,7 @@ def test_bets_are_paid_by_the_draws_of_their_databases(graph, hypothesis, few):
 
 
 def test_all_bets_on_a_database_lose_at_most_95_percent_of_the_wealth_in_a_draw():
-    """Three pairs that bet alike; a draw of the rare outcome takes nearly all of their stakes."""
+    """Three pairs make the same bets; a draw of the rare outcome takes nearly all of the stakes."""
     laws = np.array([[0.9, 0.05, 0.05]] * 3), np.array([[0.02, 0.08, 0.9]] * 3)
     expert = Expert(np.tile(np.arange(3), (3, 1)), *laws, np.ones((1, 3)))
     shared, grid, refuted = np.array([[0, 1], [0, 2], [0, 3]]), np.array([0.01]), np.zeros(1, bool)
@@ -117,7 +117,7 @@ def test_all_bets_on_a_database_lose_at_most_95_percent_of_the_wealth_in_a_draw(
         found = gains(block, known, expert, Ratio(), grid, refuted)
         expected = by_hand(block, known, expert, Ratio(), grid, refuted)
         np.testing.assert_allclose(found, expected, rtol=1e-7, atol=1e-9)
-        # The first pair has the draws of the common database beside those of its own.
+        # The first pair has the draws of the common database in addition to its own.
         common = found[0, 0, 0] - found[0, 1, 0]
         assert common == pytest.approx(math.log(0.05)) if cell == 2 else common > -0.5
 
@@ -162,6 +162,6 @@ def test_without_draws_on_both_sides_no_bet_is_placed():
         for expert in made:
             found = gains(Block(*sides, shared), known, expert, Ratio(), grid, refuted)
             assert not found[:, 1].any() and found[:, 0].any()
-    # Fractions of 0, before the first draws, bet nothing either.
+    # If fractions are 0 before the first draws, there are no bets, either.
     still = made[0]._replace(fractions=np.zeros((3, 2)))
     assert not gains(Block(x, y, shared), known, still, Ratio(), grid, refuted).any()

@@ -1,4 +1,4 @@
-"""The planner against the published tables, minimality, monotonicity and its refusals."""
+"""The planner: published tables, minimality, monotonicity and rejected arguments."""
 
 import dataclasses
 import json
@@ -49,7 +49,7 @@ TABLE_5 = [
 
 
 def agrees(num_samples, printed):
-    """Within 1 of a whole number, or equal after rounding to the printed digits."""
+    """Return whether numbers agree within 1, or after rounding to the printed digits."""
     if "e" not in printed:
         return abs(num_samples - int(printed)) <= 1
     digits = len(printed.split("e")[0].replace(".", ""))
@@ -85,7 +85,7 @@ def test_worked_example_of_algorithms_1_and_2():
 
 
 def published_shortfall(planned, n, tails, deviation=None):
-    """The published condition, written out a second time and without logarithms."""
+    """Return the published condition, implemented a second time without logarithms."""
     p = planned.least_probability
     empty = 2 * planned.num_intervals * (1 - p) ** n
     deviation = deviation or planned_deviation(planned)
@@ -115,7 +115,7 @@ def test_one_sample_less_fails(lipschitz, precision, order):
     )
     tails = 4 if order is None else 2 * planned.num_intervals
     n = planned.num_samples
-    # Near the root the condition moves by less than float64 from one n to the next.
+    # Near the root, the condition changes by less than float64 from one n to the next.
     slack = 1e-9 * 0.05
     assert published_shortfall(planned, n, tails) <= 0.05 + slack
     assert published_shortfall(planned, n - 1, tails) > 0.05 - slack
@@ -129,7 +129,7 @@ def test_one_sample_less_fails(lipschitz, precision, order):
 
 @pytest.mark.parametrize("order", [None, 2.0])
 def test_intervals_of_another_width_are_the_same_problem_rescaled(order):
-    """Outputs times 4 make densities a quarter and slopes a sixteenth as large."""
+    """Outputs times 4 have a quarter of the density and a sixteenth of the slope."""
     unit = plan(lipschitz=0.8, precision=0.4, confidence=0.9, order=order)
     wide = plan(lipschitz=0.8 / 16, width=4.0, precision=0.4, confidence=0.9, order=order)
     assert (wide.num_intervals, wide.num_samples) == (unit.num_intervals, unit.num_samples)
@@ -175,11 +175,11 @@ def test_all_intervals_puts_4m_in_the_place_of_4_at_a_third_of_the_precision():
 
 
 def test_an_interval_tells_its_densities_to_a_sixth_of_the_precision():
-    """What the third rests on: the steepest density allowed, by its integral over each interval."""
+    """The steepest allowed density is compared with its integral over each interval."""
     for lipschitz, precision in ((1.0, 0.5), (1.9, 0.3), (0.2, 2.0)):
         planned = plan(lipschitz=lipschitz, precision=precision, confidence=0.8)
         ends = np.linspace(0, 1, planned.num_intervals + 1)
-        # f(y) = 1 - C / 2 + C y is the density that Lemma 1 is sharp for.
+        # Lemma 1 is tight for the density f(y) = 1 - C / 2 + C y.
         density = 1 - lipschitz / 2 + lipschitz * ends
         shares = (density[1:] + density[:-1]) / 2
         for side in (density[1:], density[:-1]):
@@ -214,7 +214,7 @@ def test_inverse_questions_lead_back(order, bound, inputs):
 
 
 def test_finite_outputs_hold_by_exact_enumeration():
-    """Two outputs: the probability of a log-ratio within the precision, summed without sampling."""
+    """Two outputs: the probability of an error within the precision, summed exactly."""
     p, q, precision = 0.3, 0.5, 0.4
     planned = plan_finite(num_outputs=2, least_probability=0.3, precision=precision, confidence=0.9)
     n = planned.num_samples
@@ -264,7 +264,7 @@ def test_finite_outputs_hold_where_many_counts_could_be_the_largest(
         )
         logs = np.log(counts)
         misses += (logs.max(axis=0) - logs.min(axis=0)).max() > planned.precision
-    # 1e-5 of all seeds have more, even where each run misses as often as it may.
+    # For 1e-5 of all seeds, more runs miss, even if each run misses as often as allowed.
     assert misses <= binom.ppf(1 - 1e-5, runs, 1 - confidence)
 
 
@@ -333,7 +333,7 @@ def test_exactly_two_of_three_numbers_make_the_third(given):
         return
     found = plan(lipschitz=1.0, **asked)
     assert {name: getattr(found, name) for name in asked} == asked
-    # The three numbers belong together: any two of them give the third again, or a better one.
+    # The three numbers belong together: any two of them give the third one, or a better one.
     again = plan(lipschitz=1.0, precision=found.precision, num_samples=found.num_samples)
     assert again.confidence >= found.confidence - 1e-9
 
@@ -381,6 +381,6 @@ def test_one_input_is_nothing_to_compare():
 
 @pytest.mark.parametrize(("order", "share"), [(None, 1 / 2), (2.0, 1 / 3), (11.0, 10 / 21)])
 def test_the_precision_of_finite_outputs_goes_to_their_counts(order, share):
-    """Two counts of a log-ratio, or 2 alpha - 1 of a divergence over alpha - 1; no other error."""
+    """Two counts of a log-ratio, or 2 alpha - 1 over alpha - 1 of a divergence; no other error."""
     layout = FiniteOutputs(2, 0.5).layout(0.3, order)
     assert layout.deviation == layout.enough == pytest.approx(0.3 * share)

@@ -1,4 +1,4 @@
-"""Layouts and union bounds of histogram plans from their formulas, and plans in words."""
+"""Layouts and union bounds of histogram plans by their formulas, and descriptions of plans."""
 
 import math
 from dataclasses import asdict
@@ -17,7 +17,7 @@ ORDERS = [None, 1.5, 4.0]
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("width", [1.0, 0.5])
 def test_layouts_of_densities(width, order, inputs):
-    """Algorithms 1 to 4, with K and K' of the paper as they stand."""
+    """Algorithms 1 to 4, with K and K' as in the paper."""
     outputs, gamma = LipschitzOutputs(1.3, width, inputs), 0.7
     tau, tau_1 = 1 / width - 1.3 * width / 2, 1 / width + 1.3 * width / 2
     assert (outputs.lower_density, outputs.upper_density) == pytest.approx((tau, tau_1))
@@ -40,7 +40,7 @@ def test_layouts_of_densities(width, order, inputs):
     assert found.num_inputs == expected
     assert found.all_pairs is (is_interval or inputs > 2)
     assert found.all_counts_used is (order is not None)
-    # Two counts of each of m intervals, or all of k inputs; two tails for each but for Renyi.
+    # Two counts of each of m intervals, or all counts of k inputs; two tails, except for Renyi.
     m = found.num_intervals
     published, whole = found.published(), found.all_intervals()
     assert published == UnionBound(found.least_probability, found.deviation, 2 * m,
@@ -77,7 +77,7 @@ def test_orders_are_limited_by_what_a_float_holds():
 
 @pytest.mark.parametrize(("n", "p", "z"), [(50, 0.1, 0.5), (700, 0.02, 0.3), (9, 0.5, 1.2)])
 def test_tails_are_above_those_of_the_binomial_law(n, p, z):
-    """Lemma 2, by its formula and by adding up."""
+    """Lemma 2, by its formula and by exact summation."""
     above = -n * p * (math.exp(z) - 1) ** 2 / (1 + math.exp(z))
     below = -n * p * (1 - math.exp(-z)) ** 2 / 2
     seen = 1 - (1 - p) ** n
@@ -137,7 +137,7 @@ def test_plans_in_words(finite, order):
 
 
 def test_the_finest_precision_is_searched_up_to_100_nats():
-    """A precision of 64 nats is tried last; counts that are not 0 are needed for any of them."""
+    """A precision of 64 nats is tried last; all precisions need counts that are not 0."""
     coarse = plan_finite(num_outputs=2, least_probability=0.4, num_samples=30, confidence=0.5)
     assert 0.5 < coarse.precision < 100
     finer = plan_finite(num_outputs=2, least_probability=0.4, precision=coarse.precision,
@@ -191,7 +191,7 @@ def test_the_confidence_of_all_pairs_is_a_product_for_the_published_bound(
 
 
 def test_precisions_whose_exponentials_overflow():
-    """From e^(precision / 12) = e^83 on, the tail bounds no longer change in float64."""
+    """From e^(precision / 12) = e^83 on, the tail bounds do not change in float64."""
     plans = [plan(lipschitz=1.0, precision=p, confidence=0.9) for p in (1e3, 1e5, 1e300)]
     assert len({found.num_samples for found in plans}) == 1
 

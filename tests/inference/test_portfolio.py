@@ -1,4 +1,4 @@
-"""Experts by their definitions: shares of groups, shrunk splits, and cells sorted by ratio."""
+"""Experts by their definitions: fractions of groups, shrunk splits, and cells by ratio."""
 
 import math
 
@@ -18,7 +18,7 @@ from dpjax.inference._portfolio import (
 
 
 def counts(seed, pairs, cells, draws=(300, 700)):
-    """Counts of both sides, which have different numbers of draws."""
+    """Return counts of both sides, which have different numbers of draws."""
     rng = np.random.default_rng(seed)
     laws = rng.dirichlet(np.ones(cells), (2, pairs))
     return [
@@ -36,9 +36,9 @@ def test_pseudo_counts_are_one_at_the_side_of_fewer_draws():
 def test_ratios_of_counts_have_two_pseudo_draws_in_each_cell():
     first, second = np.array([[3, 0, 1], [0, 2, 0]]), np.array([[0, 0, 8], [1, 0, 0]])
     expected = [
-        # Four draws against eight: twice as many are added there.
+        # Four draws compared with eight: twice as many are added there.
         [math.log(5 / 4), math.log(2 / 4), math.log(3 / 12)],
-        # Two against one.
+        # Two compared with one.
         [math.log(4 / 3), math.log(6 / 2), math.log(4 / 2)],
     ]
     np.testing.assert_allclose(log_ratio(first, second), expected, rtol=1e-12)
@@ -46,7 +46,7 @@ def test_ratios_of_counts_have_two_pseudo_draws_in_each_cell():
 
 
 def split(x, y, draws):
-    """Shares of groups, half by half: each is drawn to the pooled one by some pseudo-draws."""
+    """Return fractions of groups, split by split; pseudo-draws shrink each to the pooled one."""
     if len(x) == 1:
         return [1.0], [1.0]
     half = len(x) // 2
@@ -70,7 +70,7 @@ def test_shares_of_splits_are_shrunk_to_those_of_both_sides():
 @pytest.mark.parametrize("ordered", [False, True])
 @pytest.mark.parametrize("cells", [5, 16, 17, 40])
 def test_experts_by_their_definitions(few, ordered, cells):
-    """Each group has the cells that its places on the line have; a line is sorted by ratio."""
+    """Each group has the cells of its positions on the line; a line is sorted by ratio."""
     x, y = counts(cells, 3, cells)
     found = experts(x, y, few=few, ordered=ordered, hypothesis=Ratio())
     single = not few and cells <= 16

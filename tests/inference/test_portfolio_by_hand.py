@@ -1,4 +1,4 @@
-"""Experts of sequential bets against loops over cells, pairs and splits."""
+"""Experts of sequential bets, compared with loops over cells, pairs and splits."""
 
 import math
 
@@ -19,13 +19,13 @@ from dpjax.inference._portfolio import (
 
 
 def counts(pairs, cells, seed=0, mean=20.0):
-    """Counts of two sides with different numbers of draws, zeros among them."""
+    """Return counts of two sides with different numbers of draws, including zeros."""
     rng = np.random.default_rng(seed)
     return tuple(rng.poisson(mean * size * rng.gamma(0.6, size=(pairs, cells))) for size in (1, 3))
 
 
 def added(n, m):
-    """One draw at the side with fewer draws, and as many more as it has at the other side."""
+    """Return the draws to add: one on the side with fewer draws, and in proportion on the other."""
     least = max(min(n, m), 1)
     return max(n, 1) / least, max(m, 1) / least
 
@@ -78,7 +78,7 @@ def test_shares_of_splits_are_shrunk_toward_those_of_both_sides(groups):
     x[1] = 0
 
     def law(side, row, draws):
-        """The probability of each group, as a product along its path of halves."""
+        """Return the probability of each group, as a product along its splits."""
         both, found = x[row] + y[row], []
         for group in range(groups):
             low, high, share = 0, groups, 1.0
@@ -103,7 +103,7 @@ def test_shares_of_splits_are_shrunk_toward_those_of_both_sides(groups):
 @pytest.mark.parametrize("hypothesis", [Ratio(), Difference()])
 @pytest.mark.parametrize("seed", range(4))
 def test_half_lines_are_the_best_ones_at_both_ends(hypothesis, seed):
-    """By a loop over all cuts and directions, at three standard errors."""
+    """Compared with a loop over all cuts and directions, at three standard errors."""
     x, y = counts(6, 9, seed)
 
     def score(row, within, side):

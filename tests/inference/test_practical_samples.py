@@ -1,4 +1,4 @@
-"""The number of samples needed in practice, against the paper's within a factor of 2.
+"""The number of samples needed in practice, compared with the paper's within a factor of 2.
 
 Counts are multinomial, so they are drawn in place of outputs. With 1000 runs the deviation of a
 share is at most 0.016; at half and at twice the printed n the shares are more than 0.09 away from

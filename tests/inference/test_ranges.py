@@ -1,4 +1,4 @@
-"""Half-lines and ranges before unions, where a union gains too little for its words."""
+"""Half-lines and ranges are preferred to unions that gain too little for their complexity."""
 
 import itertools
 
@@ -15,7 +15,7 @@ LINE = np.arange(CELLS, dtype=float)
 
 
 def halves_of(first, second, size=20_000):
-    """Counts of two halves without chance, [half, side, cells]."""
+    """Return expected counts of two halves, [half, side, cells]."""
     laws = np.array([first, second], float)
     return np.rint(size * np.stack([laws / laws.sum(axis=1, keepdims=True)] * 2)).astype(int)
 
@@ -32,7 +32,7 @@ def chosen(halves, cells, larger, line=LINE, allowed=None, predicted=None, num_c
 
 
 def falling(ratio=2.0):
-    """Likelier at the database below 20, by `ratio` to 1."""
+    """Return counts of outputs below 20 that are `ratio` times as likely for the database."""
     return np.where(LINE < 20, ratio, 1.0), np.where(LINE < 20, 1.0, ratio)
 
 
@@ -46,7 +46,7 @@ def test_a_half_line_takes_the_place_of_a_union_with_holes(ratio):
 
 
 def test_a_simpler_event_promises_no_more_than_the_one_it_replaces():
-    """It is tried beside it, so that more would be what looks best by chance."""
+    """Both are tried, so a larger predicted bound would be the best by chance."""
     union = (LINE < 20) & (LINE != 3)
     before, after = chosen(halves_of(*falling()), union, 0, predicted=0.1)
     assert after.cells.sum() == 20 and after.predicted == before.predicted == 0.1
@@ -75,7 +75,7 @@ def test_what_is_simple_stays(cells):
 
 
 def test_labels_stay_beside_the_numbers_and_regions_are_kept():
-    """Two cells without a place: one of the event, and one that is not."""
+    """There are two cells without a position: one is in the event, and one is not."""
     line = np.where(LINE < 2, np.nan, LINE)
     first, second = falling()
     first[0], second[0] = 8.0, 0.1
@@ -89,7 +89,7 @@ def test_labels_stay_beside_the_numbers_and_regions_are_kept():
 
 
 def test_ranges_are_judged_by_other_draws():
-    """Of equal laws, what looks best in one half is worth nothing in the other."""
+    """For equal distributions, the best event of one half is worth nothing in the other half."""
     rng = np.random.default_rng(0)
     halves = rng.multinomial(300, np.full(CELLS, 1 / CELLS), (2, 2))
     event = choose_event(halves[0], 20_000, 0.95, judge=halves[1])
@@ -120,7 +120,7 @@ def test_places_that_only_one_side_reaches_are_counted():
 
 @pytest.mark.parametrize("places", [1, 2])
 def test_a_line_with_a_single_place_has_no_ranges(places):
-    """Cells of vectors share the places of an entry; those of another entry still have ranges."""
+    """Cells of vectors share the positions of an entry; another entry still has ranges."""
     halves = halves_of(*falling())
     union = (LINE < 20) & (LINE != 3) & (LINE != 11)
     event = choose_event(halves[0], 20_000, 0.95, judge=halves[1])._replace(
@@ -133,7 +133,7 @@ def test_a_line_with_a_single_place_has_no_ranges(places):
 
 @pytest.mark.parametrize("places", [1, 2, 5, 1000])
 def test_an_event_is_simple_in_the_order_of_the_line_and_of_the_cells(places):
-    """By a walk along cells sorted by place and, at one place, by number; unseen ones left out."""
+    """Compared with cells sorted by position, and then by number; unseen cells are left out."""
     rng = np.random.default_rng(places)
     for share in (0.02, 0.5):
         line = rng.integers(0, places, 300).astype(float)

@@ -1,4 +1,4 @@
-"""Ranges of a line against loops over their ends, and candidate ratios of sample sizes."""
+"""Ranges of a line compared with loops over their ends, and ratios of sample sizes."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ ALONE = np.arange(9) == 6
 
 
 def sets_by_hand():
-    """(is half-line, cells) of each range, then of each complement."""
+    """Return (is half-line, cells) of each range, and then of each complement."""
     ranges = [(i, j) for i in range(5) for j in range(i + 1, 5) if (i, j) != (0, 4)]
     found = []
     for outside in (False, True):
@@ -54,7 +54,7 @@ def test_events_of_one_part(held, expected):
     for last in (False, True):
         cells[5] = last
         assert _is_simple(cells, line, seen) is expected
-    # Cells without a place, and those that were never seen, do not count.
+    # Cells without a position, and unseen cells, do not count.
     cells[:] = [True, False, True, True, False, False]
     assert _is_simple(cells, np.full(6, np.nan), seen) and not _is_simple(cells, line, seen)
     assert _is_simple(cells, line, np.isin(np.arange(6), [0, 1, 2]))
@@ -66,7 +66,7 @@ def test_cells_at_one_place_are_in_their_own_order():
 
 
 def by_hand(event, halves, lines, allowed, size, sure, hypothesis):
-    """The simplest event that is worth nearly as much, or None."""
+    """Return the simplest event that is worth nearly as much, or None."""
     total, cells = halves.sum(axis=0), halves.shape[-1]
     seen, errors = total.any(axis=0), errors_by_ratio(halves)
     larger = int(event.larger)
@@ -149,14 +149,14 @@ def test_simpler_events_by_loops(seed, size, hypothesis):
 
 
 def test_ratios_of_sizes_that_are_compared():
-    """1, the square root, the power 3/4 and the whole, in quarters of a power of two."""
+    """1, the square root, the power 3/4 and the ratio itself, rounded to powers of 2^(1/4)."""
     ratio = 2.0 ** (np.array([-12, -4, 0, 4, 8, 12]) / 4)
     found = tried_ratios(ratio)
     for steps, row in zip((-12, -4, 0, 4, 8, 12), found.T, strict=True):
         exact = [0, round(steps * 0.5), round(steps * 0.75), steps]
         np.testing.assert_allclose(np.log2(row) * 4, exact, atol=1e-9)
     assert Rivals() == (1, 1) and Rivals(3).partitions == 1
-    # Events that are sure or impossible on both sides leave the sizes equal.
+    # Events that are certain or impossible on both sides leave the sizes equal.
     assert size_ratio([0.0, 1.0], [0.0, 1.0], Difference()).tolist() == [1.0, 1.0]
     assert size_ratio([0.5], [1e-9], Ratio()).tolist() == [8.0]
     assert [int(n) for n in divided(1.0, 1)] == [1, 1]

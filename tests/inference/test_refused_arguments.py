@@ -1,4 +1,4 @@
-"""Arguments that functions of inference refuse by name, each of them the only wrong one."""
+"""Error messages of functions of inference that name the only wrong argument."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""The distribution of the number of runs, by enumeration and beside SciPy's."""
+"""The distribution of the number of runs, compared with enumeration and SciPy."""
 
 import itertools
 

@@ -1,4 +1,4 @@
-"""The safety check: its probability by simulation, its p-value, its power and its planner."""
+"""The safety check: simulated probability, p-value, power and planner."""
 
 import dataclasses
 import math
@@ -12,7 +12,7 @@ from dpjax.reference import ExactTruncatedLaplace
 
 
 def counts(rng, truth, inputs, num_intervals, num_samples, num_runs):
-    """Multinomial counts [num_runs, k, m] of a mechanism, from its exact distribution function."""
+    """Return multinomial counts [num_runs, k, m] of a mechanism, from its exact distribution."""
     edges = np.linspace(0, 1, num_intervals + 1)
     rows = [
         rng.multinomial(num_samples, np.diff(truth.cdf(x, edges)), size=num_runs) for x in inputs
@@ -31,7 +31,7 @@ def test_limit_and_probability_are_theorem_3():
 
 
 def test_true_claim_stays_within_the_limit_as_often_as_stated():
-    """False alarm: the share is far above the bound, so chance cannot bring it below (< 1e-9)."""
+    """The fraction is far above the bound; false alarm below 1e-9."""
     truth = ExactTruncatedLaplace(1.0)
     planned = plan(lipschitz=truth.lipschitz, precision=1.0, confidence=0.8)
     _, check = plan_safety(planned, probability=0.5, beta=0.02)
@@ -42,7 +42,7 @@ def test_true_claim_stays_within_the_limit_as_often_as_stated():
 
 
 def test_limit_is_tight_enough_to_be_broken_by_uneven_counts():
-    """A law at the claimed slope, with the relative deviation beta just past on one side."""
+    """A distribution with the claimed slope; on one side, the deviation is just above beta."""
     check = SafetyCheck(4, 1000, 1, 0.1, 0.2, 0.9)
     assert check.gaps([[[300, 100, 300, 300]]]) == pytest.approx([0.2])
     assert check.verdict([[[300, 100, 300, 300]]]).num_within == 1
@@ -67,7 +67,7 @@ def test_vacuous_bound_refutes_nothing():
 
 @pytest.mark.parametrize("scale", [1.0, 2.0])
 def test_half_the_true_constant_is_refuted_and_the_true_one_is_not(scale):
-    """100 trials of 20 runs each; the p-value's level is 5%."""
+    """There are 100 trials of 20 runs each; the level of the p-value is 5%."""
     truth = ExactTruncatedLaplace(scale)
     rng = np.random.default_rng(11)
     refuted = {}
@@ -90,7 +90,7 @@ def test_planner_raises_the_number_of_samples_to_the_smallest_informative_one():
     assert check.probability >= 0.9
     fewer = dataclasses.replace(raised, num_samples=raised.num_samples - 1)
     assert safety_check(fewer, 0.01).probability < 0.9
-    # Already enough: nothing is lowered.
+    # The samples already suffice, so nothing is reduced.
     again, _ = plan_safety(raised, probability=0.9, beta=0.9)
     assert again.num_samples == raised.num_samples
 
@@ -124,7 +124,7 @@ def test_refusals():
         check.gaps(np.zeros((2, 3)))
     with pytest.raises(ValueError, match="counts must sum to num_samples"):
         check.gaps(np.zeros((2, planned.num_intervals)))
-    # One row is right, and one is not.
+    # One row is correct, and one is not.
     right = np.zeros((2, 8), np.int64)
     right[:, 0] = planned.num_samples
     with pytest.raises(ValueError, match="counts must sum to num_samples"):
@@ -158,7 +158,7 @@ def test_binomial_level():
 
 
 def test_a_check_is_passed_with_a_probability_of_95_percent_unless_another_is_given():
-    """The smallest beta that reaches it, by Theorem 3: one that raises the samples takes 90%."""
+    """It has the smallest beta that reaches 95%, by Theorem 3; raising the samples uses 90%."""
     planned = plan(lipschitz=0.8, width=1.5, precision=1.0, confidence=0.95)
     check = safety_check(planned)
     assert check == safety_check(planned, probability=0.95)

@@ -1,4 +1,4 @@
-"""Slopes of the log odds of a normal probability, by differences."""
+"""Slopes of the log odds of a normal probability, compared with differences."""
 
 from itertools import pairwise
 

@@ -17,7 +17,7 @@ from dpjax.inference import (
 from dpjax.inference._events import best_ratio
 
 STEP = 2 ** (1 / 8)
-"""Ratios are rounded to powers of 2^(1/4), so by half of such a step at most."""
+"""Ratios are rounded to powers of 2^(1/4), so by at most half of such a step."""
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_sizes_add_up_to_the_total():
 
 
 def test_rare_events_gain():
-    """The mean bound at p = 0.02, q = 0.0005 and N = 50,000 is 3.43, and 3.38 with equal sizes."""
+    """For p = 0.02, q = 0.0005 and N = 50,000, the mean bound is 3.43, or 3.38 for equal sizes."""
     rng, means = np.random.default_rng(0), []
     for ratio in (1.0, float(size_ratio(0.02, 0.0005, Ratio()))):
         sizes = [int(n) for n in divided(ratio, 50_000)]
@@ -62,7 +62,7 @@ def test_rare_events_gain():
 @pytest.mark.slow
 @pytest.mark.parametrize(("p", "q", "mean"), [(0.02, 0.0005, 2.281), (0.01, 0.00135, 1.038)])
 def test_sizes_of_a_known_event_reach_the_bound_at_expected_counts(p, q, mean):
-    """The mean over both binomial laws of 2,000 draws a side is at least 0.99 of that bound."""
+    """The mean over the binomial distributions of 2,000 draws is at least 0.99 of this bound."""
     sizes = [int(n) for n in divided(best_ratio(p, q, Shared(2_000), 0.95, Ratio()), 2_000)]
     laws = [stats.binom(n, share) for n, share in zip(sizes, (p, q), strict=True)]
     first, second = (np.arange(law.ppf(1e-6), law.isf(1e-6) + 1).astype(int) for law in laws)

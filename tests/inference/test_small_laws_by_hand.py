@@ -1,4 +1,4 @@
-"""Bands, curves and binomial bounds of a few outcomes, from their definitions."""
+"""Bands, curves and binomial bounds of a few outcomes, by their definitions."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ from dpjax.inference._band_levels import _majorant, margins, trade_off
 
 
 def test_sets_and_complements_of_a_known_law():
-    """In the order of their ratios 5, 1 and 1/3; what never happens is left out."""
+    """Outcomes are in the order of their ratios 5, 1 and 1/3; impossible ones are left out."""
     p, q = np.array([0.2, 0.5, 0.0, 0.3, 0.0]), np.array([0.6, 0.1, 0.0, 0.3, 0.0])
     found = known_band([p, q])
     np.testing.assert_allclose(found.power[0][:, 0], [0.5, 0.8])
@@ -23,7 +23,7 @@ def test_sets_and_complements_of_a_known_law():
     np.testing.assert_allclose(found.power[1][:, 0], [0.9, 0.6])
     np.testing.assert_allclose(found.level[1][:, 0], [0.5, 0.2])
     np.testing.assert_allclose([part[:, 0] for part in found.roc], [[0.5, 0.8], [0.1, 0.4]])
-    # Outcomes of one side alone come first and last.
+    # Outcomes of one side only come first and last.
     apart = known_band([[0.0, 0.4, 0.6], [0.3, 0.7, 0.0]])
     np.testing.assert_allclose(apart.power[0][:, 0], [0.6, 1.0])
     np.testing.assert_allclose(apart.level[0][:, 0], [0.0, 0.7])
@@ -72,7 +72,7 @@ def test_the_least_concave_function_above_points(seed):
 
 
 def test_the_curve_of_a_small_law():
-    """The tests through (0.1, 0.5) and (0.4, 0.8), with chances between them."""
+    """Tests through (0.1, 0.5) and (0.4, 0.8), and randomized tests between them."""
     points = [0, 0.05, 0.1, 0.25, 0.4, 0.7]
     x, missed = trade_off(known_band([[0.5, 0.3, 0.2], [0.1, 0.3, 0.6]]), points)
     np.testing.assert_allclose(x, points)
@@ -113,6 +113,6 @@ def test_bounds_that_are_none(arguments, message):
 
 
 def test_unseen_events_by_default():
-    """Missed by half of all audits; and by 95 in 100 on both sides."""
+    """Missed by half of all audits, or by 95 of 100 on both sides."""
     assert (1 - unseen_probability(40)) ** 40 == pytest.approx(0.5)
     assert (1 - np.exp(-unseen_log_rarity(40))) ** 80 == pytest.approx(0.95)

@@ -1,4 +1,4 @@
-"""The smooth loss along a line: its fit, its errors, and the half-lines that it chooses."""
+"""The smooth loss along a line: fit, errors, and chosen half-lines."""
 
 import numpy as np
 import pytest
@@ -19,19 +19,19 @@ SIDES = {
 
 
 def law_of(name):
-    """Probabilities [2, cells] of bins."""
+    """Return probabilities [2, cells] of bins."""
     return np.stack([np.diff(side.cdf(EDGES), prepend=0, append=1) for side in SIDES[name]])
 
 
 def drawn(law, size, runs, seed=0):
-    """Counts [runs, 2, cells]."""
+    """Return counts [runs, 2, cells]."""
     rng = np.random.default_rng(seed)
     return np.stack([rng.multinomial(size, side, runs) for side in law], axis=1)
 
 
 @pytest.mark.parametrize("name", SIDES)
 def test_the_fit_is_the_maximum_of_the_marginal_likelihood(name):
-    """By a general optimizer, with terms and likelihood written out again."""
+    """Compared with a general optimizer and an independent implementation of the likelihood."""
     counts = drawn(law_of(name), 2_000, 1)
     grouped = _grouped(counts)[1][0]
     ends = np.concatenate([[0], ENDS, [1]])
@@ -42,7 +42,7 @@ def test_the_fit_is_the_maximum_of_the_marginal_likelihood(name):
     for scale in SCALES:
         variance = np.concatenate([[1e6, 100], np.full(len(KNOTS), scale**2)])
 
-        # In units of the prior's standard deviations, for the optimizer's sake.
+        # Use units of the prior's standard deviations, which helps the optimizer.
         scaled = terms * np.sqrt(variance)
 
         def loss(beta, scaled=scaled):
@@ -71,7 +71,7 @@ def test_the_fit_is_the_maximum_of_the_marginal_likelihood(name):
 
 
 def test_cells_are_grouped_by_their_middle():
-    """A cell with 80% of the draws, in the middle of which 60% of the draws lie before."""
+    """A cell has 80% of the draws, and 60% of the draws lie before its middle."""
     grouped = _grouped(np.array([[[20, 80], [20, 80]]]))[1][0]
     places = [np.count_nonzero(ENDS < share) for share in (0.1, 0.6)]
     assert np.flatnonzero(grouped[0]).tolist() == places
@@ -79,7 +79,7 @@ def test_cells_are_grouped_by_their_middle():
 
 
 def test_variation_that_is_not_smooth_increases_the_errors():
-    """Counts times 10 have 10 times the variance of counts, which a fit takes for that."""
+    """Counts times 10 have 10 times the variance, which the fit attributes to roughness."""
     counts = 10 * drawn(law_of("Gaussian"), 2_000, 50)
     stated = fitted(_grouped(counts)[1])[1]
     excess = Smooth.of(counts).covariance[:, 0, 0] / stated[:, 0, 0]
@@ -101,7 +101,7 @@ def test_half_lines_from_both_ends_have_all_draws():
 
 
 def test_the_whole_line_has_all_smoothed_draws_also_of_a_group_with_one():
-    """The last of 200,001 draws lies alone in the last group."""
+    """The last of 200,001 draws is the only one in the last group."""
     counts = np.array([[[60_000, 39_999, 1], [50_000, 50_000, 0]]])
     assert _grouped(counts)[1][0, :, -1].tolist() == [1, 0]
     fit = Smooth.of(counts)
@@ -111,7 +111,7 @@ def test_the_whole_line_has_all_smoothed_draws_also_of_a_group_with_one():
 
 
 def test_the_fit_of_a_run_does_not_depend_on_the_other_runs():
-    """Sweeps and audits show the same bits."""
+    """Sweeps and audits have the same bits."""
     counts = drawn(law_of("Gaussian"), 1_000, 9)
     for whole, alone in zip(Smooth.of(counts), Smooth.of(counts[4:5]), strict=True):
         np.testing.assert_array_equal(whole[4], alone[0])
@@ -121,7 +121,7 @@ def test_the_fit_of_a_run_does_not_depend_on_the_other_runs():
 
 
 def test_the_errors_of_a_tail_are_those_of_many_searches():
-    """A tail with 3 and 93 draws of 20,000; 400 searches, where a factor of 1.5 is 8 errors."""
+    """A tail has 3 and 93 draws of 20,000; in 400 searches, a factor of 1.5 is 8 errors."""
     law, runs = law_of("Gaussian"), 400
     fit = Smooth.of(drawn(law, 20_000, runs, seed=3))
     tail = slice(np.searchsorted(EDGES, 3.6), None)
@@ -130,14 +130,14 @@ def test_the_errors_of_a_tail_are_those_of_many_searches():
     found = fit.half_lines(pooled, np.arange(runs)[:, None], from_end=True)
     ratios = np.log(found.counts[1, :, 0] / found.counts[0, :, 0])
     claimed = np.sqrt(np.mean((1 / found.counts).sum(axis=0) / found.worth))
-    # Own counts give a standard error of about 0.57.
+    # The counts themselves have a standard error of about 0.57.
     assert claimed < 0.25
     assert ratios.std() < 1.5 * claimed
     assert abs(ratios.mean() - np.log(shares[1] / shares[0])) < 0.15
 
 
 def expected(law, event, size):
-    """Expected bounds [runs] of the chosen events, with the law known."""
+    """Return the expected bounds [runs] of the chosen events for known distributions."""
     shares = np.einsum("sc,rc->sr", law, event.cells)
     runs = np.arange(len(event.larger))
     sides = shares[event.larger, runs], shares[1 - event.larger, runs]
@@ -146,7 +146,7 @@ def expected(law, event, size):
 
 @pytest.mark.parametrize(("name", "least"), [("Gaussian", 2.86), ("Laplace", 0.978)])
 def test_half_lines_are_nearly_the_best(name, least):
-    """By own counts the means are 2.74 and 0.974; the best half-lines have 2.881 and 0.984."""
+    """With counts alone, the means are 2.74 and 0.974; the best half-lines have 2.881 and 0.984."""
     law, size, runs = law_of(name), 50_000, 100
     halves = [drawn(law, 10_000, runs, seed=seed) for seed in (1, 2)]
     event = choose_event(
@@ -157,7 +157,7 @@ def test_half_lines_are_nearly_the_best(name, least):
 
 
 def test_sizes_fit_the_smoothed_shares():
-    """Own counts, shrunk by their larger errors, promise the rare side a larger share."""
+    """Counts alone, shrunk by their larger errors, predict a larger fraction on the rare side."""
     law, fresh = law_of("Gaussian"), Shared(50_000)
     halves = [drawn(law, 10_000, 50, seed=seed) for seed in (1, 2)]
     event = choose_event(
@@ -170,7 +170,7 @@ def test_sizes_fit_the_smoothed_shares():
 
 
 def test_weak_evidence_is_judged_by_own_counts():
-    """Where the smooth loss promises little: by it alone the mean is 0.10, by own counts 0.12."""
+    """If the smooth loss predicts little, its mean is 0.10, but with counts, the mean is 0.12."""
     sides = [stats.laplace.cdf(EDGES, shift) for shift in (0, 0.2)]
     law = np.stack([np.diff(side, prepend=0, append=1) for side in sides])
     halves = [drawn(law, 500, 300, seed=seed) for seed in (1, 2)]
@@ -181,7 +181,7 @@ def test_weak_evidence_is_judged_by_own_counts():
 
 
 def test_the_gain_is_twice_the_difference_of_log_likelihoods():
-    """Written out for groups of equal cells, by the binomial distribution."""
+    """Computed for groups of equal cells by the binomial distribution."""
     counts = drawn(law_of("Laplace"), 300, 3)
     grouped = _grouped(counts)[1]
     odds = fitted(grouped)[0]
@@ -194,7 +194,7 @@ def test_the_gain_is_twice_the_difference_of_log_likelihoods():
 
 
 def test_a_weak_loss_is_judged_by_own_counts(monkeypatch):
-    """By the smooth loss, the mean expected bound of 4,000 searches is lower by 0.0035."""
+    """With the smooth loss, the mean expected bound of 4,000 searches is lower by 0.0035."""
     sides = [stats.laplace.cdf(EDGES, shift) for shift in (0, 0.2)]
     counts = drawn(np.stack([np.diff(side, prepend=0, append=1) for side in sides]), 250, 100)
     weak = Smooth.of(counts).gain < _LEAST_GAIN
@@ -215,7 +215,7 @@ def test_a_weak_loss_is_judged_by_own_counts(monkeypatch):
 
 
 def test_a_rare_leak_in_a_tail_is_judged_by_its_own_counts(monkeypatch):
-    """With 0.1% of the outputs of one side beyond 8, 4% more of the searches choose this tail."""
+    """If 0.1% of the outputs of one side are beyond 8, 4% more searches choose this tail."""
     edges = np.linspace(-4, 9, 261)
     sides = [np.diff(stats.laplace.cdf(edges, shift), prepend=0, append=1) for shift in (0, 1)]
     law = np.stack([sides[0], 0.999 * sides[1]])
@@ -234,7 +234,7 @@ def test_a_rare_leak_in_a_tail_is_judged_by_its_own_counts(monkeypatch):
 
 
 def test_a_loss_that_is_not_smooth_is_found_by_its_own_counts():
-    """A narrow atom in a tail, of which a smooth loss knows nothing."""
+    """There is a narrow atom in a tail, which a smooth loss cannot represent."""
     law = law_of("Laplace")
     law[:, -2:] = [[1e-5, 1e-5], [0.0, 0.02]]
     law /= law.sum(axis=1, keepdims=True)
@@ -253,7 +253,7 @@ def test_few_draws_are_not_smoothed(monkeypatch):
     law, line = law_of("Laplace"), [np.arange(len(EDGES) + 1)]
     few = drawn(law, _FEWEST_TO_SMOOTH // 2 - 1, 1)
     choose_event(few, Shared(500), 0.95, positions=line)
-    # Cells whose neighbors are not alike have no smooth loss either.
+    # If adjacent cells are not similar, there is no smooth loss.
     many = drawn(law, 10_000, 1)
     choose_event(many, Shared(500), 0.95, positions=line, ordered=False)
     with pytest.raises(AssertionError):

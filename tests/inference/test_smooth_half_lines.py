@@ -1,4 +1,4 @@
-"""Half-lines of a smooth loss against interpolation and the delta method, run by run."""
+"""Half-lines of a smooth loss, compared with interpolation and the delta method for each run."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from dpjax.partitions._lay import lay
 
 
 def drawn(sizes, cells=120):
-    """Counts of normal outputs of runs that differ in their number of draws and their shift."""
+    """Return counts of normal outputs for runs with different numbers of draws and shifts."""
     edges = np.linspace(-4, 5, cells - 1)
     rng = np.random.default_rng(2)
     rows = []
@@ -40,7 +40,7 @@ def test_sums_along_the_line_are_those_of_the_fit():
         slopes = (pooled * share * (1 - share))[:, None] * basis().of_group
         np.testing.assert_allclose(fit.slopes[run][1:], np.cumsum(slopes, axis=0), atol=1e-9)
         assert not fit.slopes[run][0].any()
-        # Pearson's statistic of groups with a variance above 1, over what six parameters leave.
+        # Pearson's statistic of groups with variance above 1, minus six parameters.
         spread = pooled * share * (1 - share)
         many = spread > 1
         squares = ((grouped[run, 0] - pooled * share)[many] ** 2 / spread[many]).sum()
@@ -77,7 +77,7 @@ def test_half_lines_are_interpolated_and_their_errors_are_those_of_the_delta_met
 
 
 def test_log_odds_are_linear_between_knots():
-    """The slope before the first knot, values at the knots, and the slope after the last one."""
+    """There is a slope before the first knot, values at knots, and a slope after the last knot."""
     at = basis()
     ends = np.concatenate([[0.0], ENDS, [1.0]])
     score = stats.norm.ppf((ends[1:] + ends[:-1]) / 2)
@@ -109,7 +109,7 @@ def test_log_odds_are_linear_between_knots():
 
 @pytest.mark.parametrize("from_end", [False, True])
 def test_half_lines_count_the_draws_of_the_last_group(from_end):
-    """The last of 200,001 draws lies alone in the last group."""
+    """The last of 200,001 draws is the only one in the last group."""
     fit = Smooth.of(np.array([[[60_000, 39_999, 1], [50_000, 50_000, 0]]]))
     pooled = np.array([[1, 7, 90_000, 199_999]])
     found = fit.half_lines(pooled, np.zeros((1, 1), int), from_end=from_end)
@@ -120,7 +120,7 @@ def test_half_lines_count_the_draws_of_the_last_group(from_end):
 
 
 def test_priors_are_normal_laws_of_the_constant_the_slope_and_the_bends():
-    """Log odds b0 + b1 x + sum of c_k |x - k| with random coefficients, by their own formula."""
+    """Log odds b0 + b1 x + sum of c_k |x - k| with random coefficients, by their formula."""
     at, rng = basis(), np.random.default_rng(5)
     size = len(KNOTS) + 2
     order = np.stack([np.arange(size), np.arange(size)[::-1]], axis=1).ravel()[:size]
@@ -140,7 +140,7 @@ def test_priors_are_normal_laws_of_the_constant_the_slope_and_the_bends():
 
 
 def test_the_fit_of_a_run_does_not_depend_on_other_runs_in_its_last_bit():
-    """Runs of different sizes settle after different scales, so that few are left at the end."""
+    """Runs of different sizes need different scales, so few runs are left at the end."""
     grouped = _grouped(drawn([300, 90_000, 1_000, 20_000, 500]))[1]
     odds, covariance = fitted(grouped)
     for run in range(len(grouped)):
@@ -150,7 +150,7 @@ def test_the_fit_of_a_run_does_not_depend_on_other_runs_in_its_last_bit():
 
 
 def test_groups_are_half_as_wide_in_the_middle_on_the_scale_of_log_odds():
-    """The first group has the share 1 / (1 + e^11), and log odds within 2 are in the middle."""
+    """The first group has the fraction 1 / (1 + e^11), and log odds within 2 are in the middle."""
     odds = special.logit(ENDS)
     middle = np.abs(odds[1:] + odds[:-1]) / 2 < 2
     np.testing.assert_allclose(np.diff(odds), np.where(middle, 1 / 6, 1 / 3), rtol=1e-9)
@@ -183,7 +183,7 @@ def test_smooth_losses_are_contradicted_by_counts_by_hand():
 
 
 def clipped(seed, size):
-    """Three Laplace numbers with shifts of 1, 1/2 and 0, clipped to [-1, 2]; epsilon is 1.5."""
+    """Return three Laplace numbers shifted by 1, 1/2 and 0, clipped to [-1, 2]; epsilon is 1.5."""
     rng = np.random.default_rng(seed)
     shift = np.array([1, 0.5, 0])
     sides = [np.clip(rng.laplace(size=(size, 3)) + s * shift, -1, 2) for s in (0, 1)]
@@ -205,7 +205,7 @@ def test_half_lines_of_boxes_are_not_trusted_against_their_counts(seed):
     fresh = [event.cells[cells.index(side)].mean() for side in clipped(99, 200_000)]
     larger = int(event.larger)
     level = np.log(fresh[larger] / fresh[1 - larger])
-    # The level of the event of seed 11 was 0.49 without the comparison. The standard error of a
+    # The level of the event for seed 11 was 0.49 without the comparison. The standard error of a
     # level is at most 0.03 for the fresh draws, and about 0.1 for the search.
     assert level > event.predicted - 0.4
 

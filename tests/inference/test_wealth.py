@@ -1,4 +1,4 @@
-"""Wealth: what it depends on, how seldom it is wrong, and how soon it is right."""
+"""Wealth: what determines it, how rarely it is wrong, and how soon it refutes."""
 
 import math
 from dataclasses import replace
@@ -18,13 +18,13 @@ ERROR = 0.05
 
 
 def answers(epsilon):
-    """Randomised response at its level."""
+    """Return randomized response at its level."""
     p = 1 / (1 + math.exp(-epsilon))
     return np.array([p, 1 - p]), np.array([1 - p, p])
 
 
 def geometric(epsilon, cells=41):
-    """Two-sided geometric noise on counts that differ by one, clipped: its level is epsilon."""
+    """Return clipped two-sided geometric noise on counts 0 and 1: its level is epsilon."""
     line = np.arange(cells) - cells // 2
     laws = []
     for centre in (0, 1):
@@ -37,7 +37,7 @@ def geometric(epsilon, cells=41):
 
 
 def with_atoms(epsilon):
-    """Bins of Laplace noise whose output is replaced by a constant with probability .4."""
+    """Return bins of Laplace noise whose output is replaced by a constant with probability .4."""
     edges = np.linspace(-4, 5, 60)
     laws = []
     for centre in (0, 1):
@@ -49,7 +49,7 @@ def with_atoms(epsilon):
 
 
 def shifted(epsilon, cells=512):
-    """Cells of Laplace noise of scale 1 / epsilon at 0 and 1."""
+    """Return cells of Laplace noise of scale 1 / epsilon at 0 and 1."""
     edges = np.linspace(-7 / epsilon, 1 + 7 / epsilon, cells - 1)
     p, q = (
         np.diff(np.concatenate([[0], stats.laplace.cdf(edges, centre, 1 / epsilon), [1]]))
@@ -59,7 +59,7 @@ def shifted(epsilon, cells=512):
 
 
 def blocks(first, most, growth):
-    """Sizes of blocks up to a number of draws."""
+    """Return the sizes of blocks up to a number of draws."""
     done, sizes = 0, []
     while done < most:
         sizes.append(min(first if not done else max(int(growth * done), 4), most - done))
@@ -68,7 +68,7 @@ def blocks(first, most, growth):
 
 
 def stream(laws, sizes, seed, **options):
-    """The states after each block of a stream that is looked at each time."""
+    """Return the state after each block of a stream."""
     rng = np.random.default_rng(seed)
     p, q = laws
     state = start(1, len(p), ERROR, **options)
@@ -78,7 +78,7 @@ def stream(laws, sizes, seed, **options):
 
 
 def refuted_at(laws, sizes, seed, **options):
-    """Draws after which the claim is refuted; infinite if never."""
+    """Return the number of draws after which the claim is refuted; infinite if never."""
     for state in stream(laws, sizes, seed, **options):
         if state.is_claim_refuted:
             return int(state.draws[0, 0])
@@ -86,7 +86,7 @@ def refuted_at(laws, sizes, seed, **options):
 
 
 def counts_of(seed, pairs=3, cells=30, size=200):
-    """Counts of pairs with the same laws, which the seed does not change."""
+    """Return counts of pairs with equal distributions, which do not depend on the seed."""
     p, q = np.random.default_rng(0).dirichlet(np.ones(cells), 2)
     rng = np.random.default_rng(seed)
     return rng.multinomial(size, p, pairs), rng.multinomial(size, q, pairs)
@@ -136,14 +136,14 @@ def test_atoms_of_many_members_are_the_cells_with_equal_groups():
 
 
 def test_the_wealth_is_the_mean_over_bets_of_the_product_of_payoffs():
-    """By outcomes one by one: (1 + c (w - 1)) is multiplied for each output."""
+    """Outcomes are used one by one: (1 + c (w - 1)) is multiplied for each output."""
     p, q = np.array([0.6, 0.3, 0.1]), np.array([0.2, 0.3, 0.5])
     rng = np.random.default_rng(0)
     x, y = rng.multinomial(90, p)[None], rng.multinomial(70, q)[None]
     u, v = rng.multinomial(20, p)[None], rng.multinomial(35, q)[None]
     level = 0.3
     state = step(step(start(1, 3, ERROR, grid=[level]), x, y), u, v)
-    # The first block has no earlier draws to bet by.
+    # The first block cannot use earlier draws for its bets.
     added = x + 0.5 * 90 / 70, y + 0.5
     estimated = added[0] / added[0].sum(), added[1] / added[1].sum()
     bet = weights(*estimated, np.array([[20.0, 35.0]]), np.exp([level]), np.zeros(1))
@@ -174,7 +174,7 @@ def test_pairs_multiply_and_a_pair_without_draws_changes_nothing():
 
 
 SHARED = np.array([[0, 1], [0, 2]])
-"""Two pairs with one database."""
+"""Two pairs that share a database."""
 
 
 def test_pairs_with_a_common_database_know_its_draws_and_bet_on_them():
@@ -196,13 +196,13 @@ def test_pairs_with_a_common_database_know_its_draws_and_bet_on_them():
 
 
 def test_a_single_bet_is_paid_by_all_draws_at_its_common_database():
-    """The second pair has no draws at its own database, so the first one bets alone."""
+    """The second pair has no draws from its own database, so only the first pair bets."""
     x, y = counts_of(0, pairs=2, cells=8)
     u, v = counts_of(1, pairs=2, cells=8)
     v[1] = 0
     state = step(start(2, 8, ERROR, grid=[0.5], shared=SHARED), x, y)
     gained = step(state, u, v).log_wealth - state.log_wealth
-    # A state of one pair with the same counts.
+    # Return a state of one pair with the same counts.
     alone = step(start(1, 8, ERROR, grid=[0.5]), [x.sum(axis=0)], y[:1])
     expected = step(alone, [u.sum(axis=0)], v[:1]).log_wealth - alone.log_wealth
     assert np.any(np.abs(expected) > 0.01)
@@ -222,19 +222,19 @@ GRAPHS = {
 @pytest.mark.parametrize("delta", [0.0, 0.02])
 @pytest.mark.parametrize(("few", "cells"), [(True, 6), (False, 20)])
 def test_the_mean_payoff_of_pairs_with_common_databases(graph, delta, few, cells):
-    """At most 1 for laws with the level; the payoff is a product over draws, one factor each."""
+    """It is at most 1 for distributions with the level; the payoff has one factor per draw."""
     level, shared = 0.4, np.array(GRAPHS[graph])
     rng = np.random.default_rng(len(graph) + cells)
     number = int(shared.max()) + 1
     options = {"few": few, "ordered": False, "hypothesis": Ratio(delta), "grid": [level]}
     state = start(3, cells, 1e-300, shared=shared, **options)
-    # Estimates that break the level at several pairs.
+    # These estimates violate the level for several pairs.
     drawn = np.stack([rng.multinomial(150, law) for law in rng.dirichlet(np.ones(cells), number)])
     state = step(state, drawn[shared[:, 0]], drawn[shared[:, 1]])
     sizes = rng.integers(2, 40, (2, 3))
 
     def factors(bet):
-        """Draws at each database, and ln of its factors [databases, cells], up to a constant."""
+        """Return draws from each database, and ln of its factors [databases, cells]."""
         place = [np.argwhere(shared.T == one) for one in range(number)]
         total = np.array([sizes[tuple(where.T)].sum() for where in place])
 
@@ -252,15 +252,15 @@ def test_the_mean_payoff_of_pairs_with_common_databases(graph, delta, few, cells
         return total, found, base
 
     means = [_largest_mean(*factors(bet), shared, level, delta) for bet in range(4)]
-    # Nearly 1 is reached, as the bets are the best ones for laws at the level.
+    # Nearly 1 is attained, because the bets are the best ones for distributions at the level.
     assert -0.3 < max(means) <= 1e-9
 
 
 def _largest_mean(total, found, base, shared, level, delta, steps=15):
-    """Ln of the largest mean payoff of laws with the level, by linear programs (Frank, Wolfe)."""
+    """Return ln of the largest mean payoff, by linear programs (Frank, Wolfe)."""
     number, cells = found.shape
     pairs = [ends for pair in shared for ends in (pair, pair[::-1])]
-    # Laws of all databases, then the excess of P over e^level Q in each cell, which sums to delta.
+    # All distributions, then the excess of P over e^level Q in each cell, with sum delta.
     size = (number + len(pairs)) * cells
     upper, limits = np.zeros((len(pairs) * (cells + 1), size)), np.zeros(len(pairs) * (cells + 1))
     for row, (one, other) in enumerate(pairs):
@@ -287,10 +287,10 @@ def _largest_mean(total, found, base, shared, level, delta, steps=15):
 
 @pytest.mark.slow
 def test_no_laws_with_the_level_gain_where_pairs_share_a_database():
-    """By all outcomes of a block of one draw a side; the common database has two of the draws."""
+    """Enumerates a block of one draw per side; the common database has two of the draws."""
     level, number = 0.5, 200_000
     rng = np.random.default_rng(0)
-    # Laws of which one outcome or another has exactly the ratio of the level, as far as possible.
+    # Distributions for which an outcome has exactly the ratio of the level, if possible.
     p = rng.dirichlet(np.ones(3), number)
     q = p * np.exp(level * rng.choice([-1.0, 1.0], (number, 2, 3)).swapaxes(0, 1))
     q[..., 2] = 1 - q[..., :2].sum(axis=-1)
@@ -349,14 +349,14 @@ def test_the_same_draws_in_other_cells_keep_the_wealth():
     assert step(after, *halved).num_blocks == 2
     with pytest.raises(ValueError, match="as many draws as the state"):
         recounted(state, halved[0] + 1, halved[1])
-    # As many draws, but no counts.
+    # There are as many draws, but no counts.
     for change in ([0.5, -0.5], [-(10**6), 10**6]):
         for place, name in enumerate(("first", "second")):
             sides = [side.astype(float) for side in halved]
             sides[place][0, :2] += change
             with pytest.raises((TypeError, ValueError), match=f"^{name} must"):
                 recounted(state, *sides)
-    # The same number of bets, on outcomes one by one.
+    # There is the same number of bets, on single outcomes.
     merged = [side.reshape(3, 8, 5).sum(axis=2) for side in (x, y)]
     assert np.isfinite(step(recounted(state, *merged), *merged).log_wealth).all()
 
@@ -393,7 +393,7 @@ def test_groups_are_what_they_say():
     assert np.all(np.abs(mass - 100) <= (x + y).max())
     p, q = shifted(1.0, 64)
     lines = half_lines((1e6 * p).astype(int)[None], (1e6 * q).astype(int)[None], Ratio())[0]
-    # The likelier side's tails, up to where they are too rare to be known.
+    # The tails of the likelier side, as far as they can be estimated.
     assert lines[0] == 0 and lines[-1] == 1 and np.all(np.diff(lines[lines < 2]) >= 0)
     for few in (False, True):
         for expert in experts(x, y, few=few, ordered=True, hypothesis=Ratio()):
@@ -402,7 +402,7 @@ def test_groups_are_what_they_say():
 
 
 def normal(mu, cells=60):
-    """Cells of Gaussian noise."""
+    """Return cells of Gaussian noise."""
     edges = np.linspace(-4, 4 + mu, cells - 1)
     p, q = (
         np.diff(np.concatenate([[0], stats.norm.cdf(edges, centre), [1]])) for centre in (0, mu)
@@ -420,7 +420,7 @@ LAWS = {
 
 
 def false_alarms(name, few, streams, most, error_of_test):
-    """Count streams at the boundary that ever refute it, and the largest number allowed."""
+    """Count streams at the boundary that ever refute it; also return the allowed number."""
     laws, level, hypothesis = LAWS[name]
     sizes = blocks(16, most, 0.15)
     options = {"claim": level, "grid": [level], "few": few, "hypothesis": hypothesis}
@@ -434,7 +434,7 @@ def false_alarms(name, few, streams, most, error_of_test):
     [("answers", True), ("geometric", False), ("atoms", True), ("gaussian", False)],
 )
 def test_false_alarms_at_the_boundary(name, few):
-    """Fails with probability 1e-5 if a false alarm has probability .05, and less if it is rarer."""
+    """Fails with probability 1e-5 if a false alarm has probability .05, or less if it is rarer."""
     wrong, most = false_alarms(name, few, 40, 1500, 1e-5)
     assert wrong <= most
 
@@ -456,7 +456,7 @@ def test_a_level_is_refuted_by_a_wealth_of_one_over_the_error():
 
 @pytest.mark.slow
 def test_a_bet_at_the_boundary_that_gains_would_be_seen():
-    """The claim at the level minus a fifth is refuted by nearly all streams of the same length."""
+    """A claim that is a fifth below the level is refuted by nearly all streams of this length."""
     laws, level, _ = LAWS["answers"]
     options = {"claim": 0.8 * level, "grid": [0.8 * level], "few": False}
     found = [refuted_at(laws, blocks(16, 3000, 0.15), seed, **options) for seed in range(40)]
@@ -483,7 +483,7 @@ def test_a_claim_below_the_level_is_refuted_soon(laws, claim, mean, streams):
     ("laws", "claim", "mean"), [(answers(0.5), 0.4, 2122), (shifted(1.0), 0.8, 1256)]
 )
 def test_the_mean_of_many_streams_is_the_prototypes(laws, claim, mean):
-    """Within a tenth, and two standard errors of the mean of 200 streams."""
+    """Within a tenth, plus two standard errors of the mean of 200 streams."""
     options = {"claim": claim, "grid": [claim]}
     found = [refuted_at(laws, blocks(16, 60_000, 0.12), seed, **options) for seed in range(200)]
     assert np.mean(found) < 1.1 * mean + 2 * np.std(found) / math.sqrt(200)
