@@ -1,4 +1,4 @@
-"""Mechanisms that are wrong, and right ones beside them, with the claims that an audit must judge.
+"""Faulty mechanisms and correct counterparts, with the claims that audits must judge.
 
 One table of entries as data: the fast test (test_corpus) and the full run (benchmarks/corpus.py)
 read it.

@@ -17,7 +17,7 @@ from corpus import host
 from dpjax import databases, mechanisms
 
 CONFIDENCE = 0.99
-"""Of every audit in the corpus: a right mechanism at its exact level is refuted in 1% of runs."""
+"""Confidence of all audits; a correct mechanism at its exact level is refuted in 1% of runs."""
 
 
 @dataclass(frozen=True)
@@ -46,12 +46,12 @@ class Entry:
 
     @property
     def budget(self) -> int:
-        """Draws of one audit, all pairs and both sides."""
+        """Total number of draws of one audit, for all pairs and both sides."""
         pairs = self.mechanism.standard_pairs() if self.pairs is None else self.pairs
         return 2 * (len(pairs) * self.num_samples + self.num_confirm)
 
     def audit(self, seed: int) -> dpjax.AuditResult:
-        """One audit at the claim."""
+        """Run one audit of the claim."""
         return dpjax.audit(
             self.mechanism,
             self.pairs,
@@ -63,17 +63,17 @@ class Entry:
 
 
 def most_false_refutations(num_seeds: int) -> int:
-    """What a right mechanism, refuted in 1% of runs, exceeds with a chance below 1e-5."""
+    """Return the limit that a correct mechanism, refuted in 1% of runs, exceeds with 1e-5."""
     return int(binom.isf(1e-5, num_seeds, 1 - CONFIDENCE))
 
 
 def laplace_by_deviation(key, count):
-    """Takes 1 / epsilon for the standard deviation, where it is the scale: sqrt(2) epsilon."""
+    """Use 1 / epsilon as standard deviation instead of the scale: the level is sqrt(2) epsilon."""
     return count + jax.random.laplace(key) / jnp.sqrt(2.0)
 
 
 def geometric_by_half_sensitivity(key, count):
-    """Sums of changes of 2, with noise for changes of 1: twice the claim."""
+    """Sums change by 2, but the noise is for changes of 1: twice the claim."""
     one, other = jax.random.split(key)
     chance = 1 - jnp.exp(-1.0)
     noise = jax.random.geometric(one, chance) - jax.random.geometric(other, chance)
@@ -81,18 +81,18 @@ def geometric_by_half_sensitivity(key, count):
 
 
 def gaussian_of_half_sigma(key, count):
-    """Noise whose variance was divided by sigma twice: its deviation is a half of what it says."""
+    """The variance is divided by sigma twice, so the standard deviation is half of the claimed."""
     return count + 0.5 * jax.random.normal(key)
 
 
 def two_counts_one_noise(key, counts):
-    """Two counts released at epsilon 1 each, both with the noise of the same key."""
+    """Two counts are released at epsilon 1 each, both with noise of the same key."""
     again = jax.random.clone(key)  # the same bits; jax's own check would refuse the plain reuse
     return jnp.stack([counts[0] + jax.random.laplace(key), counts[1] + jax.random.laplace(again)])
 
 
 def two_counts_two_noises(key, counts):
-    """The same with a key each: level 2."""
+    """The same with one key per count: level 2."""
     one, other = jax.random.split(key)
     return jnp.stack([counts[0] + jax.random.laplace(one), counts[1] + jax.random.laplace(other)])
 

@@ -1,4 +1,4 @@
-"""The regression corpus on a few fixed seeds; benchmarks/corpus.py runs all of it on twenty."""
+"""The regression corpus with a few fixed seeds; benchmarks/corpus.py runs it with twenty."""
 
 import pytest
 
@@ -15,7 +15,7 @@ FAST = (
     "mean without a crash",
     "two counts, two keys",
 )
-"""A wrong and a right one of each kind, so that not only the whole run sees the corpus fail."""
+"""A faulty and a correct mechanism of each kind, so that the fast tests cover all kinds."""
 
 ENTRIES = [
     pytest.param(entry, id=entry.name, marks=[] if entry.name in FAST else [pytest.mark.slow])
@@ -26,7 +26,7 @@ ENTRIES = [
 @pytest.mark.one_in(4)
 @pytest.mark.parametrize("entry", ENTRIES)
 def test_the_wrong_are_refuted_and_the_right_are_not(entry):
-    """A right entry is refuted on both seeds with a chance of 1e-4 at most, seeds fixed."""
+    """A correct entry is refuted for both seeds with probability at most 1e-4; fixed seeds."""
     seeds = SEEDS[:1] if entry.wrong else SEEDS
     refuted = [entry.audit(seed).verdict == "violated" for seed in seeds]
     assert all(refuted) == entry.wrong

@@ -1,4 +1,4 @@
-"""Wrong trainings are refuted, and their right twins are not; benchmarks/training.py runs all."""
+"""Faulty trainings are refuted, and correct ones are not; benchmarks/training.py runs all."""
 
 import pytest
 
@@ -15,7 +15,7 @@ FAST = "noise not times the clip"
     ],
 )
 def test_the_wrong_are_refuted_and_the_right_are_not(entry):
-    """At a confidence of 1 - 1e-5 a right one is refuted with a chance of 1e-5."""
+    """At confidence 1 - 1e-5, a correct training is refuted with probability 1e-5."""
     assert entry.audit(wrong=True, seed=0).verdict == "violated"
     assert entry.audit(wrong=False, seed=0, confidence=1 - 1e-5).verdict == "not refuted"
 

@@ -1,4 +1,4 @@
-"""Nine wrong implementations of DP-SGD and their right twins, each with the claim of its author.
+"""Nine faulty implementations of DP-SGD and correct versions, each with its author's claim.
 
 A wrong one differs from `DpSgd` in one step. An entry states the trainings a side that refute it.
 """
@@ -24,7 +24,7 @@ def _wrong(cls):
 
 @_wrong
 class BatchFactor(DpSgd):
-    """Noise that was divided by the size of the batch before it is added to the sum."""
+    """The noise is divided by the batch size before it is added to the sum."""
 
     def noise(self, key, parameters):
         return super().noise(key, parameters) / 100
@@ -32,7 +32,7 @@ class BatchFactor(DpSgd):
 
 @_wrong
 class NoiseWithoutClip(DpSgd):
-    """Noise of deviation sigma, and not sigma C."""
+    """The standard deviation of the noise is sigma instead of sigma C."""
 
     def noise(self, key, parameters):
         return super().noise(key, parameters) / self.clip
@@ -40,7 +40,7 @@ class NoiseWithoutClip(DpSgd):
 
 @_wrong
 class BatchClipped(DpSgd):
-    """The sum of the batch is clipped, and not each gradient."""
+    """The sum of the batch is clipped instead of each gradient."""
 
     def clipped_sum(self, found, weights, features):
         total = found.total(weights)
@@ -49,10 +49,10 @@ class BatchClipped(DpSgd):
 
 @_wrong
 class InterceptUnclipped(DpSgd):
-    """The gradient of the intercept, a group of parameters of its own, is never clipped."""
+    """The gradient of the intercept, a separate group of parameters, is never clipped."""
 
     def clipped_sum(self, found, weights, features):
-        # Residuals are norms over lengths; that of the intercept is the residual itself.
+        # Residuals are norms divided by lengths; for the intercept, it is the residual itself.
         lengths = jnp.sqrt(jnp.square(features).sum(axis=1) + 1)
         weight_norms = found.norms / lengths * jnp.sqrt(jnp.square(features).sum(axis=1))
         factors = jnp.minimum(1, self.clip / jnp.maximum(weight_norms, 1e-30))
@@ -69,7 +69,7 @@ class ActualBatchSize(DpSgd):
 
 @_wrong
 class OneKeyTwoGroups(DpSgd):
-    """Two groups of five parameters are given the noise of one key."""
+    """Two groups of five parameters get noise from the same key."""
 
     def noise(self, key, parameters):
         noise = super().noise(key, parameters)
@@ -86,21 +86,21 @@ class OneKeyAllSteps(DpSgd):
 
 @_wrong
 class EmptyBatchSkipped(DpSgd):
-    """An empty batch makes no step, so that it has no noise."""
+    """An empty batch is skipped, so that this step has no noise."""
 
     def applied(self, move, weights):
         return jnp.where(weights.sum() > 0, move, 0)
 
 
 def axis(number, size):
-    """A canary on one coordinate, counted from 1."""
+    """Return a canary on one coordinate, counted from 1."""
     found = np.zeros(10 if number == 10 or number == 5 else 3, np.float32)
     found[number - 1] = size
     return found
 
 
 def others(number, dimension):
-    """Records of normal features without the last coordinate, which is the canary's."""
+    """Return records of normal features with 0 in the last coordinate, which the canary uses."""
     rng = np.random.default_rng(0)
     features = rng.normal(size=(number, dimension)).astype(np.float32)
     features[:, -1] = 0
@@ -138,7 +138,7 @@ class Training:
     notion: Any = dpjax.Epsilon(DELTA)  # noqa: RUF009 (frozen)
 
     def audit(self, wrong: bool, seed: int, confidence: float = CONFIDENCE):
-        """One audit at the claim."""
+        """Run one audit of the claim."""
         options, cls = dict(self.options), DpSgd
         if isinstance(self.wrong, Shuffle):
             options["sampling"] = self.wrong if wrong else options["sampling"]
@@ -158,7 +158,7 @@ class Training:
 
 FULL = {"noise_multiplier": 15.0, "num_steps": 50}
 EPSILON, MU = 1.866369, 0.471405
-"""Of 50 full batches with sigma = 15: mu = sqrt(50) / 15, and epsilon at delta = 1e-5."""
+"""Values for 50 full batches with sigma = 15: mu = sqrt(50) / 15, epsilon at delta = 1e-5."""
 
 TRAININGS = (
     Training("batch factor", BatchFactor, USUAL, FULL, EPSILON),

@@ -1,4 +1,4 @@
-"""Which chain a notion confirms, what it promises, and which of a chain's sets it shows."""
+"""Which chain a notion confirms, its predicted bound, and the set that it shows."""
 
 from dataclasses import dataclass
 
@@ -16,13 +16,13 @@ BUDGET = Budget(4_000, 0.9)
 
 
 def cells(*bins):
-    """Bins of so many entries, after the cells of two labels."""
+    """Return bins for several entries, after the cells of two labels."""
     edges = tuple(np.arange(1.0, number) for number in bins)
     return Partition(("a number",), edges, (np.empty(0),) * len(bins), np.array([0]))
 
 
 def searched(partition, law, batch=(), seed=0):
-    """Counts [..., half, side, cells] by two laws of the boxes, some of which also have a label."""
+    """Return counts [..., half, side, cells] for two distributions; some outputs have a label."""
     rng = np.random.default_rng(seed)
     halves = np.stack([rng.multinomial(1_500, np.ravel(p), (*batch, 2)) for p in law], axis=-2)
     labels = rng.integers(5, 9, (*halves.shape[:-1], 2))
@@ -50,7 +50,7 @@ def test_many_bins_are_ordered_in_each_way_of_the_partition():
 
 @dataclass(frozen=True)
 class OfParts(Notion):
-    """A notion of bands that are three numbers: mu, epsilon, and its own level."""
+    """A notion whose bands are three numbers: mu, epsilon, and its own level."""
 
     def of_band(self, band, distance=1):
         return band[2]
@@ -126,7 +126,7 @@ def test_notions_of_no_event_promise_the_mean_of_bands_of_merged_cells(notion, b
 @pytest.mark.parametrize("is_reversed", [False, True])
 @pytest.mark.parametrize("notion", [dpjax.Epsilon(), dpjax.Gdp(), dpjax.TotalVariation()])
 def test_the_set_with_the_largest_bound_is_shown(notion, usable, is_reversed):
-    """Of all sets and complements that may be events, by the worst corner of each."""
+    """Compared with all sets and complements that may be events, by the worst corner of each."""
     counts = np.array([[30, 55, 80], [4, 20, 77]])
     counts = 100 - counts[:, ::-1] if is_reversed else counts
     found = band(counts, (100, 100), 0.05, usable=usable)
@@ -142,7 +142,7 @@ def test_the_set_with_the_largest_bound_is_shown(notion, usable, is_reversed):
     largest = max(sets + rests)[0]
     event = notion.shown(chain, found)
     assert float(event.predicted) == pytest.approx(largest, rel=1e-9)
-    # But for rounding, mu and the total variation are those of the complement.
+    # Up to rounding, mu and the total variation are those of the complement.
     best = [
         (larger, (chain.place <= i if larger == 0 else chain.place > i).tolist())
         for value, larger, i in sets + rests
@@ -154,7 +154,7 @@ def test_the_set_with_the_largest_bound_is_shown(notion, usable, is_reversed):
 
 @pytest.mark.parametrize("claim", [-1.6, -2.4, -3.0, -1.4])
 def test_a_claim_that_every_error_refutes_needs_one_more_bound(claim):
-    """A bound of 2 - z / 2 is -1.517 at an error of 1e-12."""
+    """A bound of 2 - z / 2 is -1.517 for an error of 1e-12."""
     asked = []
 
     def bound(confidence):

@@ -1,4 +1,4 @@
-"""What a notion hands to the choice of an event: rivals, order, groups and lines all count."""
+"""A notion passes rivals, order, groups and lines to the choice of an event."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ from dpjax.partitions import Budget, Partition, Search
 
 
 def codes(bins, *, ordered, whole=True):
-    """A partition of the numbers 0, 1, ..., a bin each; the first two cells are for labels."""
+    """Return a partition with a bin for each of 0, 1, ..., after two cells for labels."""
     nothing = np.empty(0)
     return Partition(
         ("number",), (np.arange(1.0, bins),), (nothing,), np.array([0]), whole, ordered
@@ -17,7 +17,7 @@ def codes(bins, *, ordered, whole=True):
 
 
 def searched(partition, law, draws=2_000, seed=0):
-    """Counts of two halves of draws by two laws [2, bins]."""
+    """Return counts of two halves of draws from two distributions [2, bins]."""
     rng = np.random.default_rng(seed)
     bins = np.stack([rng.multinomial(draws, law) for _ in range(2)])
     labels = np.zeros((2, 2, partition.num_alone), int)
@@ -25,14 +25,14 @@ def searched(partition, law, draws=2_000, seed=0):
 
 
 def shifted(bins, shift):
-    """Two Laplace laws in bins, one of them shifted."""
+    """Return two Laplace distributions in bins; one of them is shifted."""
     places = np.arange(bins)[None] - bins / 2 - np.array([[0.0], [shift]])
     law = np.exp(-np.abs(places) * 8 / bins)
     return law / law.sum(axis=1, keepdims=True)
 
 
 def scattered(bins, seed=1):
-    """Codes whose probabilities differ by e^.5 in half of them, in no order."""
+    """Return codes; in random order, half of them have probabilities that differ by e^.5."""
     law = np.exp(np.random.default_rng(seed).permutation(bins) % 2 - np.array([[0.25], [0.75]]))
     law[1] = law[0][::-1]
     return law / law.sum(axis=1, keepdims=True)
@@ -40,7 +40,7 @@ def scattered(bins, seed=1):
 
 @pytest.mark.parametrize("ask", ["choose", "promise"])
 def test_of_many_rivals_each_promises_less(ask):
-    """The best of many pairs looks better than it is; of many cells, half-lines are best."""
+    """The best of many pairs looks better than it is; with many cells, half-lines are best."""
     partition = codes(400, ordered=True)
     search = searched(partition, shifted(400, 40.0))
     found = []
@@ -52,7 +52,7 @@ def test_of_many_rivals_each_promises_less(ask):
 
 @pytest.mark.parametrize("law", [shifted(400, 40.0), scattered(400)], ids=["lines", "sets"])
 def test_of_many_partitions_each_promises_less(law):
-    """As of many pairs; sets that are ordered by ratio are shrunk for partitions alone."""
+    """This is as for many pairs; sets ordered by ratio are shrunk only for partitions."""
     search = searched(codes(400, ordered=True), law, draws=20_000)
     asked = [Budget(5_000, 0.999, num_partitions=number) for number in (1, 5, 25)]
     found = [float(Epsilon().choose(search, budget).predicted) for budget in asked]
@@ -67,7 +67,7 @@ def test_of_many_partitions_each_promises_less(law):
 
 @pytest.mark.parametrize("ask", ["choose", "promise"])
 def test_codes_without_an_order_are_shrunk_as_names_are(ask):
-    """Neighbours of codes are not alike, so sets of them are made by ratios alone."""
+    """Adjacent codes are not similar, so sets of codes depend only on ratios."""
     law = scattered(40)
     found = [
         getattr(Epsilon(), ask)(searched(codes(40, ordered=o), law), Budget(5_000, 0.999))
@@ -88,7 +88,7 @@ def test_groups_of_neighbours_show_more_where_bins_are_rare(monkeypatch):
 
 
 def test_fresh_outputs_are_shared_where_the_budget_says_so():
-    """A rare event needs more of them at the side where it is rarer."""
+    """A rare event needs more fresh outputs on the side where it is rarer."""
     law = np.array([[0.98, 0.02], [0.999, 0.001]])
     search = searched(codes(2, ordered=True), law, draws=20_000)
     equal, shared = (
@@ -100,7 +100,7 @@ def test_fresh_outputs_are_shared_where_the_budget_says_so():
 
 @pytest.mark.parametrize("entries", [1, 2, 3])
 def test_events_are_simplified_along_the_entries_of_outputs_alone(entries, monkeypatch):
-    """The sum of the entries is a line of the search, but no line that a reader can name."""
+    """The sum of the entries is a line of the search, but it cannot be described to a reader."""
     empty = (np.empty(0),) * entries
     edges = (np.arange(1.0, 4.0),) * entries
     partition = Partition(("vector",), edges, empty, np.array([0]))

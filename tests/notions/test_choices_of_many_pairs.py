@@ -1,4 +1,4 @@
-"""Choices for many pairs are those for each pair alone, however pairs and runs are divided."""
+"""Choices for many pairs equal those for each pair alone, for all divisions into batches."""
 
 import numpy as np
 import pytest
@@ -13,14 +13,14 @@ BUDGET = Budget(SIZE, CONFIDENCE, num_rivals=3, num_partitions=2)
 
 
 def labels(number, *, ordered=True):
-    """A partition of so many labels, the last of which is every other one."""
+    """Return a partition of labels; the last label stands for all other labels."""
     nothing = (np.empty(0),)
     names = tuple(map(str, range(number - 1)))
     return Partition(names, nothing, nothing, np.empty(0, int), False, ordered)
 
 
 def asked(partition, batch=(), *, allowed=None, positions=(), coarser=(), seed=0):
-    """Counts of unequal laws [..., half, side, cells]."""
+    """Return counts of unequal distributions [..., half, side, cells]."""
     rng = np.random.default_rng(seed)
     law = rng.dirichlet(np.full(partition.size, 0.7), 2)
     halves = np.stack([rng.multinomial(700, p, (*batch, 2)) for p in law], axis=-2)
@@ -28,7 +28,7 @@ def asked(partition, batch=(), *, allowed=None, positions=(), coarser=(), seed=0
 
 
 def pairs():
-    """Pairs that differ in every argument of a choice, some of them alike, in mixed order."""
+    """Return pairs that differ in every argument of a choice, with some repetitions."""
     line, zeros = np.arange(5.0), np.zeros(5)
     allowed = np.array([True, True, False, True, True])
     return [

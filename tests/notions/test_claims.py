@@ -1,4 +1,4 @@
-"""Claims are read once, and refused with the place at which they fail."""
+"""Claims are read once, and rejected with a message that names the invalid point."""
 
 import math
 
@@ -13,12 +13,12 @@ from dpjax.mechanisms import Laplace
 
 
 def profile(epsilon):
-    """Of the Gaussian mechanism with mu = 1."""
+    """Return the profile of the Gaussian mechanism with mu = 1."""
     return norm.cdf(0.5 - epsilon) - math.exp(epsilon) * norm.cdf(-0.5 - epsilon)
 
 
 class Distribution:
-    """As of an accountant: a method in place of a function."""
+    """An accountant's distribution, with a method instead of a function."""
 
     def __init__(self, value):
         self.get_epsilon_for_delta = lambda delta: value
@@ -70,7 +70,7 @@ def test_a_function_of_jax_is_one():
 
 
 def test_the_least_epsilon_of_a_claimed_function():
-    """Where the profile is 1e-5, to all digits; a function that rises again claims no more."""
+    """It is where the profile is 1e-5, to all digits; later increases are ignored."""
     exact = Epsilon(1e-5).claimed(profile)
     assert profile(exact) == pytest.approx(1e-5, rel=1e-9)
     bumpy = Epsilon(1e-5).claimed(lambda e: 1.0 if 6 < e < 39 else profile(e))

@@ -1,4 +1,4 @@
-"""Epsilon as a notion: bounds that hold for all counts, estimates, and the smallest error."""
+"""Epsilon as a notion: valid bounds for all counts, estimates, and the smallest error."""
 
 import math
 import pickle
@@ -28,12 +28,12 @@ def evidence(counts: Any, larger: int = 0, trials: Any = (TRIALS, TRIALS)):
 
 
 def every_count():
-    """All counts of both sides, [15, 15, 2]."""
+    """Return all counts of both sides, [15, 15, 2]."""
     return np.stack(np.meshgrid(*[np.arange(TRIALS + 1)] * 2, indexing="ij"), axis=-1)
 
 
 def error(bounds, p, q, level):
-    """P(bound > level) where the event has the probabilities p and q, by adding up all counts."""
+    """Return P(bound > level) for an event with probabilities p and q, over all counts."""
     weights = [stats.binom.pmf(np.arange(TRIALS + 1), TRIALS, chance) for chance in (p, q)]
     return weights[0] @ (bounds > level + 1e-12) @ weights[1]
 
@@ -45,7 +45,7 @@ CHANCES = [(p, p * r) for p in (0.05, 0.4, 0.9) for r in (1.0, 0.6, 0.15)] + [(1
 @pytest.mark.parametrize("delta", [0.0, 0.04, 0.3])
 @pytest.mark.parametrize("larger", [0, 1])
 def test_the_bound_holds_as_often_as_it_says(delta, larger):
-    """Whichever side the search took for the likelier one; below delta nothing may be shown."""
+    """Whichever side the search chose; nothing may be shown below delta."""
     bounds = evidence(every_count(), larger).bound(dpjax.Epsilon(delta), SURE)
     for p, q in CHANCES:
         of_sides = (q, p) if larger else (p, q)
@@ -56,7 +56,7 @@ def test_the_bound_holds_as_often_as_it_says(delta, larger):
 
 @pytest.mark.slow
 def test_the_enumeration_sees_what_it_should():
-    """Sides swapped, delta left out, and an error of 15% for one of 10% do not pass."""
+    """Exchanged sides, a missing delta, and an error of 15% instead of 10% do not pass."""
     counts = every_count()
     swapped = evidence(counts, 1).bound(dpjax.Epsilon(), SURE)
     assert error(swapped, 0.05, 0.4, 0.0) > 1 - SURE
@@ -67,14 +67,14 @@ def test_the_enumeration_sees_what_it_should():
 
 
 def test_trials_of_two_sides_may_differ():
-    """As with recorded outputs: 30 of 40 against 10 of 80 is ln 6, on either side."""
+    """As with recorded outputs, 30 of 40 and 10 of 80 lead to ln 6, on either side."""
     notion, sides = dpjax.Epsilon(), [(30, 10), (10, 30)]
     for larger, counts in enumerate(sides):
         trials = ((40, 80), (80, 40))[larger]
         found = evidence(counts, larger, trials)
         assert found.estimate(notion) == pytest.approx(math.log(6))
         assert 0.5 < found.bound(notion, SURE) < math.log(6)
-        # The other way round nothing is larger.
+        # In the other direction, no probability is larger.
         assert evidence(counts, 1 - larger, trials).bound(notion, SURE) == 0
     with pytest.raises(ValueError, match="trials must be equal on both sides if"):
         evidence([sides[0]] * 2, 0, (40, 80)).bound(notion, SURE)
@@ -88,7 +88,7 @@ def test_trials_of_two_sides_may_differ():
         (0.0, (3, 0), math.inf),
         (0.0, (0, 0), 0.0),
         (0.5, (12, 5), math.log(5 / 5)),
-        # A rare event says nothing where delta may be all of it: 0 / 0 is not infinite.
+        # A rare event shows nothing if delta may be all of it: 0 / 0 is not infinite.
         (0.5, (5, 0), 0.0),
         (0.5, (0, 0), 0.0),
         (0.5, (7, 0), 0.0),
@@ -100,10 +100,10 @@ def test_estimates(delta, counts, estimate):
 
 
 def test_a_rare_event_with_delta_has_no_infinite_estimate():
-    """Nothing of the event in fresh draws at either side, of which delta could be all."""
+    """No fresh output is in the event on either side, and delta could be all of it."""
     stated = evidence((0, 0)).state(dpjax.Epsilon(0.05), SURE, 1, 0.5)
     assert stated.estimate == 0 == stated.lower_bound and stated.smallest_error is None
-    # Shown on one side alone, it is infinite.
+    # If it occurs on one side only, the estimate is infinite.
     assert evidence((9, 0)).state(dpjax.Epsilon(), SURE, 1, None).estimate is None
 
 
@@ -114,7 +114,7 @@ def test_the_smallest_error_is_where_the_verdict_turns(delta):
         least = found.state(notion, SURE, 1, claim).smallest_error
         assert found.bound(notion, 1 - 1.02 * least) > claim
         assert found.bound(notion, 1 - 0.98 * least) <= claim
-        # Of three claims each has a third of the error.
+        # Each of three claims gets a third of the error.
         assert found.state(notion, SURE, 3, claim).smallest_error == min(3 * least, 1)
 
 
@@ -122,7 +122,7 @@ def test_the_smallest_error_is_computed_once_when_it_is_first_read(monkeypatch):
     confidences, of_event = [], dpjax.Epsilon.of_event
 
     def counting(self, larger, smaller, trials, confidence, distance=1):
-        # A caller's settings of NumPy must not stop the computation.
+        # NumPy settings of the caller must not stop the computation.
         assert np.geterr()["under"] == "ignore"
         confidences.append(confidence)
         return of_event(self, larger, smaller, trials, confidence, distance)
@@ -142,7 +142,7 @@ def test_the_smallest_error_is_computed_once_when_it_is_first_read(monkeypatch):
 
 
 def test_smallest_errors_by_the_normal_quantile():
-    """A bound 2 - z / 2 exceeds a claim down to P(Z > 2 (2 - claim))."""
+    """A bound of 2 - z / 2 exceeds a claim down to P(Z > 2 (2 - claim))."""
 
     def bound(confidence):
         return max(2 - stats.norm.ppf(confidence) / 2, 0.0)
@@ -181,7 +181,7 @@ def test_a_known_bound_saves_calls():
         found = smallest_error(bound, claim, (confidence, known))
         assert found == pytest.approx(max(expected, 1e-12), rel=0.02)
         assert len(asked) <= most
-    # Below the range of errors that are reported, a known bound is of no use.
+    # Below the range of reported errors, a known bound is not useful.
     assert smallest_error(bound, 2.5, (0.4, bound(0.4))) is None
 
 

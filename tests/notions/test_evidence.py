@@ -1,4 +1,4 @@
-"""What is bounded from counts: each side by its own draws, each kind of evidence by its error."""
+"""Bounds from counts: sample sizes of both sides, and error probabilities for each evidence."""
 
 import math
 
@@ -23,7 +23,7 @@ def counted(larger):
 
 
 def test_each_side_has_its_own_number_of_draws():
-    # 200 of 1000 at the neighbor are 0.2, and 30 of 400 at the database 0.075.
+    # For the neighbor, 200 of 1000 are 0.2; for the database, 30 of 400 are 0.075.
     found = float(counted(1).bound(dpjax.Epsilon(), 0.95))
     assert found == pytest.approx(buehler_bound(Ratio(), 200, 30, (1_000, 400), 0.05), rel=1e-12)
     assert 0.5 < found < np.log(0.2 / 0.075)
@@ -45,7 +45,7 @@ def test_an_event_and_a_chain_share_the_error():
 
 @pytest.mark.parametrize("named", [None, dpjax.Epsilon(), dpjax.Gdp()])
 def test_the_bound_of_the_own_notion_is_known_to_the_smallest_error(monkeypatch, named):
-    """If the event was chosen for another notion, the chain bounds this one: that is no start."""
+    """If the event was chosen for another notion, the chain's bound is not a starting value."""
     asked, compare = [], EventAndChain.compare
 
     def recorded(evidence, notion, confidence, *others):
@@ -62,12 +62,12 @@ def test_the_bound_of_the_own_notion_is_known_to_the_smallest_error(monkeypatch,
     alone = both.state(dpjax.Epsilon(), 0.95, claim=claim).smallest_error
     asked.clear()
     assert stated.smallest_error == pytest.approx(alone, rel=0.03)
-    # A claim that is not refuted at 95% needs no bound at a larger confidence.
+    # A claim that is not refuted at 95% needs no bound with a larger confidence.
     assert asked and (max(asked) <= 0.95) == (named != dpjax.Gdp())
 
 
 def test_corners_of_a_band_are_outside_of_the_quarter_circle():
-    """Corner j holds the arc from angle j to j + 1: the first side as at j, the other at j + 1."""
+    """Corner j contains the arc from angle j to j + 1: the first side at j, the other at j + 1."""
     found, r = band(np.array([[40, 90], [10, 70]]), (100, 200), 0.05, corners=4), radius(2, 0.05)
     lower, upper = found.roc
     for j in range(4):
@@ -123,7 +123,7 @@ def test_a_share_of_the_error_is_told_where_other_guesses_use_the_rest(share):
 @pytest.mark.parametrize("right", [85, 95])
 @pytest.mark.parametrize("claim", [((1.0, 0.0),), ((0.0, 0.3), (0.5, 0.1), (1.0, 0.0))])
 def test_the_smallest_error_of_a_curve_is_rounded_up(right, claim):
-    """The curve is refuted at that error, and at one that is smaller by 1e-9 it is not."""
+    """The curve is refuted at this error, but not at an error that is smaller by 1e-9."""
     guessed = Guessed(1000, 100, right)
 
     def gain(y):

@@ -1,4 +1,4 @@
-"""The evidence of guesses hands its counts and its share of the error to the right bound."""
+"""The evidence of guesses passes its counts and its error to the right bound."""
 
 import pytest
 
@@ -51,17 +51,17 @@ def test_notions_that_guesses_do_not_bound():
 
 
 def test_a_claimed_profile_is_compared_point_by_point():
-    """The point at .5 is refuted most clearly; points with a delta of 1 never are."""
+    """The point at .5 is refuted most clearly; points with delta 1 are never refuted."""
     claim = ((0.0, 1.0), (0.5, 1e-8), (3.0, 1e-8))
     p_values = [one_run_p_value(*GUESSED, epsilon, delta) for epsilon, delta in claim[1:]]
     assert p_values[0] < 1e-6 < p_values[1] and _of_points(GUESSED, claim) == (1, p_values[0])
     excess, crossing = FIXED.compare(Profile(), 0.99, claim, 1)
     assert crossing == (0.5, delta_of_guesses(GUESSED, 0.5, 1 - 0.99), 1e-8)
     assert 1 - 0.99 - p_values[0] <= excess <= 1 - 0.99
-    # Of a claim that holds, no point is named.
+    # If a claim is not refuted, no point is named.
     excess, crossing = FIXED.compare(Profile(), 0.99, ((4.0, 0.1),), 1)
     assert crossing is None and excess < 0
-    # A share of the error is as if the confidence were higher.
+    # A share of the error has the same effect as a higher confidence.
     half = GuessCounts(1000, 60, 40, 90, share=0.5)
     weak = ((2.0, 1e-5),)
     p_value = one_run_p_value(*GUESSED, *weak[0])
@@ -79,7 +79,7 @@ def test_chosen_numbers_compare_a_profile_at_one_point():
     expected = shown - most, (1.0, shown, most)
     assert CHOSEN.compare(Profile(), 0.99, claim, 1) == _at_one_point(GUESSED, claim, error)
     assert _at_one_point(GUESSED, claim, error) == expected
-    # Where no delta is so small, the first point with the smallest one.
+    # If no delta is small enough, it is the first point with the smallest delta.
     large = ((0.0, 0.95), (0.25, 0.9), (6.0, 0.9))
     assert most < 0.9
     shown = delta_of_chosen(GUESSED, 0.25, error)
@@ -131,7 +131,7 @@ def test_damaged_counts_are_refused(change, message):
 
 
 def test_numbers_that_were_chosen_for_a_notion_bound_no_other():
-    """Bounds on two notions would both spend the whole error probability."""
+    """Bounds on two notions would each use the whole error probability."""
     said = "chose its number of guesses for epsilon, so it has no bound for mu of Gaussian"
     with pytest.raises(ValueError, match=said):
         CHOSEN.state(Gdp(), 0.99, named=Epsilon())

@@ -1,4 +1,4 @@
-"""Levels, margins and tables of bands with known probabilities, at any distance of a pair."""
+"""Levels, margins and tables of bands with known probabilities, at any distance."""
 
 import math
 
@@ -10,14 +10,14 @@ import dpjax
 from dpjax.inference import known_band, trade_off
 
 LAWS = np.array([[0.5, 0.3, 0.2], [0.1, 0.3, 0.6]])
-"""Three outcomes: the ratio is 5 one way, and 3 the other way; the total variation is 0.4."""
+"""Three outcomes with ratio 5 in one direction and 3 in the other; total variation 0.4."""
 BAND = known_band(LAWS)
 APART = known_band([[0.5, 0.5, 0.0], [0.0, 0.5, 0.5]])
-"""Outcomes that only one side has."""
+"""Outcomes that occur on one side only."""
 
 
 def delta(epsilon, p, q):
-    """The smallest delta at an epsilon, by the definition."""
+    """Return the smallest delta at an epsilon, by the definition."""
     return float(np.maximum(p - math.exp(epsilon) * q, 0).sum())
 
 
@@ -48,7 +48,7 @@ def test_a_profile_is_compared_where_it_exceeds_the_claim_most(distance):
     found, crossing = dpjax.Profile().compare(BAND, claim, distance)
     assert found == pytest.approx(excess[1])
     assert crossing == pytest.approx((0.2, shown[1], 0.05))
-    # Where it reaches the claim and where it is below, there is no point, but a margin.
+    # If it attains the claim or is below, there is no point, but a margin.
     for added in (excess[1], excess[1] + 0.1):
         above = tuple((e, d + added) for e, d in claim)
         found, crossing = dpjax.Profile().compare(BAND, above, distance)
@@ -57,7 +57,7 @@ def test_a_profile_is_compared_where_it_exceeds_the_claim_most(distance):
 
 
 def test_a_bound_that_rounding_lifts_above_the_claim_refutes_nothing():
-    """Equal laws: the power of each test is its level, so the claimed curve is the true one."""
+    """For equal distributions, the power of each test is its level, as the claim says."""
     equal = known_band([[0.3, 0.7], [0.3, 0.7]])
     levels = np.linspace(0, 1, 201)
     for errors in (1 - levels, (200 - np.arange(201)) / 200, ndtr(-ndtri(levels))):
@@ -74,7 +74,7 @@ def points_of(levels, errors):
 
 
 def test_the_trade_off_of_laws_with_different_supports():
-    """At level 0, a test rejects at the outcomes that only the other law has."""
+    """At level 0, a test rejects for outcomes that occur only under the other distribution."""
     _, errors = trade_off(APART, [0.0, 0.25, 0.5, 1.0])
     np.testing.assert_allclose(errors, [0.5, 0.25, 0.0, 0.0], atol=1e-12)
     excess, crossing = dpjax.TradeOff().compare(APART, ((0.0, 0.75), (1.0, 0.0)), 1)
@@ -104,7 +104,7 @@ def test_levels_of_one_record_are_shares_of_the_whole(distance):
     ):  # fmt: skip
         assert notion.of_band(BAND, distance) == pytest.approx(whole / distance)
     assert dpjax.Epsilon().of_band(APART, distance) == math.inf
-    # Above every level that is searched at a delta.
+    # This is above every level that is searched for a delta.
     huge = known_band([[1 - 1e-60, 1e-60], [1e-60, 1 - 1e-60]])
     assert dpjax.Epsilon().of_band(huge, distance) == pytest.approx(60 * math.log(10) / distance)
     if distance == 2:
@@ -119,7 +119,7 @@ def test_epsilon_of_the_probabilities_of_events(delta, distance):
     found = dpjax.Epsilon(delta).of_shares(p, q, distance)
     assert found.shape == p.shape and found[0, 1] == pytest.approx(0, abs=1e-12)
     if distance == 2:
-        # e^(2 e) q + delta (1 + e^e) = p, a quadratic equation in e^e.
+        # e^(2 e) q + delta (1 + e^e) = p is a quadratic equation in e^e.
         root = (-0.1 + math.sqrt(0.01 + 4 * 0.3 * 0.5)) / 0.6
         assert found[0, 0] == pytest.approx(math.log(root))
         return

@@ -1,4 +1,4 @@
-"""Counts at the witness of a local search: bounds by hand, words, and what is read from files."""
+"""Counts at the witness of a local search: bounds by hand, descriptions, and files."""
 
 import json
 import math
@@ -19,7 +19,7 @@ def category(densities=(0.5, 0.2), events=(520, 180), floor=0.01, size=1000):
 
 
 def kernel(total=(60.0, 20.0), squares=(30.0, 9.0)):
-    """Of a kernel of one coordinate with a maximum of 0.75, a bandwidth of 0.4 and 500 draws."""
+    """Return a kernel in one dimension with maximum 0.75, bandwidth 0.4 and 500 draws."""
     sums = KernelSums([*total], [*squares], 0.4, 0.75, 0.6, 1)
     return LocalSums(np.array([0.2, 0.5]), np.array(0.01), np.array([70, 25]), sums, 500)
 
@@ -67,13 +67,13 @@ def test_densities_are_sums_of_a_kernel():
     np.testing.assert_allclose(bounds.densities, np.array([60.0, 20.0]) * 0.75 / (500 * 0.4))
     stated = found.state(dpjax.Epsilon(), 0.9)
     assert stated.estimate == pytest.approx(math.log(3))
-    # The search took the neighbor's density for the larger one.
+    # In the search, the neighbor's density was larger.
     assert stated.lower_bound == 0 and stated.basis == "normal"
     right = replace(found, search_densities=found.search_densities[::-1])
     one = right.state(dpjax.Epsilon(), 0.9)
     z = stats.norm.ppf(0.9)
     assert one.lower_bound == pytest.approx(math.log(3) - z * one.standard_error)
-    # A sample of kernel values has the variance of their mean square.
+    # The variance of kernel values follows from their mean square.
     variances = [s / t**2 - 1 / 500 for t, s in ((60, 30), (20, 9))]
     assert one.standard_error >= math.sqrt(sum(variances)) * (1 - 1e-9)
 
@@ -84,7 +84,7 @@ def test_an_estimate_at_the_floor_is_not_shown(floor):
     stated = found.state(dpjax.Epsilon(), 0.95)
     bound, estimate = found.rows(stated, "sure")
     assert bound == ("lower bound", f"{stated.lower_bound:.4f}, sure ({stated.basis})")
-    # What was counted is raised to the floor.
+    # Counts are raised to the floor.
     exact = math.log(0.52 / max(0.18, floor))
     shown = f"{exact:.4f} (standard error {stated.standard_error or 0:.4f})"
     expected = shown if floor < 0.2 else "none because a density is at the floor"

@@ -1,4 +1,4 @@
-"""A new notion: a class that says what a band shows of it, and no other file needs to know."""
+"""A new notion: a class that computes its bound from a band, without changes to other files."""
 
 import json
 import math
@@ -17,7 +17,7 @@ TRUTH = math.e - 1
 """Level of randomized response at epsilon = 1."""
 
 SURE = 1 - 1e-6
-"""Confidence, so that a right bound exceeds the truth once in a million keys."""
+"""Confidence such that a valid bound exceeds the true level for one in a million keys."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ def result(monkeypatch):
 def test_it_is_bounded(result):
     assert result.verdict == "violated" and 1.0 < result.lower_bound < TRUTH
     assert result.lower_bound == math.expm1(result.bound(dpjax.Epsilon()).lower_bound)
-    # At 50,000 draws a side these are 4.8 standard deviations: a false alarm of 1.4e-6.
+    # With 50,000 draws per side, this is 4.8 standard deviations: false alarm 1.4e-6.
     assert result.estimate == pytest.approx(TRUTH, rel=0.06)
 
 

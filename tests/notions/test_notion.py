@@ -1,4 +1,4 @@
-"""How a notion chooses among ways to order cells, and how it means over bands."""
+"""How a notion chooses an order of cells, and how it averages over bands."""
 
 import math
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from dpjax.partitions import Encoder, lay
 
 
 def cells(bins, *more):
-    """Cells with a number of bins of the first entry, and of further ones."""
+    """Return cells with the given numbers of bins for each entry."""
     encoder = Encoder("it")
     pilot = encoder.encode(np.zeros((2, 1 + len(more))) if more else np.zeros(2))
     found = lay([pilot, pilot], encoder.names)
@@ -96,7 +96,7 @@ def test_counts_of_merged_cells():
 def test_a_single_pair_is_a_list_of_one():
     assert profile_points((1.0, 0.25)) == ((1.0, 0.25),)
     assert trade_off_points([0.5, 0.25], np.zeros(1)) == ((0.5, 0.25),)
-    # Points come in the order of their places.
+    # Points are sorted by position.
     assert profile_points([(2.0, 0.1), (0.0, 0.5)]) == ((0.0, 0.5), (2.0, 0.1))
 
 
@@ -121,7 +121,7 @@ def test_points_in_the_unit_square(point, fits):
 
 
 def test_the_epsilon_of_a_claim_at_one_delta():
-    # Exactly where the curve crosses, between the places at which it is looked at.
+    # The exact crossing of the curve, between the evaluated points.
     assert epsilon_at(lambda e: max(0.3 - e, 0.0), 0.05) == pytest.approx(0.25, abs=1e-9)
     assert epsilon_at(lambda e: 0.5 if e < 4.05 else 0.1, 0.1) == pytest.approx(4.05, abs=1e-9)
     assert epsilon_at(lambda e: 0.5 if e < 39.5 else 0.1, 0.1) == pytest.approx(39.5, abs=1e-9)

@@ -1,4 +1,4 @@
-"""Notions by one band: group privacy, claims in all forms, and what is refused."""
+"""Notions computed from one band: group privacy, claims in all forms, and rejected values."""
 
 import math
 from dataclasses import replace
@@ -28,13 +28,13 @@ EVERY = [
 
 
 def normal(shift, step=0.02):
-    """The band of N(0, 1) against N(shift, 1) on fine cells."""
+    """Return the band of N(0, 1) and N(shift, 1) on fine cells."""
     edges = np.concatenate([[-np.inf], np.arange(-3.5, 3.5 + shift, step), [np.inf]])
     return known_band([np.diff(stats.norm.cdf(edges - x)) for x in (0.0, shift)])
 
 
 def delta_of(mu, epsilon):
-    """Of N(0, 1) and N(mu, 1)."""
+    """Return the delta of N(0, 1) and N(mu, 1)."""
     a, b = mu / 2 - epsilon / mu, -mu / 2 - epsilon / mu
     return stats.norm.cdf(a) - math.exp(epsilon) * stats.norm.cdf(b)
 
@@ -47,7 +47,7 @@ def test_notions_are_plain_values(notion):
 
 @pytest.mark.parametrize("distance", [2, 3])
 def test_bounds_of_one_record_from_pairs_that_differ_in_several(distance):
-    """Shifts of k: one record moves by 1. What follows is below the truth of one record."""
+    """For shifts of k, one record moves by 1; bounds are below the true level of one record."""
     there = normal(float(distance))
     assert dpjax.Gdp().of_band(there, distance) == pytest.approx(1.0, abs=0.01)
     rho = dpjax.Zcdp().of_band(there, distance)
@@ -55,19 +55,19 @@ def test_bounds_of_one_record_from_pairs_that_differ_in_several(distance):
     assert dpjax.TotalVariation().of_band(there, distance) == pytest.approx(
         (2 * stats.norm.cdf(distance / 2) - 1) / distance, abs=1e-6
     )
-    # Curves have the total variation for their number, of one record.
+    # For curves, the number is the total variation of one record.
     for curve in (dpjax.Profile(), dpjax.TradeOff()):
         assert curve.of_band(there, distance) == pytest.approx(
             (2 * stats.norm.cdf(distance / 2) - 1) / distance, abs=1e-6
         )
     whole = dpjax.Epsilon().of_band(there)
     assert dpjax.Epsilon().of_band(there, distance) == pytest.approx(whole / distance)
-    # (e, d) of one record is (k e, d (e^(k e) - 1) / (e^e - 1)) of k.
+    # (e, d) of one record leads to (k e, d (e^(k e) - 1) / (e^e - 1)) for k records.
     e = dpjax.Epsilon(0.01).of_band(there, distance)
     group = 0.01 * sum(math.exp(i * e) for i in range(distance))
     assert delta_of(distance, distance * e) == pytest.approx(group, rel=0.02)
     assert delta_of(1.0, e) >= 0.01
-    # Of the profile, at epsilon 1.
+    # This is the profile at epsilon 1.
     columns = dpjax.Profile().columns(there, distance)
     shown = np.interp(1.0, columns["epsilon"], columns["delta"])
     expected = delta_of(distance, distance) / sum(math.exp(i) for i in range(distance))
@@ -83,7 +83,7 @@ def terms(notion, claim=None, distance=1):
 
 
 class Curve:
-    """A privacy curve as libraries have them, of Gaussian noise."""
+    """A privacy curve of Gaussian noise, in the form that libraries use."""
 
     def get_delta_for_epsilon(self, epsilon):
         return delta_of(1.0, epsilon)
@@ -93,7 +93,7 @@ class Curve:
 
 
 class Opened:
-    """The other form."""
+    """The other form of a privacy curve."""
 
     def delta(self, epsilon):
         return delta_of(1.0, epsilon)
@@ -203,7 +203,7 @@ def test_curves_are_crossed_where_the_claim_is_exceeded_most():
     crossed = found.state(dpjax.Profile(), 0.95, 1, tuple(claim))
     assert crossed.crossing[0] == claim[40][0] and crossed.smallest_error < 0.05
     assert crossed.crossing[1] - crossed.crossing[2] == pytest.approx(0.01, abs=1e-6)
-    # Of tests, in both directions.
+    # These are tests in both directions.
     curve = found.state(dpjax.TradeOff(), 0.95).curve
     level, error = np.array(curve["level"]), np.array(curve["error"])
     for x in (0.1, 0.4, 0.8):
@@ -215,11 +215,11 @@ def test_curves_are_crossed_where_the_claim_is_exceeded_most():
 
 @pytest.mark.parametrize("ordered", [True, False])
 def test_codes_are_chosen_as_codes_and_counts_as_counts(ordered):
-    """An event and a pair's promise say how the partition's numbers are to be taken."""
+    """Choices and predictions use the order of cells that the partition states."""
     law = np.full((2, 12), 0.09)
     law[:, 3] = 0.012, 0.003
     halves = np.random.default_rng(4).multinomial(3_000, law / law.sum(axis=1)[:, None], (2, 2))
-    # Two cells alone, and one beyond each end.
+    # Two separate cells, and one beyond each end.
     halves = np.pad(halves, [(0, 0), (0, 0), (3, 1)])
     codes = Outputs(np.zeros(12, np.int32), np.arange(12.0)[:, None], np.zeros(12, bool))
     partition = lay([codes, codes], [""], outcomes=12, ordered=ordered, whole=True)
@@ -285,7 +285,7 @@ def test_a_trade_off_is_claimed_by_a_function_of_the_level():
 
 @pytest.mark.parametrize("distance", [2, 4])
 def test_an_estimate_at_a_delta_and_a_distance_solves_the_group_inequality(distance):
-    """p = e^(k e) q + delta (1 + e^e + ... + e^((k - 1) e)); and 0 where p is below that at 0."""
+    """p = e^(k e) q + delta (1 + e^e + ... + e^((k - 1) e)); 0 if p is below its value at 0."""
     notion, p, q = dpjax.Epsilon(0.01), np.array([0.4, 0.3, 0.9]), np.array([0.02, 0.29, 0.1])
     found = notion.of_shares(p, q, distance)
     assert found.shape == p.shape and found[1] == pytest.approx(0, abs=1e-9)

@@ -1,4 +1,4 @@
-"""Small parts of notions and evidence: rows of a statement, refusals, and bounds that are none."""
+"""Small parts of notions and evidence: rows of statements, rejections, and missing bounds."""
 
 import math
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Renyi divergences of known laws, and orders that bound one record from pairs further apart."""
+"""Renyi divergences of known distributions, and bounds from pairs at larger distances."""
 
 import math
 
@@ -13,7 +13,7 @@ BAND = known_band(LAWS)
 
 
 def divergence(order, p=LAWS[0], q=LAWS[1]):
-    """By its definition, in the direction in which it is larger."""
+    """Compute it by definition, in the direction in which it is larger."""
     if order == 1:
         return max(np.sum(p * np.log(p / q)), np.sum(q * np.log(q / p)))
     sums = np.sum(p**order * q ** (1 - order)), np.sum(q**order * p ** (1 - order))

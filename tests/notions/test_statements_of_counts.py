@@ -1,4 +1,4 @@
-"""Statements from counts: shares of the error, tables, and fields that are not accepted."""
+"""Statements from counts: shares of the error, tables, and rejected fields."""
 
 import numpy as np
 import pytest
@@ -86,7 +86,7 @@ def test_chains_are_bounded_by_what_may_be_an_event():
     np.testing.assert_allclose(shares.power[0][:, 0], [0.3, 0.55, 0.8])
     np.testing.assert_allclose(shares.level[0][:, 0], np.array([4, 20, 77]) / 120)
     np.testing.assert_allclose(shares.power[1][:, 0], 1 - np.array([20, 77]) / 120)
-    # The largest difference of shares: 55 of 100 and 20 of 120.
+    # The largest difference of frequencies: 55 of 100 and 20 of 120.
     stated = CHAIN.state(dpjax.TotalVariation(), 0.9)
     assert stated.estimate == pytest.approx(0.55 - 20 / 120)
     assert stated.curve is None and CHAIN.state(dpjax.Profile(), 0.9).curve is not None

@@ -1,4 +1,4 @@
-"""What the wealth of bets states, at which confidence, and how it is kept."""
+"""What the wealth of bets states, at which confidence, and how it is stored."""
 
 import math
 from dataclasses import replace
@@ -15,7 +15,7 @@ ERROR = 0.05
 
 
 def wealth(shown=(600, 400, 1000), larger=0, path=(), look=None, blocks=6):
-    """Bets on an outcome that is half as likely again at the database."""
+    """Return bets on an outcome that is 1.5 times as likely for the database."""
     state = start(1, 2, ERROR, hypothesis=Epsilon().hypothesis())
     for _ in range(blocks):
         state = step(state, np.array([[600, 400]]), np.array([[400, 600]]))
@@ -49,7 +49,7 @@ def test_the_bound_is_the_next_float_above_what_is_refuted():
 
 
 def test_errors_that_differ_by_rounding_are_equal_and_others_are_not():
-    """The wealth of one level is above that of its own error by a factor of 1 + 5e-9."""
+    """The wealth of one level exceeds that of its own error by a factor of 1 + 5e-9."""
     log_mean = np.array([-math.log(ERROR) + 5e-9])
     state = SimpleNamespace(
         is_refuted=np.array([True]), log_mean=log_mean, error=ERROR, grid=np.array([0.7])
@@ -69,7 +69,7 @@ def test_at_a_smaller_error_as_much_more_wealth_is_needed(share):
     place = int(np.logical_and.accumulate(refuted).sum())
     expected = np.nextafter(found.wealth.grid[place - 1], np.inf)
     assert found.bound(1 - share * ERROR) == expected < found.bound(1 - ERROR)
-    # A larger error than the audit's own gives no more.
+    # An error that is larger than the audit's error has no effect.
     assert found.bound(1 - 2 * ERROR) <= found.bound(1 - ERROR)
 
 

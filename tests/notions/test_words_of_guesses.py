@@ -1,4 +1,4 @@
-"""What is said of guesses in one run, and at which point of a curve chosen guesses are compared."""
+"""Descriptions of guesses in one run, and the point of a curve to which they are compared."""
 
 import math
 
@@ -74,7 +74,7 @@ def test_levels_of_fixed_and_of_chosen_guesses():
 
 
 def test_chosen_guesses_are_compared_at_the_first_point_with_a_small_delta():
-    """A delta of at most 0.4 error / n^(1/3), or else the smallest one that is claimed."""
+    """It has delta at most 0.4 error / n^(1/3), or else the smallest claimed delta."""
     most = 0.4 * 0.05 / 2000 ** (1 / 3)
     for claim, place in (
         (((0.1, 0.3), (0.2, 1.001 * most), (0.5, most), (0.9, 0.0)), 2),
@@ -100,7 +100,7 @@ def test_fixed_guesses_are_compared_at_the_point_with_the_smallest_p_value():
     shown = delta_of_guesses(FIXED.guessed, epsilon, 0.05 * (1 + 1e-12))
     assert crossing == pytest.approx((epsilon, shown, delta), rel=1e-6) and shown > delta
     assert 0.05 - values[place] <= margin < 0.05
-    # With less error than the p-value, no point of the curve is exceeded.
+    # If the error is smaller than the p-value, no point of the curve is exceeded.
     margin, crossing = FIXED.compare(Profile(), 1 - 0.9 * values[place], claim, 1)
     assert crossing is None
     # A number is compared with its own level.

@@ -1,4 +1,4 @@
-"""Bins by a grid of buckets are those of a binary search; dropping edges keeps counts by mark."""
+"""Bins by a bucket grid equal those of a binary search; dropping edges keeps counts by mark."""
 
 import numpy as np
 import pytest
@@ -46,7 +46,7 @@ def test_dropped_edges_keep_counts_by_mark(dimension):
     sides[0][:50, 0] = np.nan
     pilots = [encoder.encode(side) for side in sides]
     cells = lay(pilots, encoder.names)
-    # Nine bins of the first number share a mark; a second number does not matter.
+    # Nine bins of the first number share a mark; the second number does not matter.
     marks = np.nan_to_num(cells.positions()[0] // 9).astype(int) % 3
     narrow, of_cells = cells.narrowed(marks)
     assert narrow.size < cells.size
@@ -64,7 +64,7 @@ def test_bins_raise_no_error_of_the_caller():
 
 
 def test_buckets_divide_the_range_evenly():
-    """A grid that puts all values into one bucket would be correct, but slow."""
+    """A grid that puts all values into one bucket would be correct but slow."""
     values = np.array([-5.0, 2.0, 2.5, 3.0, 3.999, 9.0])
     buckets = _buckets(values, 2.0, _BUCKETS / 2)
     assert buckets.tolist() == [0, 0, _BUCKETS // 4, _BUCKETS // 2, _BUCKETS - 3, _BUCKETS - 1]
@@ -83,7 +83,7 @@ def test_few_edges_or_values_take_a_binary_search(monkeypatch, edges, values, by
 
 @pytest.mark.parametrize(("close", "calls"), [(4, 2), (5, 1)])
 def test_many_edges_in_a_bucket_take_a_binary_search(monkeypatch, close, calls):
-    """Edges far closer to each other than a bucket is wide."""
+    """Some edges are much closer to each other than the width of a bucket."""
     asked = []
     found = _bins._buckets
     monkeypatch.setattr(_bins, "_buckets", lambda *parts: asked.append(parts) or found(*parts))

@@ -13,7 +13,7 @@ from dpjax.partitions._words import _Words
 
 
 def cells(kind=Partition, **options):
-    """Two labels besides numbers, of which the second has numbers too; vectors of two entries."""
+    """Return cells of two labels, one of them with numbers, and of vectors with two entries."""
     edges = (np.array([0.0, 1.0]), np.array([5.0]))
     atoms = (np.array([0.0]), np.empty(0))
     return kind(("a number", "a", "b"), edges, atoms, np.array([0, 2]), **options)
@@ -32,7 +32,7 @@ def test_numbers_of_cells():
 
 
 def test_outputs_and_their_cells():
-    """A label that had no numbers counts as an unseen one where it has some."""
+    """If a label without numbers gets a number, it counts as an unseen label."""
     labels = np.array([0, 1, 1, 2, 2, 3, 3, 0])
     values = np.array(
         [[0.5, 9], [0, 0], [0.5, 9], [2, 0], [0, 0], [0.5, 9], [0, 0], [-1, 0]], float
@@ -40,14 +40,14 @@ def test_outputs_and_their_cells():
     alone = np.array([False, True, False, False, True, False, True, False])
     found = cells().index(Outputs(labels, values, alone))
     assert found.tolist() == [4 + 2 + 1, 1, 3, 10 + 4, 2, 3, 3, 4]
-    # Where all have numbers, too.
+    # This is also the case if all outputs have numbers.
     rows = ~alone & (labels != 1) & (labels != 3)
     some = cells().index(Outputs(labels[rows], values[rows], alone[rows]))
     assert some.tolist() == found[rows].tolist()
 
 
 def test_numbers_beside_labels_that_had_none():
-    """Where numbers alone were seen with numbers; in any order of the outputs."""
+    """Only numbers with numbers were seen; the outputs may come in any order."""
     only = Partition(("a number", "a"), (np.array([0.0]),), (np.empty(0),), np.zeros(1, int))
     values = np.array([[1.0], [1.0], [-1.0], [0.0]])
     for labels, alone, expected in (
@@ -63,7 +63,7 @@ def test_numbers_beside_labels_that_had_none():
 
 @pytest.mark.parametrize("whole", [False, True])
 def test_groups_of_two_entries(whole):
-    """Two neighbors each; an atom stays alone, unless it is an integer among others."""
+    """Groups have two adjacent cells; an atom is separate, unless it is one of many integers."""
     edges = (np.array([0.0, 1.0, 2.0, 3.0]), np.array([5.0, 6.0]))
     atoms = (np.array([1.0]), np.empty(0))
     found = Partition(("a number",), edges, atoms, np.zeros(1, int), whole)
@@ -173,7 +173,7 @@ def test_drawn_labels_with_and_without_numbers():
 
 @pytest.mark.parametrize("seed", range(10))
 def test_mixed_outputs_are_encoded_one_by_one(seed):
-    """Each output has the label and the value that it would have alone."""
+    """Each output has the label and the value that it would have in a separate batch."""
     rng = np.random.default_rng(seed)
     num_labels, encoder = int(rng.integers(2, 30)), Encoder("x")
     for _ in range(2):
@@ -201,7 +201,7 @@ def test_mixed_outputs_are_encoded_one_by_one(seed):
     ],
 )  # fmt: skip
 def test_numbers_have_the_digits_that_tell_them_apart(value, beside, text):
-    """From six to eight, or else nine."""
+    """From six to eight digits, or else nine."""
     edges = np.array([value, beside])
     only = Partition(("a number",), (edges,), (np.empty(0),), np.zeros(1, int))
     assert _Words(only, False).number(value, edges) == text

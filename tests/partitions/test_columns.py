@@ -1,4 +1,4 @@
-"""Columns of nested outputs: rare numbers, labels that are compared by value, and tables."""
+"""Columns of nested outputs: rare numbers, labels compared by value, and tables."""
 
 import json
 from dataclasses import dataclass, field
@@ -137,7 +137,7 @@ def test_vectors_beside_nested_outputs():
     encoder, (first, later) = encoded(
         [(1.0, 2.0), (3.0, "a"), {"x": 1, "y": 2}, (4.0, 5.0, 6.0, "b")], [(7.0, 8.0)]
     )
-    # The numbers of a structure that is as wide as the vectors share the columns of the vectors.
+    # Numbers of a structure as wide as the vectors share the columns of the vectors.
     expected = [[1, 2, 0], [3, 0, 0], [1, 2, 0], [4, 5, 6]]
     assert first.values.tolist() == expected and later.values.tolist() == [[7, 8, 0]]
     assert encoder.encode(np.array([[1.0, 2.0]])).values.tolist() == expected[:1]
@@ -197,7 +197,7 @@ class Hidden:
     ],
 )
 def test_equal_labels_are_one_label(one, other):
-    """Their texts may differ, as the order of a set's elements depends on its history."""
+    """Their texts may differ, because the order of a set's elements depends on its history."""
     encoder, (found,) = encoded(
         [{"a": one, "n": 1.0}, {"a": other, "n": 2.0}, [[one]], [[other]], {one: 1.0}, {other: 3}]
     )
@@ -310,7 +310,7 @@ def test_columns_of_tables():
 
 @pytest.mark.parametrize("kind", [float, np.float32, np.int8, np.uint64, bool])
 def test_tables_of_numbers_are_encoded_like_dicts(kind):
-    """NaN, infinities and large integers included."""
+    """This includes NaN, infinities and large integers."""
     first = np.array([0, 1, 1, 0, 1]).astype(kind)
     second = np.array([0.5, np.nan, -np.inf, -0.0, 2.0])
     for third in (first, np.array([1, 2**60, 3, 4, 5])):
@@ -383,7 +383,7 @@ def one_by_one(count, seed):
 
 
 def test_a_first_output_without_an_entry_does_not_hide_it(tmp_path):
-    """A sequential audit of single calls encodes the first outputs one at a time."""
+    """A sequential audit with single calls encodes the first outputs one at a time."""
     subject = dpjax.HostMechanism(one_by_one, batched=False)
     first = dpjax.audit(subject, [(1, 2)], method=dpjax.Sequential(num_draws=600))
     assert first.lower_bound > 1
@@ -396,7 +396,7 @@ def test_a_first_output_without_an_entry_does_not_hide_it(tmp_path):
 
 @pytest.mark.parametrize("form", [lambda x: {"v": x}, lambda x: [[x]], lambda x: {"v": {"w": x}}])
 def test_a_number_within_a_structure_is_not_a_plain_number(form):
-    """The same numbers, but as they are at one database, and in a structure at the other."""
+    """The numbers are equal, but they are plain for one database and nested for the other."""
     draws = np.random.default_rng(2).laplace(size=(2, 2000)).tolist()
     for sides in ([draws[0], [*map(form, draws[1])]], [[*map(form, draws[0])], draws[1]]):
         assert dpjax.audit(dpjax.Recorded(*sides), claim=1.0).verdict == "violated"

@@ -1,4 +1,4 @@
-"""How boxes are ordered for a picture: ratios of groups from the other half, by hand."""
+"""How boxes are ordered for a picture, by ratios of groups from the other half."""
 
 import numpy as np
 import pytest
@@ -41,12 +41,12 @@ def test_boxes_of_the_event_come_first_and_labels_have_no_place():
     np.testing.assert_array_equal(counts[:, :2], halves.sum(axis=0)[:, :2])
     assert inside[:2].tolist() == [True, False] and np.isnan(ends[:2]).all()
     np.testing.assert_array_equal(counts.sum(axis=1), halves.sum(axis=(0, 2)))
-    # Both ends of the axis, without gaps; the axis ends at the share of outputs in boxes.
+    # It covers the axis without gaps; the axis ends at the fraction of outputs in boxes.
     np.testing.assert_allclose(ends[3:, 0], ends[2:-1, 1])
     total = halves.sum(axis=0)
     share = (total[:, 2:].sum(axis=1) / total.sum(axis=1)).mean()
     assert ends[2, 0] == 0 and ends[-1, 1] == pytest.approx(share)
-    # The event's boxes come first, and each box is shown as two halves with ratios of their own.
+    # The event's boxes come first, and each box is shown as two halves with separate ratios.
     of_boxes = inside[2:]
     assert of_boxes[0] and np.flatnonzero(np.diff(of_boxes.astype(int))).size == 1
     within = counts[:, 2:][:, of_boxes].sum(axis=1)
@@ -55,7 +55,7 @@ def test_boxes_of_the_event_come_first_and_labels_have_no_place():
 
 @pytest.mark.parametrize(("end", "is_drawn"), [(1e300, True), (1.1e300, False), (np.inf, True)])
 def test_outputs_whose_distances_may_overflow_are_not_drawn(end, is_drawn):
-    """The middle of two ends of 1e308 would be infinite, which JSON cannot represent."""
+    """The midpoint of two ends of 1e308 would be infinite, which JSON cannot represent."""
     counts, bounds = np.array([[3, 5], [4, 4]]), np.array([[-1e300, 0.0], [0.0, end]])
     found = curve_of(counts, np.array([True, False]), bounds, str)
     assert (found is not None) is is_drawn

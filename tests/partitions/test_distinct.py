@@ -1,4 +1,4 @@
-"""Distinct labels by hashing are those of a sort, whatever the hashes are."""
+"""Distinct labels by hashing equal those by sorting, for all hash functions."""
 
 import numpy as np
 import pytest
@@ -37,7 +37,7 @@ def test_strings_that_differ_in_a_single_character():
 
 @pytest.mark.parametrize("collisions", [1, 5, 100])
 def test_colliding_hashes_merge_no_labels(monkeypatch, collisions):
-    """At most `collisions` different hashes, which depend on the first characters alone."""
+    """There are at most `collisions` hashes, which depend only on the first characters."""
 
     def few(of):
         first = of.astype("U1").view(np.uint32)
@@ -48,11 +48,11 @@ def test_colliding_hashes_merge_no_labels(monkeypatch, collisions):
 
 
 def test_hashes_of_many_labels_hardly_ever_collide():
-    """Linear hashes of 10^5 texts: by chance, two of them are equal with probability 3e-10."""
+    """Linear hashes of 10^5 texts: two of them are equal by chance with probability 3e-10."""
     texts = np.arange(10**5).astype("U8")
     hashes = _distinct._hashes(texts)
     assert len(np.unique(hashes)) == len(texts)
-    # The top bits select the slot: 2^16 slots should hold 10^5 (1 - 1/e^1.53) of them.
+    # The top bits select the slot: about 10^5 (1 - 1/e^1.53) labels fit into 2^16 slots.
     used = len(np.unique(hashes >> np.uint64(48)))
     assert abs(used / 2**16 - (1 - np.exp(-(10**5) / 2**16))) < 0.02
 
@@ -61,7 +61,7 @@ def test_labels_by_codes_keep_what_differs():
     assert labels_at(["a", "bc"], np.array([1, 0, 1])).tolist() == ["bc", "a", "bc"]
     found = labels_at(["a", "a\0"], np.array([1, 0]))
     assert found.dtype == object and found.tolist() == ["a\0", "a"]
-    # 2^18 labels as wide as one of 250 would take 262 MB.
+    # If all 2^18 labels were as wide as one with 250 characters, they would need 262 MB.
     places = np.zeros(2**18, np.int32)
     assert labels_at(["no", "y" * 250], places).dtype == object
     assert labels_at(["no", "yes"], places).dtype == "U3"

@@ -1,4 +1,4 @@
-"""Partitions by a score put equal outputs into one cell, in every fold and among fresh outputs."""
+"""Partitions by scores put equal outputs into one cell, in all folds and for fresh outputs."""
 
 import numpy as np
 import pytest
@@ -44,14 +44,14 @@ def test_equal_outputs_share_a_cell(atom, share):
             equal = (outputs.values == atom).all(axis=1) & (outputs.labels == 0) & ~outputs.alone
             if equal.any():
                 assert len({*held_out[equal], *fresh[equal]}) == 1
-            # All other outputs are in cells of numbers; outcomes that did not occur are in none.
+            # All other outputs are in cells of numbers; outcomes that did not occur are in no cell.
             assert held_out[~outputs.alone].min() >= cells.num_alone
         unseen = Outputs(np.array([1, 6], np.int32), np.zeros((2, 3)), np.ones(2, bool))
         assert cells.index(unseen).tolist() == [3, 3]
 
 
 class Lifted:
-    """A score: the first entry for fresh outputs, and more by a tenth of the fold for others."""
+    """A score: the first entry for fresh outputs, plus a tenth of the fold for others."""
 
     def values(self, given, fold=None):
         more = 0 if fold is None else 0.1 * fold
@@ -69,7 +69,7 @@ def test_frequent_scores_have_cells_of_their_own_by_hand():
     given, fold = numbers(values), fold_of(np.arange(1000))
     cells = _cut(Lifted(), given, fold, ("a number",))
     assert cells.frequent.tolist() == [0.0, 2.0]
-    # Both sides of 0 and of 2; then the quantiles of held-out scores, which may be in gaps.
+    # Both sides of 0 and of 2; then quantiles of held-out scores, which may be in gaps.
     assert cells.edges[0][:2].tolist() == [1.0, 2.5] and cells.edges[0][2] > 3
     held_out, fresh = cells.index_held_out(given, fold), cells.index(given)
     for rows in (slice(5), slice(9, 209)):
@@ -84,9 +84,9 @@ def test_frequent_scores_have_cells_of_their_own_by_hand():
 
 @pytest.mark.parametrize("repeated", [500, 499])
 def test_every_cell_of_a_discrete_score_contains_a_score_of_fresh_outputs(repeated):
-    """Half of 1,000 outputs share their score with one other output, or one output less."""
+    """Half of 1,000 outputs share their score with one other output, or one output fewer does."""
     fresh = np.r_[np.arange(repeated) // 2, np.arange(2000, 2000 + 1000 - repeated)]
-    # The highest and the lowest scores of the held-out fits are scores of no fresh output.
+    # The highest and the lowest held-out scores are not scores of fresh outputs.
     held_out = fresh + 30 * (np.arange(1000) % 5) - 60
     edges, frequent = _edges(*np.float32([fresh, held_out]))
     assert frequent.size == 0
@@ -101,7 +101,7 @@ def test_every_cell_of_a_discrete_score_contains_a_score_of_fresh_outputs(repeat
 
 
 def test_edges_of_discrete_scores_lie_above_the_quantiles():
-    """Of 500 scores, each that of two outputs, the median is 249 or 250."""
+    """Each of 500 scores occurs twice, and the median is 249 or 250."""
     fresh = np.repeat(np.arange(500), 2).astype(np.float32)
     edges, frequent = _edges(fresh, fresh)
     assert frequent.size == 0
@@ -117,7 +117,7 @@ def test_one_score_has_one_cell():
 
 
 def bits(side, size=20_000):
-    """Twenty bits with randomized response at epsilon 1; bit 3 or bit 7 is set."""
+    """Return twenty bits of randomized response at epsilon 1; bit 3 or bit 7 is set."""
     generator = np.random.default_rng([side, 9])
     values = np.zeros((size, 20), bool)
     values[:, 7 if side else 3] = True
@@ -128,7 +128,7 @@ def bits(side, size=20_000):
 
 @pytest.mark.slow
 def test_fresh_copies_of_discrete_outputs_do_not_miss_the_cells_of_a_linear_score():
-    """The scores of two bits are -1, 0 and 1, and fresh outputs have no others."""
+    """The scores of two bits are -1, 0 and 1, and fresh outputs have no other scores."""
     pilot = [bits(0), bits(1)]
     folds = [fold_of(np.arange(20_000))] * 2
     cells = score_partitions(pilot, folds, ("a number",))[0]
@@ -144,7 +144,7 @@ def test_fresh_copies_of_discrete_outputs_do_not_miss_the_cells_of_a_linear_scor
 @pytest.mark.parametrize("size", [2, 30])
 @pytest.mark.parametrize("pair", [([], [1.0]), ([1.0], [])])
 def test_an_exception_at_one_database_only(size, pair):
-    """One database raises, and the other gives vectors: no epsilon is large enough."""
+    """For one database, the function raises an error; for the other, it returns vectors."""
     generator = np.random.default_rng(5)
 
     def released(database):
@@ -156,5 +156,5 @@ def test_an_exception_at_one_database_only(size, pair):
     result = dpjax.audit(subject, [pair], claim=1.0, method=dpjax.Events(num_draws=2000))
     assert result.verdict == "violated" and result.witness is not None
     assert "error: ValueError" in str(result.witness.event)
-    # 1,120 draws confirm; at least 300 of them are at the database where the event is likely.
+    # There are 1,120 confirmation draws, at least 300 for the likelier database.
     assert result.lower_bound > 5.0

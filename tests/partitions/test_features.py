@@ -1,4 +1,4 @@
-"""Features by hand, at the borders of their limits."""
+"""Features computed by hand, at the limits of their rules."""
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ def vectors(values, labels=None, alone=None):
 
 
 def test_standardized_numbers():
-    """By the median and the interquartile range; atoms and labels alone are 0."""
+    """They use the median and the interquartile range; atoms and labels without numbers are 0."""
     values = np.concatenate([np.arange(-500, 501) / 10, np.full(99, 7.0), [1e6]])[:, None]
     outputs = vectors(values)
     columns = Columns.of(outputs)
@@ -41,15 +41,15 @@ def test_standardized_numbers():
     ("count", "size", "found"), [(5, 1000, True), (4, 1000, False), (2, 100, True), (1, 100, False)]
 )
 def test_values_that_are_frequent(count, size, found):
-    """At least 0.005 of the outputs, and twice."""
+    """They have at least 0.005 of the outputs, and occur at least twice."""
     values = np.concatenate([np.arange(size - count) + 0.5, np.full(count, -3.0)])[:, None]
     assert Columns.of(vectors(values)).atoms[0].tolist() == [-3.0] * found
 
 
 def test_entries_that_hardly_vary():
-    """Atoms count for nothing; the deviation is taken if half of the rest is equal, 1 if all is."""
+    """Atoms are ignored; the deviation is used if half of the rest is equal, 1 if all is."""
     half = np.r_[np.zeros(800), np.arange(1.0, 201)]
-    # The rarest of nine frequent values is no atom; of equally rare ones, it is the largest.
+    # The rarest of nine frequent values is not an atom; of equally rare ones, the largest.
     ninth = np.r_[np.repeat(np.arange(-8.0, 0), 20), np.full(640, 100.0), 1000.5 + np.arange(200)]
     columns = Columns.of(vectors(np.stack([half, np.full(1000, 4.0), ninth], axis=1)))
     spread = np.diff(np.quantile(half[800:], [0.25, 0.75]))[0] / 1.349
@@ -57,7 +57,7 @@ def test_entries_that_hardly_vary():
     iqr = np.diff(np.quantile(rest, [0.25, 0.75]))[0]
     np.testing.assert_allclose(columns.scale, [spread, 1.0, iqr / 1.349])
     assert columns.centre.tolist() == [100.5, 4.0, np.median(rest)]
-    # All values are frequent in the second: an ordinary number.
+    # In the second column, all values are frequent: an ordinary number.
     assert columns.atoms[1].size == 0 and columns.atoms[0].tolist() == [0.0]
     assert columns.atoms[2].tolist() == [*range(-8, -1), 100.0]
 
@@ -140,7 +140,7 @@ def test_clipped_features():
 
 
 def test_the_entries_that_matter_most_are_named():
-    """By how much the score varies with them, not by the coefficients of standardized features."""
+    """This depends on how much the score varies with them, not on standardized coefficients."""
     rng, n = np.random.default_rng(4), 4000
     side = np.repeat([0, 1], n // 2)
     values = rng.normal(size=(n, 5))
@@ -152,7 +152,7 @@ def test_the_entries_that_matter_most_are_named():
     assert isinstance(score, Combination) and score.entries == (3, 1, 4)
     assert score.words(False) == "the additive score of the entries 3, 1, 4 and 2 more"
     assert np.abs(score.weights.mean(axis=0)).max() == pytest.approx(1.0)
-    # Likelier at side 0 are small values, which have large scores.
+    # Small values are likelier on side 0, and have large scores.
     found = score.values(outputs)
     assert found[side == 0].mean() > found[side == 1].mean()
 
@@ -190,7 +190,7 @@ def test_forms_of_nested_outputs():
     assert found.entries == ("['b'][0]", "['b'][1][0]", "['b'][1][1]")
     assert form_of({"a": 1}).numeric and form_of({"a": (2**53,)}).numbers == (2.0**53,)
     assert form_of((1.0, "a")) == Nested("(number, 'a')", (1.0,), ("[0]",), False, "(number, 'a')")
-    # A dict of labels alone is nested; a tuple of these is a label.
+    # A dict that contains only labels is nested; a tuple of them is a label.
     assert form_of({"a": "x"}).numbers == ()
     assert form_of({1: 1.0, "1": 2.0}).entries == ("[1]", "['1']")
     with pytest.raises(TypeError):
@@ -223,7 +223,7 @@ def test_the_curve_of_counts():
 
 
 def test_a_curve_shows_the_labels_and_numbers_that_matter():
-    """60 labels by losses times shares, which rise with the count; 2,000 numbers by counts."""
+    """60 labels are chosen by losses times frequencies, and 2,000 numbers by counts."""
     labels = np.stack([np.arange(1, 71), np.full(70, 1000)])
     numbers = np.stack([np.full(2100, 2), np.arange(1, 2101)])
     counts = np.concatenate([labels, numbers], axis=1)
@@ -235,11 +235,11 @@ def test_a_curve_shows_the_labels_and_numbers_that_matter():
 
 
 def test_boxes_on_a_line_by_the_ratios_of_the_other_half():
-    """Cells are a label, the event, and two others, whose halves disagree about their order."""
+    """Cells: a label, the event, and two others whose halves disagree about their order."""
     halves = np.array([[[10, 20, 12, 8], [10, 10, 4, 26]], [[10, 20, 8, 12], [10, 10, 26, 4]]])
     event = np.array([False, True, False, False])
     counts, member, ends = ranked_boxes(halves, event, [np.arange(4)], 1)
-    # Of the others, the counts that come first are those whose other half has the higher ratio.
+    # Of the others, the first cell is the one whose other half has the higher ratio.
     assert counts.tolist() == [[20, 20, 20, 8, 8, 12, 12], [20, 10, 10, 26, 26, 4, 4]]
     assert member.tolist() == [False, True, True, False, False, False, False]
     assert np.isnan(ends[0]).all()
@@ -252,13 +252,13 @@ def test_boxes_on_a_line_by_the_ratios_of_the_other_half():
 
 
 def test_boxes_are_ordered_by_groups_where_these_predict_better():
-    """Cells of a group have one ratio; single cells have too few outputs to show it."""
+    """Cells of a group share a ratio; single cells have too few outputs to show it."""
     halves = np.random.default_rng(0).poisson(1.0, (2, 2, 400))
     halves[:, 0, :200] = np.random.default_rng(1).poisson(2.0, (2, 200))
     fine, groups = np.arange(400), np.arange(400) // 200
     counts, _, _ = ranked_boxes(halves, np.zeros(400, bool), [fine, groups], 0)
     shares = np.cumsum(counts, axis=1) / counts.sum(axis=1, keepdims=True)
-    # At the border of the groups: 2/3 of the database's outputs, and 1/2 of the neighbor's, with
+    # At the end of the groups: 2/3 of the database's outputs, and 1/2 of the neighbor's, with
     # standard errors of about 0.015 and 0.018.
     middle = np.argmin(np.abs(shares[1] - 0.5))
     assert abs(shares[0, middle] - 2 / 3) < 0.08
@@ -273,7 +273,7 @@ def test_boxes_without_outputs_have_no_place():
 
 
 def test_equal_distributions_show_no_loss_where_boxes_are_sorted():
-    """Half of the outputs, in 1,000 boxes: the first have no larger share, within 4.5 errors."""
+    """Half of the outputs in 1,000 boxes: the first boxes have half, within 4.5 errors."""
     halves = np.random.default_rng(2).poisson(10.0, (2, 2, 1000))
     counts, _, _ = ranked_boxes(halves, np.zeros(1000, bool), [np.arange(1000)], 0)
     first = counts[:, : counts.shape[1] // 10].sum(axis=1)

@@ -1,4 +1,4 @@
-"""Features and cells of scores where outputs have codes, labels, or many rows."""
+"""Features and cells of scores if outputs have codes, labels, or many rows."""
 
 from types import SimpleNamespace
 
@@ -19,7 +19,7 @@ from dpjax.partitions._scores import Combination
 
 
 def outputs(n=700, seed=0):
-    """Three entries, the first two of which are often codes, beside labels that may be alone."""
+    """Return three entries, the first two often codes, and labels that may have no numbers."""
     rng = np.random.default_rng(seed)
     values = rng.normal(size=(n, 3))
     values[rng.random(n) < 0.2, 0] = -9.0
@@ -36,7 +36,7 @@ KINDS = ["linear", "common", "clipped", "additive", "products"]
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_features_of_outputs_by_loops(kind):
-    """Standardized entries, then a mark for each label and code, then what the kind adds."""
+    """Standardized entries, then an indicator per label and code, then additional features."""
     given = outputs()
     columns = Columns.of(given)
     assert columns.labels.tolist() == [0, 2, 5]
@@ -97,7 +97,7 @@ def test_knots_are_of_the_values_that_are_no_codes():
         rest = values[~np.isin(values, columns.atoms[column])]
         z = (rest - columns.centre[column]) / columns.scale[column]
         np.testing.assert_allclose(knots[column], np.quantile(z, np.arange(1, 8) / 8))
-    # Whether an entry has many values is seen in the first thousand that are no codes.
+    # The first thousand values that are not codes decide whether an entry has many values.
     values = np.r_[np.arange(600) % 8, np.arange(600) / 600, np.zeros(100)][:, None]
     late = Outputs(np.zeros(1300, np.int32), values, np.zeros(1300, bool))
     found = Columns(np.zeros(1), np.ones(1), np.empty(0, int), (np.empty(0),))
@@ -125,7 +125,7 @@ def test_labels_alone_have_cells_of_their_own_beside_the_range_of_a_score():
         score = Sum().values(given, of_fold)
         expected = 3 + np.searchsorted(cells.edges[0], score.astype(float), side="right")
         np.testing.assert_array_equal(index, np.where(given.alone, 1, expected))
-    # Labels that the pilot lacks, before and after those that it has.
+    # Labels that are not in the pilot, before and after labels in the pilot.
     other = Outputs(np.array([1, 5, 7, 2], np.int32), np.zeros((4, 3)),
                     np.array([True, True, True, False]))  # fmt: skip
     assert cells.index(other)[:3].tolist() == [2, 1, 2] and cells.index(other)[3] >= 3
@@ -165,7 +165,7 @@ def test_other_scores_than_linear_ones_are_fitted_to_the_first_outputs(monkeypat
         found = score_partitions(pilot, folds, ("a number",))
         assert [cells.score.plain()["kind"] for cells in found] == kinds
         assert all(isinstance(cells, Scored) for cells in found)
-        # The edges are quantiles of the scores of the first outputs alone.
+        # The edges are quantiles of the scores of the first outputs only.
         first = Outputs(*(np.concatenate([c[:600] for c in column])
                           for column in zip(*pilot, strict=True)))  # fmt: skip
         held = found[0].score.values(first, np.concatenate([f[:600] for f in folds])).astype(float)
@@ -174,7 +174,7 @@ def test_other_scores_than_linear_ones_are_fitted_to_the_first_outputs(monkeypat
 
 @pytest.mark.parametrize("num_alone", [0, 60])
 def test_ranges_of_scores_are_cut_at_quantiles_of_outputs_with_scores(num_alone):
-    """Labels that are alone have no score; their values are stored as 0."""
+    """Labels without numbers have no score; their values are stored as 0."""
     values = np.append(np.linspace(1, 2, 140), np.zeros(num_alone))
     alone = values == 0
     given = Outputs(np.where(alone, 1, 0), values[:, None], alone)

@@ -13,7 +13,7 @@ RIDGE = 10.0
 
 
 def rare(size=6000, features=40):
-    """A table of features that about one output in 150 has, with heavy tails, and sides."""
+    """Return a table of features that about one output in 150 has, with heavy tails, and sides."""
     rng = np.random.default_rng(1)
     table = np.where(rng.random((size, features)) < 1 / 150, rng.standard_t(2, (size, features)), 0)
     table = np.clip(25 * table, -25, 25).astype(np.float32)
@@ -22,7 +22,7 @@ def rare(size=6000, features=40):
 
 
 def deviance(weights, table, spread, side, used):
-    """Twice the negative log likelihood with the penalty, and its gradient."""
+    """Return twice the negative log likelihood with the penalty, and its gradient."""
     scaled = table[used] / spread
     line, sides = scaled @ weights[:-1] + weights[-1], side[used]
     loss = np.sum(np.logaddexp(0, line) - sides * line) + RIDGE / 2 * np.sum(weights[:-1] ** 2)
@@ -33,7 +33,7 @@ def deviance(weights, table, spread, side, used):
 @pytest.mark.slow
 @pytest.mark.parametrize("curved", [2**15, 100])
 def test_fits_end_near_the_maximum(monkeypatch, curved):
-    """The first fit may use 100 outputs, in which most features do not occur."""
+    """The first fit may use only 100 outputs, in which most features do not occur."""
     monkeypatch.setattr(_logistic, "_CURVED", curved)
     table, side = rare()
     spread, fold = table.std(axis=0), np.arange(len(table)) % 5
@@ -42,7 +42,7 @@ def test_fits_end_near_the_maximum(monkeypatch, curved):
     for weights, used in zip(fits, [fold >= 0, *(fold != k for k in range(5))], strict=True):
         given = table.astype(float), spread.astype(float), side, used
         best = minimize(deviance, np.zeros(41), given, jac=True, method="BFGS", tol=1e-6).fun
-        # The stopping rule: at most a hundredth per feature, where chance changes it by one.
+        # The stopping rule is a hundredth per feature, while chance changes it by one.
         assert 0 <= deviance(weights, *given)[0] - best + 1e-6 < 0.01 * 40
 
 
@@ -72,7 +72,7 @@ def test_features_of_integers_that_nearly_add_up_to_a_constant_can_be_fitted():
 
 
 def test_outputs_of_a_fold_leave_no_trace_in_the_fit_without_the_fold():
-    """Each of 300 features is that of four outputs of one fold, whose sides are all equal."""
+    """Each of 300 features belongs to four outputs of one fold on the same side."""
     rng = np.random.default_rng(3)
     fold = np.arange(6000) % 5
     side = rng.integers(0, 2, 6000)
@@ -82,7 +82,7 @@ def test_outputs_of_a_fold_leave_no_trace_in_the_fit_without_the_fold():
         column[rng.choice(np.flatnonzero(candidates), 4, replace=False)] = 1
     fit = Logistic(table, table.mean(axis=0), table.std(axis=0), side, fold, 3.0)
     owner, without = np.arange(300) % 5, fit.without_each_fold()
-    # All outputs without the fold have 0 in this column, so that only the penalty remains.
+    # All outputs outside of the fold have 0 in this column, so only the penalty remains.
     own = np.array([without[owner[feature], feature] for feature in range(300)])
     others = np.array([without[(owner[feature] + 1) % 5, feature] for feature in range(300)])
     assert np.abs(own).max() < 0.02 * np.abs(others).min()

@@ -34,7 +34,7 @@ def test_strings_of_numpy_are_strings_in_every_structure():
 
 
 def test_labels_of_a_pilot_have_no_numbers():
-    """What stands in the place of their numbers is 0, which is no output."""
+    """The placeholder for their numbers is 0, which is not an output."""
     encoder = Encoder("it")
     numbers = np.random.default_rng(0).normal(50.0, 1.0, (2, 3000))
     sides = [encoder.encode([*numbers[0].tolist(), *["a"] * 900]), encoder.encode(numbers[1])]
@@ -79,7 +79,7 @@ NAMES = ("a", "b", "\ue000", "x" * 65, np.str_("a"), 1, True, 1.0, "it's")
 
 @pytest.mark.parametrize("seed", range(20))
 def test_cached_structures_are_those_of_a_recursion(seed):
-    """Equal keys and parts of different types have structures of their own."""
+    """Equal keys with parts of different types have separate structures."""
     rng = np.random.default_rng(seed)
     for _ in range(100):
         parts = tuple(PARTS[i] for i in rng.integers(0, len(PARTS), rng.integers(1, 4)))
@@ -90,7 +90,7 @@ def test_cached_structures_are_those_of_a_recursion(seed):
 
 
 class OwnDict(dict):
-    """A dict that is not classified by the short ways for built-in types."""
+    """A dict that the fast paths for built-in types do not classify."""
 
 
 def test_built_in_types_are_classified_like_their_subclasses():

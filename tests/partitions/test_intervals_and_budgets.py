@@ -1,4 +1,4 @@
-"""Intervals of equal width on a device, merged bins, and what is assumed where nothing is said."""
+"""Intervals of equal width on a device, merged bins, and default budgets."""
 
 from types import SimpleNamespace
 
@@ -30,7 +30,7 @@ def test_many_bins_of_reals_are_merged_by_threes(bins, whole, is_merged):
     for number in range(2, int(group.max()) + 1):
         assert positions[number] == pytest.approx(np.flatnonzero(group == number).mean() - 2)
     assert np.isnan(positions[:2]).all()
-    # Cells of a region are merged with each other alone.
+    # Cells of a region are merged only with each other.
     allowed = np.arange(cells.size) >= 6
     own, _ = cells.merged(allowed)
     assert set(own) == set(range(own.max() + 1))
@@ -58,7 +58,7 @@ def test_lists_of_objects_are_kept():
 @pytest.mark.slow
 @pytest.mark.parametrize(("low", "high", "number"), [(-1.0, 3.0, 8), (0.5, 0.75, 2)])
 def test_outputs_are_counted_in_intervals_of_equal_width(low, high, number):
-    """Each interval has its lower end, and the last one both; the rest is counted beside them."""
+    """Each interval contains its lower end, and the last one both ends; others are extra."""
     ends = np.linspace(low, high, number + 1)
     inner = (ends[1:] + ends[:-1]) / 2
     outside = [low - 0.01, high + 0.01, np.nan, np.inf, -np.inf]
@@ -68,7 +68,7 @@ def test_outputs_are_counted_in_intervals_of_equal_width(low, high, number):
     assert reducer.reads_once
     counts = reducer.update(reducer.init(), jnp.asarray(samples), jnp.asarray(valid))
     expected = np.full(number, 2)
-    # The upper end; the first middle is there twice, once of them as padding.
+    # The upper end; the first midpoint occurs twice, once as padding.
     expected[-1] += 1
     assert np.asarray(counts.low)[:-1].tolist() == expected.tolist()
     assert int(counts.low[-1]) == len(outside) + 1

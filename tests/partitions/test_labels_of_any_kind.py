@@ -1,4 +1,4 @@
-"""Labels and missing values of NumPy and of other libraries, and hash tables that are too small."""
+"""Labels and missing values of NumPy and other libraries, and small hash tables."""
 
 import numpy as np
 import pytest
@@ -31,7 +31,7 @@ def test_a_string_of_numpy_is_the_same_label(text):
     labels = encoder.encode([text, of_numpy, "other", of_numpy, text]).labels
     assert len(set(labels[[0, 1, 3, 4]])) == 1 and labels[2] != labels[0]
     assert sorted(encoder.names) == sorted(["a number", repr(text), "'other'"])
-    # As in an array of its own.
+    # As in a separate array.
     assert encoder.encode(np.array([text, text])).labels.tolist() == [labels[0]] * 2
 
 
@@ -87,7 +87,7 @@ def test_distinct_labels_with_equal_hashes(monkeypatch):
     ("wide", "spare", "is_array"), [(8, 0, True), (7, 0, False), (7, 1, False), (7, 2, True)]
 )
 def test_wide_arrays_of_strings_are_limited(wide, spare, is_array, monkeypatch):
-    """Two labels of 4 and 1 characters have 8 with padding, and 5 without."""
+    """Labels of 4 and 1 characters need 8 characters with padding, and 5 without."""
     monkeypatch.setattr(_distinct, "_WIDE", wide)
     found = labels_at(["aaaa", "b"], None, spare)
     assert found.tolist() == ["aaaa", "b"] and (found.dtype.kind == "U") == is_array
@@ -125,7 +125,7 @@ def test_missing_values_of_extension_types_are_no_nan():
 
     other = Column([1.0, None], astype=converted, dtype="Float64")
     assert as_array(other).tolist() == [1.0, None]
-    # With a dtype of NumPy, NaN is NaN; without NaN, nothing is converted.
+    # With a NumPy dtype, NaN stays NaN; without NaN, nothing is converted.
     plain = as_array(Column([1.0, None], astype=converted, dtype=np.dtype(float)))
     assert plain.dtype == np.float64 and np.isnan(plain[1])
     assert as_array(Column([1.0, 2.0], astype=converted, dtype="Float64")).dtype == np.float64

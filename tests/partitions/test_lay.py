@@ -1,4 +1,4 @@
-"""Which values are atoms, and where edges lie, at the borders of their limits."""
+"""Which values are atoms, and where edges are, at the limits of their rules."""
 
 from types import SimpleNamespace
 
@@ -19,7 +19,7 @@ from dpjax.partitions._words import is_simpler
 
 
 def distinct(number, times=1, **options):
-    """Atoms of a side of some distinct values, and of one that has each once."""
+    """Return the atoms of a side of repeated values, compared with a side of distinct values."""
     side = np.repeat(np.arange(number) / 7, times)
     return len(_atoms([side, np.arange(number) / 7], 1, options.pop("discrete", None), False))
 
@@ -54,7 +54,7 @@ def test_frequent_values_are_atoms(size, times, found):
     [(1, False, 512), (2, False, 12), (3, False, 4), (1, True, 4096), (2, True, 12)],
 )
 def test_the_most_frequent_values_are_atoms(dimension, whole, most):
-    """Values of larger numbers are more frequent; they come in order."""
+    """Larger values are more frequent; the atoms are sorted by value."""
     values = np.arange(most + 300)
     side = np.repeat(values, np.where(values >= 300, 31, 30))
     atoms = _atoms([side, side[:0]], dimension, True, whole)
@@ -70,7 +70,7 @@ def test_edges_are_quantiles_of_both_sides(dimension, steps, tails):
                 for side in sides for k in range(len(levels))}  # fmt: skip
     found = _edges(sides, np.empty(0), dimension, False)
     assert found.tolist() == sorted(expected)
-    # A side without numbers has none; atoms have an edge at both ends.
+    # A side without numbers has no edges; atoms have an edge at both ends.
     atoms = np.array([-9.0, 0.125])
     one = _edges([sides[0], sides[0][:0]], atoms, dimension, False)
     own = np.quantile(sides[0], levels, method="nearest")
@@ -201,7 +201,7 @@ def test_a_partition_by_one_entry():
 
 
 def test_shorter_words_are_simpler():
-    """By more than ten characters: 'b' has 3, and the others 13 and 14."""
+    """They are shorter by more than ten characters: 'b' has 3, and the others 13 and 14."""
     pilot, names = encoded(["b", "aaaaaaaaaaa"], ["aaaaaaaaaaaa"])
     cells = lay(pilot, names)
     short, long, longer = (np.arange(cells.size) == place for place in (1, 2, 3))
@@ -211,7 +211,7 @@ def test_shorter_words_are_simpler():
 
 
 def test_words_are_compared_in_full():
-    """Texts that leave most labels out would have about the same length."""
+    """Texts with omitted labels would have about the same length."""
     pilot, names = encoded([f"label {number:02}" for number in range(50)], ["label 50"])
     cells = lay(pilot, names)
     few, many = np.arange(cells.size) > cells.size - 20, np.arange(cells.size) > 20
@@ -219,7 +219,7 @@ def test_words_are_compared_in_full():
 
 
 def test_labels_of_scored_cells_are_told_by_their_codes():
-    """Cells: numbers beside no label, the two labels, any other label, then three intervals."""
+    """Cells: numbers without label, the two labels, any other label, then three intervals."""
     score = SimpleNamespace(values=lambda outputs, fold=None: outputs.values[:, 0])
     cells = Scored(
         ("a number", "'x'", "'y'"), (np.array([0.0, 1.0]),), (np.empty(0),), np.zeros(1, int),

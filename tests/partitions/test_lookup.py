@@ -1,4 +1,4 @@
-"""Cells on a device are those on the host, for every kind of output, to the last draw."""
+"""Cells on a device equal those on the host, for every kind of output."""
 
 import dataclasses
 from types import SimpleNamespace
@@ -15,7 +15,7 @@ TINY = np.finfo(np.float32).tiny
 
 
 def strange(numbers: np.ndarray, random: np.random.Generator) -> np.ndarray:
-    """Atoms, neighbours of atoms, NaN, infinities, zeros of both signs and subnormal numbers."""
+    """Return atoms, adjacent floats, NaN, infinities, zeros of both signs, subnormal numbers."""
     special = [0.0, -0.0, 1.5, np.nextafter(np.float32(1.5), np.float32(2)), np.nan, np.inf]
     special += [-np.inf, TINY, TINY / 4, -TINY / 4, np.nextafter(np.float32(1.5), np.float32(0))]
     chosen = random.random(numbers.shape) < 0.3
@@ -23,7 +23,7 @@ def strange(numbers: np.ndarray, random: np.random.Generator) -> np.ndarray:
 
 
 def draws(space, random, num=6000):
-    """[2, num, ...]: outputs of two sides, in the type that a mechanism draws."""
+    """Return outputs of two sides, [2, num, ...], in the type that a mechanism draws."""
     if isinstance(space, FiniteSpace):
         return random.integers(0, space.size, (2, num)).astype(np.int32)
     if isinstance(space, IntegerSpace):
@@ -45,7 +45,7 @@ def draws(space, random, num=6000):
 def test_device_and_host_agree(space):
     random = np.random.default_rng(3)
     encoder = Encoder("draws")
-    # The second half of the draws has labels that the first, the pilot, may not have.
+    # The second half of the draws has labels that may not be in the first, the pilot.
     raw = draws(space, random)
     pilots = [encode_drawn(encoder, side[:500], space) for side in raw]
     numbers = isinstance(space, RealSpace)
@@ -67,7 +67,7 @@ def test_device_and_host_agree(space):
 
 @pytest.mark.parametrize("size", [2, 11, 1024])
 def test_outcomes_of_a_finite_space_are_found_by_a_subtraction(size):
-    """So are the integers beyond all outcomes, up to the ends of int32."""
+    """This includes integers beyond all outcomes, up to the limits of int32."""
     space, encoder = FiniteSpace(size), Encoder("draws")
     raw = np.random.default_rng(size).integers(0, size, (2, 500)).astype(np.int32)
     pilots = [encode_drawn(encoder, side, space) for side in raw]
@@ -101,7 +101,7 @@ def test_stacked_partitions_of_other_sizes_keep_their_cells():
 
 
 def test_counts_have_room_for_the_largest_partition():
-    """A power of two, so that partitions of similar sizes are one program."""
+    """It is a power of two, so that partitions of similar sizes share a program."""
     random, encoder, space = np.random.default_rng(5), Encoder("draws"), RealSpace()
     stack = []
     for size in (20, 4000):

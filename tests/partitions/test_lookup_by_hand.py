@@ -1,4 +1,4 @@
-"""Tables of drawn outputs against loops: edges in the outputs' dtype, codes, and searches."""
+"""Tables of drawn outputs compared with loops: edges in their dtype, codes, and searches."""
 
 import math
 
@@ -21,7 +21,7 @@ from dpjax.partitions._partition import Partition
 
 @pytest.mark.parametrize("size", [1, 16, 64])
 def test_edges_up_to_a_value_are_counted(size):
-    """Also of values that equal an edge, and where many edges are padding."""
+    """This includes values equal to an edge, and tables with much padding."""
     edges = np.sort(np.random.default_rng(size).integers(-50, 50, size)).astype(np.float32)
     edges[-size // 3 :] = np.inf
     values = np.concatenate([edges, edges - 0.5, [-99.0, 99.0]]).astype(np.float32)
@@ -75,7 +75,7 @@ def test_names_of_codes():
 
 
 def test_codes_have_a_cell_or_boxes():
-    """Three labels have numbers or not; what the pilot lacks is some other label."""
+    """Three labels have numbers or not; labels that are not in the pilot are other labels."""
     names = ("a number", "'a'", "'b'", "'c'")
     edges = (np.array([1.0, 2.0]), np.array([0.5]))
     cells = Partition(names, edges, (np.empty(0),) * 2, np.array([1, 3]))

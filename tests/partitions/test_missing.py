@@ -1,4 +1,4 @@
-"""Missing outputs: each kind is an outcome of its own, however the outputs are handed over."""
+"""Missing outputs: each kind is a separate outcome, in all forms of input."""
 
 from itertools import combinations
 
@@ -22,7 +22,7 @@ KINDS = {
     "'None'": "None",
     "'masked'": "masked",
 }
-"""Name -> output; the last two are labels."""
+"""Map from a name to an output; the last two are labels."""
 
 PAIRS = list(combinations(["None", "masked", "NA", "NaT"], 2))
 
@@ -30,7 +30,7 @@ DRAWS = 400
 
 
 def audited(x, y):
-    """A recorded audit whose sides are all of one kind of outcome each, and numbers elsewhere."""
+    """Return an audit of recorded outputs; each side has one kind of outcome, and numbers."""
     return dpjax.audit(dpjax.Recorded(x, y), confidence=0.99)
 
 
@@ -69,7 +69,7 @@ def host_one_by_one(x, y):
 )
 @pytest.mark.parametrize(("first", "second"), PAIRS)
 def test_every_source_tells_two_kinds_apart(source, first, second):
-    """One side gives one kind in half of its outputs, the other side the other kind."""
+    """In half of its outputs, each side returns one of the two kinds."""
     rng = np.random.default_rng(3)
     x, y = (
         [KINDS[kind] if coin else value for coin, value in zip(coins, values, strict=True)]
@@ -83,7 +83,7 @@ def test_every_source_tells_two_kinds_apart(source, first, second):
     else:
         method = dpjax.Events(num_samples=DRAWS, num_confirm=DRAWS)
         result = dpjax.audit(subject, [(0, 1)], method=method, confidence=0.99)
-    # 200 times against never: the bound is about 3.7, and 0 where the two kinds are one.
+    # 200 times compared with never: the bound is about 3.7, or 0 if the kinds are equal.
     assert result.lower_bound > 2 and (
         first in result.witness.event or second in result.witness.event
     )
@@ -99,7 +99,7 @@ def test_masked_arrays_are_read_with_their_mask(columns):
     assert result.lower_bound > 3 and (columns > 1 or "masked" in result.witness.event)
     hidden = np.where(mask, 99.0, x), np.where(rng.random(shape) < 0.3, -99.0, y)
     masks = mask, hidden[1] == -99.0
-    # What lies behind a mask is no output: both sides have one law.
+    # Hidden values behind a mask are not outputs: both sides have the same distribution.
     same = audited(*(np.ma.array(data, mask=m) for data, m in zip(hidden, masks, strict=True)))
     assert same.lower_bound < 0.3
 
@@ -139,7 +139,7 @@ def test_missing_outputs_can_be_errors(name):
 
 
 class Hostile:
-    """An output whose methods raise."""
+    """An output whose methods raise errors."""
 
     def __repr__(self):
         raise RuntimeError("no text")

@@ -1,4 +1,4 @@
-"""The score of a network, by NumPy."""
+"""The score of a network, compared with NumPy."""
 
 import re
 from itertools import pairwise
@@ -13,7 +13,7 @@ from dpjax.partitions._network import NetworkFit, _fit, _forward
 
 
 def naive(weights, table):
-    """Rectified layers, of which the last one is linear."""
+    """Compute rectified layers; the last layer is linear."""
     for number, (matrix, shift) in enumerate(weights):
         table = table @ np.asarray(matrix, float) + np.asarray(shift, float)
         if number < len(weights) - 1:
@@ -34,7 +34,7 @@ def test_every_layer_but_the_last_is_rectified():
 
 
 def test_a_network_has_two_hidden_layers_that_matter():
-    """Outputs inside of a ring against outputs around it: no linear score tells them apart."""
+    """Outputs are inside of a ring or around it: no linear score separates them."""
     rng = np.random.default_rng(8)
     table = rng.normal(size=(4000, 2)).astype(np.float32)
     inside = (table**2).sum(axis=1) < 2 * np.log(2)
@@ -46,7 +46,7 @@ def test_a_network_has_two_hidden_layers_that_matter():
 
 
 def slopes(weights, table, sign):
-    """Gradient of the mean of ln(1 + exp(-sign score)), backwards through the layers."""
+    """Return the gradient of the mean of ln(1 + exp(-sign score)), by backpropagation."""
     inputs = [table]
     for matrix, shift in weights[:-1]:
         inputs.append(np.maximum(inputs[-1] @ matrix + shift, 0))
@@ -60,7 +60,7 @@ def slopes(weights, table, sign):
 
 
 def trained(table, sign, key, batch, width):
-    """Adam at a rate that falls from .003 to 0 in 25 epochs; the best weights, and epochs run."""
+    """Run Adam at rates from .003 to 0 in 25 epochs; return the best weights and epochs run."""
     size = len(table)
     held = size // 6 // batch * batch
     steps, widths = (size - held) // batch, [table.shape[1], width, width, 1]
@@ -98,7 +98,7 @@ def trained(table, sign, key, batch, width):
 @pytest.mark.slow
 @pytest.mark.parametrize(("told", "stops"), [(3.0, False), (0.0, True)])
 def test_training_is_adam_until_five_epochs_bring_no_improvement(monkeypatch, told, stops):
-    """Layers of 8 units and batches of 16, of which five are held out; the twin has float64."""
+    """Layers have 8 units, batches have 16 rows, five are held out; compared in float64."""
     monkeypatch.setattr(_network, "_BATCH", 16)
     monkeypatch.setattr(_network, "_WIDTH", 8)
     rng = np.random.default_rng(4)
@@ -113,7 +113,7 @@ def test_training_is_adam_until_five_epochs_bring_no_improvement(monkeypatch, to
 
 
 def test_each_network_is_trained_without_its_fold_on_as_many_outputs(monkeypatch):
-    """Weights that only sum up what a network was given: its fold, its rows and its key."""
+    """The weights only record what a network was given: its fold, its rows and its key."""
     given = []
 
     def fitted(table, sign, key):
@@ -128,7 +128,7 @@ def test_each_network_is_trained_without_its_fold_on_as_many_outputs(monkeypatch
     monkeypatch.setattr(
         Columns, "standardize", lambda self, outputs: (outputs.values, np.empty((n, 0), bool))
     )
-    # Folds of 1700, 825, 825, 825 and 825: six batches of 512 are the most for the first network.
+    # Folds of 1700, 825, 825, 825 and 825: the first network gets at most six batches of 512.
     fold, side = np.repeat([0, 1, 2, 3, 4], [1700, 825, 825, 825, 825]), np.arange(n) % 3 % 2
     fit = NetworkFit(columns, outputs, side, fold)
     assert len(given) == 1
@@ -141,7 +141,7 @@ def test_each_network_is_trained_without_its_fold_on_as_many_outputs(monkeypatch
         assert len(rows) == len(set(rows.tolist())) == 6 * 512
         assert (fold[place[rows]] != number).all() and len(set(fold[place[rows]])) == 4
         np.testing.assert_array_equal(sign, np.where(side[place[rows]] == 0, 1, -1))
-        # In an order at random.
+        # The order is random.
         assert 0.4 < np.mean(np.diff(place[rows]) > 0) < 0.6
     assert network.weights[0][0].ravel().tolist() == [10.0, 20.0, 30.0, 40.0, 50.0]
     np.testing.assert_allclose(network.values(outputs, fold), (10 * fold + 10) * numbers)

@@ -1,4 +1,4 @@
-"""Numbers in words of events have as many digits as tell them from the edges beside them."""
+"""Numbers in descriptions of events have enough digits to differ from adjacent edges."""
 
 from types import SimpleNamespace
 
@@ -7,7 +7,7 @@ import pytest
 
 from dpjax.partitions._words import _Words
 
-# Edges that agree in 4, 6, 7, 8 and more digits, at both ends of a line and in its middle.
+# Edges that agree in 4, 6, 7, 8 and more digits, at both ends and in the middle of a line.
 EDGES = np.array([
     1.0000001, 1.0000002, 1.00001, 2.0, 2.1, 2.100000001, 2.1000000011, 3.0, 4.0, 5.0, 6.0, 7.0,
     7.5, 7.500004, 7.5000041,

@@ -76,14 +76,14 @@ def test_the_bits_of_a_float32_are_its_own():
     assert set(names_of(encoder, values.astype(float))) == {"lowest 2 bits 00"}
 
 
-# Several parts.
+# Outputs with several parts.
 
 
 def test_parts_are_a_vector_and_a_label():
     encoder = Encoder("it")
     rows = [
         {"n": 3, "mean": [0.5, (1.0, 2)]},
-        {"mean": np.array([0.25, 7.0]), "n": 4},  # built in another way
+        {"mean": np.array([0.25, 7.0]), "n": 4},  # These are built in another way.
         {"mean": (1.5, [2.5, 3.5]), "n": True},
     ]
     outputs = encoder.encode(rows)
@@ -93,7 +93,7 @@ def test_parts_are_a_vector_and_a_label():
     assert [encoder.names[label] for label in outputs.labels] == ["a number", other, "a number"]
     expected = [[0.5, 1, 2, 3, 0], [0.25, 0, 0, 4, 7], [1.5, 2.5, 3.5, 1, 0]]
     assert outputs.values.tolist() == expected and not outputs.alone.any()
-    # The first batch determines the columns, whatever structure is common in later batches.
+    # The first batch determines the columns, even if later batches have other structures.
     assert encoder.encode(rows[1:2] * 2).values.tolist() == [expected[1]] * 2
 
 
@@ -210,7 +210,7 @@ def test_labels_are_limited_in_number(monkeypatch):
 
 
 def test_numbers_of_labels_do_not_show_the_order_of_outputs():
-    """In a permutation of 500 labels, ranks agree with places at a correlation of about 1/22."""
+    """In a permutation of 500 labels, ranks and positions have a correlation of about 1/22."""
     encoder = Encoder("outputs")
     items = [2**60 + number for number in range(500)]
     labels = encoder.encode(items).labels

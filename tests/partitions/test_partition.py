@@ -1,4 +1,4 @@
-"""Partitions: every output has a cell, and events of cells have words."""
+"""Partitions: every output has a cell, and events of cells have descriptions."""
 
 import re
 from types import SimpleNamespace
@@ -14,14 +14,14 @@ INF, NAN = np.inf, np.nan
 
 
 def laid(*pilot, **options):
-    """(partition, how to encode more outputs) by a pilot of each side, or of one for both."""
+    """Return a partition made from a pilot, and a function that encodes more outputs."""
     encoder = Encoder("it")
     sides = [encoder.encode(side) for side in pilot]
     return lay([sides[0], sides[-1]], encoder.names, **options), encoder.encode
 
 
 def words(cells, encode, *outputs):
-    """Of the event of the cells in which some outputs lie."""
+    """Return the description of the event of the cells that contain the given outputs."""
     return cells.describe(np.isin(np.arange(cells.size), cells.index(encode(list(outputs)))))
 
 
@@ -33,7 +33,7 @@ def laplace(seed, size=2000):
 
 
 def test_no_output_is_dropped():
-    """Whatever comes is in one cell, also what the pilot did not see."""
+    """Every output is in one cell, including outputs that are not in the pilot."""
     cells, encode = laid([1.0, 2.0, "a", None] * 20)
     strange = encode([1e300, -1e300, "new", NAN, 1.5, 2.0, "a", 0.0])
     index = cells.index(strange)
@@ -42,7 +42,7 @@ def test_no_output_is_dropped():
     place = cells.index(strange) + cells.size * (np.arange(8) % 2)
     counts = np.bincount(place, minlength=2 * cells.size).reshape(2, -1)
     assert counts.shape == (2, cells.size)
-    # By a loop: the cell of each output, in the part of its number.
+    # Compared with a loop: the cell of each output, by its label and number.
     expected = np.zeros((2, cells.size), int)
     for number, cell in enumerate(index):
         expected[number % 2, cell] += 1
@@ -116,7 +116,7 @@ def test_numbers_beside_labels_are_boxes_of_their_own():
     ]
     places = cells.index(pilot)
     np.testing.assert_array_equal(cells.labels()[places], pilot.labels)
-    # The same number beside another label is another cell.
+    # The same number with another label is in another cell.
     assert len(set(zip(places, pilot.labels, strict=True))) == len(set(places))
     text = cells.describe(np.arange(cells.size) == places[0])
     assert text.endswith(f"with {encoder.names[pilot.labels[0]]}")
@@ -135,7 +135,7 @@ def test_groups_and_positions_fit_the_cells():
         boxes = groups[cells.num_alone :]
         assert np.all(np.diff(boxes) >= 0)
         assert np.bincount(boxes)[cells.num_alone :].max() <= width
-    # Integers are neighbours of each other, atoms or not.
+    # Integers are adjacent to each other, whether or not they are atoms.
     whole = laid(np.arange(2000) % 40, whole=True)[0]
     assert np.bincount(whole.groups(9)).max() == 9
 
@@ -174,7 +174,7 @@ def test_cells_inside_of_a_box_hold_what_is_in_it_and_nothing_else(dimension):
 
 @pytest.mark.parametrize("scale", [1, 2000])
 def test_cells_inside_of_chosen_integers_hold_nothing_else(scale):
-    """Few integers are atoms, many lie in intervals: both are in a region or not, as a whole."""
+    """Few integers are atoms, many are in intervals: both are in a region as a whole, or not."""
     numbers = np.rint(scale * laplace(9, 4000)).astype(int)
     chosen = np.zeros(5 * scale, bool)
     chosen[: 3 * scale] = chosen[-scale:] = True
@@ -186,7 +186,7 @@ def test_cells_inside_of_chosen_integers_hold_nothing_else(scale):
 
 
 def test_a_region_of_whole_numbers_has_an_upper_end():
-    """Integers have no other limits: what lies outside is in no event."""
+    """Integers have no other limits: values outside are in no event."""
     region = Outcomes(-3, 8, np.ones(8, bool))
     cells, encode = laid(np.arange(-20, 20), whole=True, region=region)
     tried = np.arange(-30, 30)
@@ -211,7 +211,7 @@ def test_a_region_of_another_dimension_is_refused():
             laid(pilot, region=box)
 
 
-# Words.
+# Descriptions.
 
 
 def test_a_complement_is_said_by_its_own_parts():
@@ -223,11 +223,11 @@ def test_a_complement_is_said_by_its_own_parts():
     low, high = (float(cells.edges[0][np.flatnonzero(middle)[i] + j]) for i, j in ((0, 0), (-1, 1)))
     assert cells.describe(event) == f"the output is not in [{low:.6g}, {high:.6g})"
     assert cells.describe(event, whole=True) == f"the output is not in [{low:.17g}, {high:.17g})"
-    # Counted outputs and the words are the same event, also for labels that nobody saw.
+    # Counted outputs and the description are the same event, also for unseen labels.
     encoder = Encoder("it")
     outputs = encoder.encode([low, np.nextafter(low, -9), high, np.nextafter(high, -9), 99.0, "x"])
     assert event[cells.index(outputs)].tolist() == [False, True, True, False, True, True]
-    # A half-line is said as one, without the labels that never happened.
+    # A half-line is described as such, without labels that never occurred.
     half = cells.settled(np.arange(cells.size) >= cells.num_alone + 10, seen)
     assert cells.describe(half) == f"the output is a number of at least {cells.edges[0][9]:.6g}"
     assert not half[: cells.num_alone].any()
@@ -252,7 +252,7 @@ def test_vectors_are_said_entry_by_entry():
 
 
 def said_by(text, value):
-    """Whether a number belongs to an event, by the words that describe the event."""
+    """Return whether a number belongs to an event, according to its description."""
     for part in re.split(r", (?=[a-z])| or (?=[a-z])", text):
         numbers = [float(n) for n in re.findall(r"-?\d+(?:\.\d+)?(?:e[-+]?\d+)?", part)]
         if "equal to" in part and value in numbers:
@@ -280,7 +280,7 @@ def said_by(text, value):
 @pytest.mark.parametrize("full", [False, True])
 @pytest.mark.parametrize("whole", [False, True])
 def test_words_of_every_event_say_the_numbers_that_it_holds(whole, full):
-    """All events of cells of numbers, with an atom among intervals, by a reader of their words."""
+    """Tests all events of cells of numbers, with an atom between intervals."""
     ends = [-1.0, 2.0, 3.0, 5.0] if whole else [-1.0, 2.0, np.nextafter(2.0, 3), 4.0]
     cells = Partition(("a number",), (np.array(ends),), (np.array([2.0]),), np.zeros(1, int), whole)
     tried = [-3.0, -2.0, -1.0, 0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 9.0]
@@ -338,7 +338,7 @@ def test_the_end_beside_an_atom_is_open_in_short_and_exact_in_whole():
 
 
 def test_what_never_happened_goes_with_its_neighbours():
-    """Whole numbers: nothing lies between two of them, so that a run of them is one interval."""
+    """For integers, nothing lies between two of them, so consecutive integers are one interval."""
     rng = np.random.default_rng(1)
     cells, _ = laid(*(rng.integers(0, 10, 500).astype(float) for _ in range(2)))
     bins = cells.edges[0]
@@ -352,7 +352,7 @@ def test_what_never_happened_goes_with_its_neighbours():
         "the output is a number in [2, 4], of at least 9 or equal to 6"
     )
     assert cells.describe(event & seen) == "the output is a number equal to 2, 3, 4, 6 or 9"
-    # All that happened, and what says nothing, stay as they are.
+    # Outputs that occurred, and simple descriptions, are not changed.
     np.testing.assert_array_equal(cells.settled(seen, seen), seen)
 
 
@@ -395,7 +395,7 @@ def test_cells_inside_a_box_lie_in_it_with_both_ends():
         cells, _ = laid(numbers, region=box)
         low, high = cells.ends(0)
         first, last = float(box.low[0]), float(box.high[0])
-        # Bins hold what is below their upper end; atoms hold their only number.
+        # Bins contain the numbers below their upper ends; atoms contain their only number.
         greatest = np.where(low == high, high, np.nextafter(high, -INF))
         expected = (low >= first) & (greatest <= last)
         found = cells.inside(box)
@@ -406,7 +406,7 @@ def test_cells_inside_a_box_lie_in_it_with_both_ends():
 
 @pytest.mark.parametrize("low", [-2, 0, 3])
 def test_cells_inside_a_range_hold_only_allowed_integers(low):
-    """By membership, integer by integer: atoms, bins, and bins that reach past the range."""
+    """Checks each integer in atoms, bins, and bins that extend beyond the range."""
     numbers = np.concatenate([np.repeat([0, 4, 5, 9], 400), np.arange(-1500, 1500)])
     cells, encode = laid(numbers, whole=True)
     for allowed in ([1] * 9, [1, 0, 1, 1, 1, 1, 0, 1, 1], [0] * 8 + [1]):
@@ -422,7 +422,7 @@ def test_cells_inside_a_range_hold_only_allowed_integers(low):
 
 
 def many_bins(seed=3):
-    """A partition of 100 bins or more beside one label, and the cell of each of its outputs."""
+    """Return a partition of 100 bins or more and one label, and the cells of all outputs."""
     outputs = [*laplace(seed, 20_000).tolist(), *["a"] * 300]
     cells, encode = laid(outputs, discrete=False)
     return cells, cells.index(encode(outputs))
@@ -437,14 +437,14 @@ def test_merged_bins_are_neighbours_of_one_kind(limited):
     assert cells.size > 70 and len(line) == group.max() + 1 < cells.size / 2
     for number in range(len(line)):
         members = np.flatnonzero(group == number)
-        # Without gaps, of at most three, all of them allowed or none.
+        # The groups have no gaps and at most three cells, all of them allowed or none.
         assert 1 <= len(members) <= 3 and np.all(np.diff(members) == 1)
         assert allowed is None or len(set(allowed[members].tolist())) == 1
         np.testing.assert_allclose(line[number], position[members].mean())
 
 
 def test_a_chain_is_spread_over_what_was_not_seen():
-    """A bin goes with the later of its seen neighbours, a label goes last, and the seen stay."""
+    """A bin joins the later of its seen neighbors, and an unseen label comes last."""
     cells, _ = many_bins()
     random = np.random.default_rng(1)
     places, seen = random.integers(0, 9, cells.size), random.random(cells.size) < 0.4
@@ -459,7 +459,7 @@ def test_a_chain_is_spread_over_what_was_not_seen():
 
 
 def test_tails_have_edges_at_shares_that_halve():
-    """At 1 / 192, 1 / 384, ... of the outputs; at the last of these are 16 of 100,000."""
+    """At 1 / 192, 1 / 384, ... of the outputs; the last edge has 16 of 100,000 outputs."""
     values = laplace(5, 100_000)
     cells, encode = laid(values, discrete=False)
     shares = np.bincount(cells.index(encode(values)) - cells.num_alone) / len(values)
@@ -504,7 +504,7 @@ def test_cells_of_all_labels_with_the_same_boxes_are_counted(monkeypatch):
 
 @pytest.mark.parametrize("dimension", [1, 2])
 def test_the_largest_float_is_an_atom_like_others(dimension):
-    """Infinity follows it, and NumPy warns of that."""
+    """The next number is infinity, for which NumPy issues a warning."""
     most = np.finfo(np.float64).max
     rng = np.random.default_rng(0)
     outputs = rng.normal(size=(4000, dimension))

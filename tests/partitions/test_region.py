@@ -1,4 +1,4 @@
-"""Regions of outputs: what a person writes, and what is refused."""
+"""Regions of outputs: accepted notations and rejected values."""
 
 import itertools
 
@@ -22,7 +22,7 @@ def test_product_grid_is_the_product_of_its_axes(dimension, num_points):
         for a, b in zip(low.tolist(), high.tolist(), strict=True)
     ]
     np.testing.assert_allclose(grid, list(itertools.product(*axes)), rtol=1e-6)
-    # Both ends are there, exactly.
+    # Both ends are included, exactly.
     np.testing.assert_array_equal(grid[0], low)
     np.testing.assert_array_equal(grid[-1], high)
 
@@ -66,9 +66,9 @@ def test_regions_of_reals():
     for region in ((-1, 1), [-1, 1], np.array([-1, 1]), Box(-1, 1)):
         box = as_region(region, RealSpace())
         assert (box.low.tolist(), box.high.tolist()) == ([-1], [1])
-    # A region that reaches over the edge of the support is not outside it.
+    # A region that extends beyond the support is not outside of it.
     assert as_region((-1, 1), RealSpace(0.0)).low.tolist() == [-1]
-    # A part of it outside is no matter.
+    # A part of it may be outside.
     for ends in ((0.5, 2), (-1, 0.5), (-1, 2)):
         assert as_region(ends, RealSpace(0.0, 1.0)).high.tolist() == [ends[1]]
     square = as_region(([0, 1], [2, 3]), VectorSpace(2))
@@ -124,7 +124,7 @@ def test_refused_boxes():
 
 
 def test_an_outline_keeps_what_is_seen_most():
-    """2,000 numbers by their counts and 60 labels by their losses, in the order of the cells."""
+    """2,000 numbers are kept by their counts and 60 labels by their losses, in cell order."""
     random = np.random.default_rng(2)
     counts = random.integers(0, 50, (2, 2600))
     bounds = np.stack([np.arange(2600.0), np.arange(2600.0) + 1], axis=1)

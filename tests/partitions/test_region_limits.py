@@ -1,4 +1,4 @@
-"""Regions at the borders of their limits."""
+"""Regions at the limits of what is accepted."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Scores against twins: a general minimiser, formulas by hand, and what held-out means."""
+"""Scores compared with a general minimizer, formulas by hand, and held-out scores."""
 
 from dataclasses import replace
 from types import SimpleNamespace
@@ -38,14 +38,14 @@ def vectors(values, labels=None, alone=None):
 
 
 def shifted(seed, n, d, shift=0.5):
-    """Two sides of normals, the first entry of one of which is shifted; and their folds."""
+    """Return two sides of normals, the first entry of one of them shifted; and their folds."""
     sides = [rng(seed, s).normal(size=(n, d)) for s in (0, 1)]
     sides[1][:, 0] += shift
     return [vectors(side) for side in sides], [fold_of(np.arange(n))] * 2
 
 
 def loss(weights, table, side, ridge):
-    """Minus the log-likelihood with the penalty; the intercept is the last weight."""
+    """Return the negative log likelihood with the penalty; the intercept is the last weight."""
     line = table @ weights[:-1] + weights[-1]
     return np.sum(np.logaddexp(0, line) - side * line) + ridge / 2 * np.sum(weights[:-1] ** 2)
 
@@ -53,7 +53,7 @@ def loss(weights, table, side, ridge):
 @pytest.mark.parametrize("centre", [0.0, 2.5])
 @pytest.mark.parametrize("curved", [2**15, 100])
 def test_logistic_regression_is_what_a_minimiser_finds(monkeypatch, curved, centre):
-    """The second case begins at a fit to every fourth output, and uses threads."""
+    """The second case starts with a fit to every fourth output, and uses threads."""
     monkeypatch.setattr("dpjax.partitions._logistic._CURVED", curved)
     monkeypatch.setattr("dpjax.partitions._logistic._SETTLED", 1e-8)
     monkeypatch.setattr("dpjax.partitions._logistic._HELD_OUT", 1e-8)
@@ -61,7 +61,7 @@ def test_logistic_regression_is_what_a_minimiser_finds(monkeypatch, curved, cent
     monkeypatch.setattr("dpjax.core.threads._FEWEST_CALLS", 2)
     table, side = rng(1).normal(size=(400, 3)), rng(2).integers(0, 2, 400)
     table[:, 1] += side
-    # Every fourth output has another law, so that a fit to them alone is another one.
+    # Every fourth output has another distribution, so a fit to them alone differs.
     table[::4, 2] += 0.5 * side[::4]
     spread = np.array([1.0, 0.5, 2.0])
     fold = np.arange(400) // 3 % 5
@@ -75,7 +75,7 @@ def test_logistic_regression_is_what_a_minimiser_finds(monkeypatch, curved, cent
     np.testing.assert_allclose(fit.weights, whole, atol=2e-4)
     expected = [best(fold != number) for number in range(5)]
     np.testing.assert_allclose(fit.without_each_fold(), expected, atol=5e-4)
-    # The fit to all outputs is as it was.
+    # The fit to all outputs is unchanged.
     np.testing.assert_allclose(fit.weights, whole, atol=2e-4)
 
 
@@ -83,7 +83,7 @@ def test_logistic_regression_is_what_a_minimiser_finds(monkeypatch, curved, cent
     ("kind", "ridge"), [("common", 1.0), ("clipped", 1.0), ("additive", 3.0), ("products", 10.0)]
 )
 def test_a_score_of_few_outputs_has_the_penalty_of_its_kind(monkeypatch, kind, ridge):
-    """Without each fold, as a minimiser finds it; scaled by the mean of the five."""
+    """The fits without each fold agree with a minimizer, scaled by the mean of the five."""
     monkeypatch.setattr("dpjax.partitions._logistic._SETTLED", 1e-8)
     monkeypatch.setattr("dpjax.partitions._logistic._HELD_OUT", 1e-8)
     pilot, folds = shifted(9, 40, 3, 1.0)
@@ -111,7 +111,7 @@ def test_columns_by_hand():
     assert columns.atoms[0].tolist() == [0.0] and columns.atoms[1].size == 0
     z, marks = columns.standardize(outputs)
     assert marks.shape == (1000, 3) and marks[:, 0].sum() == 990 and marks[:, 2].sum() == 100
-    # An atom and a label that stands alone are at the centre, beside their indicators.
+    # An atom and a label without numbers are at the center, in addition to indicators.
     assert not z[:100, 0].any() and not z[990:].any()
     wanted = (values[500, 1] - np.median(values[:990, 1])) / columns.scale[1]
     assert z[500, 1] == pytest.approx(wanted)
@@ -172,11 +172,11 @@ def test_features_by_hand(kind):
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["additive", "network"])
 def test_an_output_is_scored_by_a_fit_that_did_not_see_it(monkeypatch, kind):
-    """Turning the sides of one fold around changes no held-out score within it."""
-    # The fits begin at different weights, and end near the same ones.
+    """Exchanging the sides of one fold changes no held-out score in this fold."""
+    # The fits start with different weights, and end near the same weights.
     monkeypatch.setattr("dpjax.partitions._logistic._SETTLED", 1e-8)
     monkeypatch.setattr("dpjax.partitions._logistic._HELD_OUT", 1e-8)
-    # As many as in another test here, so that the networks are one program.
+    # Use as many outputs as another test here, so that the networks share a program.
     pilot, folds = shifted(6, 5000, 3)
     outputs = Outputs(*(np.concatenate(column) for column in zip(*pilot, strict=True)))
     side, fold = np.repeat([0, 1], 5000), np.concatenate(folds)
@@ -210,7 +210,7 @@ def test_fits_without_a_fold_score_outputs_on_one_scale(kind, code):
     values[n:] += shift
     truth = -values.sum(axis=1)
     if code:
-        # An entry of which a part is a code has an indicator; its linear score is not rounded.
+        # An entry that is sometimes a code has an indicator; its linear score is not rounded.
         told = rng(41).random(2 * n) < 0.05
         values[:, 0], truth = np.where(told, -1000.0, values[:, 0]), truth + values[:, 0] * told
         truth -= told * 30.0
@@ -234,7 +234,7 @@ def test_a_linear_score_is_what_its_words_say():
     names = {f"x{i}": outputs.values[:, i] for i in range(4)}
     counted = eval(written.replace("+ *x", "+ x"), {}, names)
     np.testing.assert_array_equal(linear.score.values(outputs), counted.astype(np.float32))
-    # The shift of 1 is at side 1, so x0 counts against side 0.
+    # The shift of 1 is on side 1, so x0 is evidence against side 0.
     assert words.startswith("-x0 +") and "x1" not in words
     mask = np.arange(linear.size) >= 40
     edge = linear.edges[0][40 - linear.num_alone - 1]
@@ -283,7 +283,7 @@ def test_a_network_is_trained_where_it_may_win(level, wins):
 
 
 def test_when_a_network_may_win():
-    """Losses by hand: the cells of the other score tell the side in 3 of 4 outputs."""
+    """Losses by hand: the cells of the other score determine the side of 3 in 4 outputs."""
     n = 4000
     side, fold = np.arange(n) % 2, fold_of(np.arange(n) // 2)
     seen = np.where(np.arange(n) // 10 % 4 == 0, 1 - side, side)
@@ -305,7 +305,7 @@ def test_when_a_network_may_win():
     error = 0.1 / np.sqrt(len(own))
     for more, may in ((-9.0, True), (1.0, True), (3.0, False)):
         assert _may_win(own + noise - noise.mean() + more * error, [cells], *given) == may
-    # Other scores that show nothing do not make up for a network that shows nothing, either.
+    # Other uninformative scores do not compensate for an uninformative network, either.
     nothing = replace(cells, edges=(np.array([2.0]),))
     for gain, may in ((1.0, False), (3.0, True)):
         losses = np.log(2) + noise - noise.mean() - gain * error
@@ -326,7 +326,7 @@ def test_other_numbers_of_outputs_are_fitted_and_scored_by_the_same_programs():
     fitted(5000)
     assert programs(lambda: fitted(4900)) == 0
     network, outputs, whole, _ = fitted(4900)
-    # An output has the same score whatever is scored beside it.
+    # The score of an output does not depend on other outputs.
     for rows in (slice(0, 1), slice(7, 400), slice(1000, None, 2)):
         part = Outputs(*(column[rows] for column in outputs))
         np.testing.assert_array_equal(network.values(part), whole[rows])
@@ -358,7 +358,7 @@ def test_scores_of_single_numbers_are_fitted_to_more_outputs_than_the_first(monk
         for score in (linear, clipped, additive)
     ]
     assert clipped.plain()["kind"] == "clipped"
-    # One weight for all costs nothing: a sum of independent terms has their common correlation.
+    # Equal weights lose nothing: a sum of independent terms has their common correlation.
     x = np.linspace(-400, 400, 400_001)
     terms = np.clip(0.5 - x, -10.28, 10.28), np.abs(x - 1) - np.abs(x)
     wanted = np.cov(*terms, aweights=np.exp(-np.abs(x - 0.5) / 20))
@@ -429,7 +429,7 @@ def test_one_entry_keeps_labels_apart():
 
 @pytest.mark.parametrize(("size", "number"), [(499, 0), (500, 1), (4999, 1)])
 def test_scores_that_there_are_enough_outputs_for(size, number):
-    """500 of the smaller side for a linear one; four of them from 5,000 on are tried elsewhere."""
+    """A linear score needs 500 on the smaller side; four others are tested elsewhere."""
     sides, folds = shifted(0, 4999, 2)
     few = [sides[0], Outputs(*(column[:size] for column in sides[1]))]
     assert len(score_partitions(few, [folds[0], folds[1][:size]], NAMES)) == number
@@ -493,19 +493,19 @@ def test_scores_of_huge_and_tiny_entries_are_finite(size):
 
 
 def test_a_network_is_judged_by_the_first_fold(monkeypatch):
-    """Five outputs in the first fold, seven in the second; the sides of the first are told."""
+    """The first fold has five outputs, the second has seven; the sides of the first are known."""
     fold, side = np.repeat([0, 1], [50, 70]), np.tile([0, 1], 60)
     monkeypatch.setattr("dpjax.partitions._scored._losses", lambda *given: np.full(50, np.log(2)))
     near = 0.01 * np.arange(50)
     assert _may_win(0.1 + near, ["another"], "outputs", side, fold)
     assert not _may_win(1.0 + near, ["another"], "outputs", side, fold)
-    # Where nine of ten outputs outside of the fold are on one side, that alone tells much.
+    # If nine of ten outputs outside of the fold are on one side, this alone is informative.
     side = np.where(fold == 0, 0, np.arange(120) % 10 == 0).astype(int)
     assert not _may_win(0.2 + near, ["another"], "outputs", side, fold)
 
 
 def test_a_combination_in_plain_numbers():
-    """Means over the folds, with which fresh outputs are scored, too."""
+    """Means over the folds are also used to score fresh outputs."""
     columns = Columns(
         np.array([1.0, -2.0]), np.array([0.5, 4.0]), np.array([0]), (np.zeros(0), np.array([3.0]))
     )
@@ -535,7 +535,7 @@ def test_the_loss_is_monotonic_along_scores_of_two_entries(weights, mean, monoto
 
 
 def test_all_fits_of_a_single_entry_are_the_same_score():
-    """The fits of a symmetric law have weights of both signs, and a mean of almost 0."""
+    """The fits of a symmetric distribution have weights of both signs, and a mean near 0."""
     columns = SimpleNamespace(scale=np.array([2.0]), centre=np.array([10.0]))
     score = _weighted(np.array([[1.0], [-1.2], [0.9], [-0.8], [0.11]]), columns)
     given, fold = vectors(rng(1).normal(size=(50, 1))), np.arange(50) % 5

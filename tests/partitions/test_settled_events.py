@@ -1,4 +1,4 @@
-"""Events that are simplified, narrowed and described, at the borders of their rules."""
+"""Events that are simplified, narrowed and described, at the limits of the rules."""
 
 from itertools import pairwise
 
@@ -19,12 +19,12 @@ NEAR = (1.2345674, float(np.nextafter(1.2345674, 2)), 1.2345674 + 2 * float(np.s
 
 
 def line(bins, names=("a number",), atoms=NONE, **options):
-    """Numbers in bins that end at 1, 2, 3, ..."""
+    """Return numbers in bins that end at 1, 2, 3, ..."""
     return Partition(names, (np.arange(1.0, bins),), (atoms,), np.zeros(1, int), **options)
 
 
 def mask(partition, *numbers, alone=()):
-    """An event of some bins and some cells of labels alone."""
+    """Return an event of some bins and some cells of labels without numbers."""
     found = np.zeros(partition.size, bool)
     found[[*alone, *(partition.num_alone + number for number in numbers)]] = True
     return found
@@ -39,7 +39,7 @@ def test_exactly_half_of_the_cells_are_described_as_they_are():
     )
     more = mask(cells, 0, 1, 2, 8, 9, alone=(0, 1))
     assert cells.describe(more) == "the output is not in [3, 8)"
-    # Few cells with many words are not described by what they leave out.
+    # Few cells with long names are not described by what they exclude.
     few = line(20, ("a number", *LABELS))
     said = few.describe(mask(few, alone=range(7)), whole=True)
     assert said.startswith("the output is a number, 'a label with the number 0', ")
@@ -47,7 +47,7 @@ def test_exactly_half_of_the_cells_are_described_as_they_are():
 
 @pytest.mark.parametrize(("bins", "is_together"), [(6, True), (7, False), (10, False), (11, False)])
 def test_labels_that_never_happened_are_added_where_that_is_simpler_to_say(bins, is_together):
-    """Only if the event then has more than half of the cells; the other ones are numbers."""
+    """Only if the event then has more than half of the cells; the other cells are numbers."""
     cells = line(bins, ("a number", *LABELS))
     event = mask(cells, alone=range(1, 6))
     seen = np.ones(cells.size, bool)
@@ -69,16 +69,16 @@ def test_bins_that_never_happened_join_what_is_on_both_sides():
     ):  # fmt: skip
         found = cells.settled(mask(cells, *chosen), seen)
         np.testing.assert_array_equal(found, mask(cells, *expected))
-    # The words of the complement are shorter by more than ten characters.
+    # The description of the complement is shorter by more than ten characters.
     found = cells.settled(mask(cells, 1, 2, 6, 8), seen)
     np.testing.assert_array_equal(found, mask(cells, 0, 1, 2, 6, 7, 8, 9, alone=(0, 1)))
-    # An event with all outputs is kept as it is.
+    # An event that contains all outputs is unchanged.
     whole = mask(cells, 1, 2, 5, 6, 8, alone=(1,))
     np.testing.assert_array_equal(cells.settled(whole, seen), whole)
 
 
 def test_boxes_of_vectors_keep_their_sets():
-    """Only labels without outputs are in no set; the first box may be without outputs, too."""
+    """Only labels without outputs are in no set; the first box may also have no outputs."""
     cells = Partition(("a number",), (np.arange(2.0),) * 2, (NONE, NONE), np.zeros(1, int))
     places = np.array([0, 1, 3, 2, 1, 0, 4, 2, 1, 5, 0])
     seen = np.zeros(cells.size, bool)
@@ -129,7 +129,7 @@ def test_fewer_edges_give_each_output_the_same_mark(bins, seed):
     outputs = Outputs(labels, rng.normal(size=(400, len(bins))), alone)
     np.testing.assert_array_equal(own[narrow.index(outputs)], marks[cells.index(outputs)])
     assert narrow.size == len(own) < cells.size
-    # No edge that is kept could be left out.
+    # No kept edge could be left out.
     for column, kept in enumerate(narrow.edges):
         assert len(kept) <= (bins[column] - 1) // 2
         of_bin = np.moveaxis(narrow.boxes(own), column + 1, 0)
@@ -142,7 +142,7 @@ def test_long_lists_tell_how_many_cells_are_left_out():
     assert found.endswith("'a label with the number 3' or 4 more such sets (6 cells)")
     only = cells.describe(mask(cells, 3, alone=range(1, 8)))
     assert only.endswith("'a label with the number 3' or 4 more such sets")
-    # One part more than the limit is listed.
+    # There is one part more than the limit.
     five = cells.describe(mask(cells, alone=range(1, 6)))
     assert five.endswith("number 3' or 'a label with the number 4'")
 
@@ -150,10 +150,10 @@ def test_long_lists_tell_how_many_cells_are_left_out():
 @pytest.mark.parametrize(
     ("edges", "place", "text"),
     [
-        # Beside the ends of an atom's cell, the second edge on either side counts.
+        # In addition to the ends of an atom's cell, the second edge on either side counts.
         ((1.2345671, *NEAR[:2]), 2, "1.2345674"),
         ((*NEAR[:2], 1.23456744), 0, "1.2345674"),
-        # The third one does not.
+        # The third edge does not count.
         ((1.2345671, *NEAR), 3, "1.23457"), ((*NEAR, 1.23456744), 0, "1.23457"),
         ((1.2345671, 1.2345674), 0, "1.2345671"), ((1.234567, 1.23458), 0, "1.23457"),
         ((1.0, 2.0), 1, "2"), ((-1e300, 1e300), 0, "-1e+300"),
