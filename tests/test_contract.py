@@ -1,7 +1,7 @@
-"""One list of laws for every source with every method and notion that fit.
+"""Properties that hold for every combination of a source, a method and a notion.
 
-Draws are few, and audits have a confidence of 1 - 1e-5, so that each statement about a bound here
-fails with a chance of at most 1e-5.
+The audits have few draws and a confidence of 1 - 1e-5, so each statement about a bound fails with
+probability at most 1e-5.
 """
 
 import json
@@ -89,11 +89,11 @@ class Case:
     """A source and a method that fits it.
 
     Attributes:
-        make: (whether the outputs differ, folder) -> source and pairs.
-        method: For it.
-        notion: That fits the method.
-        level: Of the mechanism.
-        claim: Far below the level.
+        make: Function of (whether the outputs differ, folder) that returns source and pairs.
+        method: Method that supports the source.
+        notion: Notion that the method supports.
+        level: True level of the mechanism.
+        claim: Claim far below the level.
     """
 
     make: Any

@@ -1,8 +1,8 @@
-"""Whole audits of a two-outcome mechanism, over all outputs that it may give.
+"""Complete audits of a two-outcome mechanism, for all of its possible outputs.
 
-The outputs of an audit are dealt out by the test, each with its probability, so that what an audit
-promises is added up and not simulated: its bound is above the level with a probability of at most
-1 - confidence. The same sum shows that small mistakes would be seen.
+The test supplies all outputs of an audit with their probabilities. Therefore, the probability that
+a bound exceeds the level is summed exactly instead of simulated; it must be at most 1 - confidence.
+The same sums show that small mistakes would be noticed.
 """
 
 import math
@@ -46,12 +46,12 @@ def answers(number, size):
 
 @cache
 def audited(searched, confirmed=None, fresh=FRESH):
-    """The audit in which "yes" was given so often.
+    """Run the audit with given counts of "yes".
 
     Args:
-        searched: At the database in both halves of the search, then at the neighbor.
-        confirmed: At the database and at its neighbor; half of the draws if None.
-        fresh: Draws a side to confirm, on average; the event says how they are divided.
+        searched: Counts for the database in both halves of the search, then for the neighbor.
+        confirmed: Counts for the database and its neighbor; half of the draws if None.
+        fresh: Average number of confirmation draws per side; the event determines the division.
     """
     # Outputs with even and odd indices form the two halves.
     first, second = (

@@ -70,9 +70,9 @@ def test_a_change_of_a_docstring_does_nothing():
 
 
 def test_equivalent_changes_are_of_the_package():
-    """Their old lines are in their files once; an entry whose line went is to be taken out.
+    """Their old lines occur once in their files; entries of deleted lines must be removed.
 
-    If a line occurs twice, the lines above it must tell which is meant: the other may matter.
+    If a line occurs twice, the preceding lines must identify it, because the other may matter.
     """
     texts = random_mutants.sources([])
     for (file, old, new), reason in random_mutants.equivalents().items():

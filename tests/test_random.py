@@ -1,10 +1,10 @@
-"""Random words are Threefry's and jax's own; noise is right in its tails.
+"""Random words equal those of Threefry and JAX, and noise has the correct tails.
 
-The tails are shown in two ways. Exactly: a sampler's magnitude is a monotone function of 62 random
-bits, so the measure of "beyond a threshold" is found by bisection over those bits and compared with
-the exact tail probability down to 1e-12. By counting: 2^30 draws against binomial limits. The same
-checks are shown to fail on float32 `jax.random.laplace`. False-alarm rates of the random parts are
-at most 1e-5 each; seeds are fixed.
+The tails are tested in two ways. First, the magnitude of a sampler is a monotone function of 62
+random bits. Thus bisection over these bits yields the exact probability beyond a threshold, which
+is compared with the tail probability down to 1e-12. Second, 2^30 draws are counted and compared
+with binomial limits. The same checks fail for float32 `jax.random.laplace`. The false-alarm
+probabilities of the random parts are at most 1e-5 each, and seeds are fixed.
 """
 
 import functools

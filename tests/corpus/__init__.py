@@ -1,7 +1,6 @@
 """Faulty mechanisms and correct counterparts, with the claims that audits must judge.
 
-One table of entries as data: the fast test (test_corpus) and the full run (benchmarks/corpus.py)
-read it.
+Both the fast test (test_corpus) and the full run (benchmarks/corpus.py) read the table of entries.
 """
 
 from corpus.entries import CORPUS as CORPUS

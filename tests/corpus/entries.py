@@ -1,7 +1,7 @@
 """The table of the corpus.
 
-A wrong entry must be refuted at its claim in at least 19 of 20 seeds within its budget of draws; a
-right one no more often than its confidence allows.
+With its number of draws, a faulty entry must be refuted for at least 19 of 20 seeds, and a correct
+entry no more often than its confidence allows.
 """
 
 from dataclasses import dataclass
@@ -22,17 +22,17 @@ CONFIDENCE = 0.99
 
 @dataclass(frozen=True)
 class Entry:
-    """A mechanism, what it claims, and what an audit may spend on it.
+    """A mechanism, its claim, and the numbers of draws of an audit.
 
     Attributes:
-        name: For people.
+        name: Name in the table.
         mechanism: A mechanism, or a function of (key, database).
-        claim: The epsilon that its author states.
+        claim: Epsilon claimed by the author.
         wrong: Whether the claim is false.
-        what: What is wrong, or the true level.
-        pairs: The pairs that are audited; a built-in mechanism's standard ones if None.
-        num_samples: Draws a side of each pair in the search.
-        num_confirm: Draws a side of the chosen pair.
+        what: Description of the error, or the true level.
+        pairs: Pairs to audit; None for the standard pairs of a built-in mechanism.
+        num_samples: Search draws per side of each pair.
+        num_confirm: Confirmation draws per side of the chosen pair.
     """
 
     name: str

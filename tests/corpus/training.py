@@ -1,6 +1,7 @@
 """Nine faulty implementations of DP-SGD and correct versions, each with its author's claim.
 
-A wrong one differs from `DpSgd` in one step. An entry states the trainings a side that refute it.
+A faulty implementation differs from `DpSgd` in one step. An entry contains the number of trainings
+per side that suffice to refute it.
 """
 
 from dataclasses import dataclass
@@ -117,16 +118,16 @@ SHUFFLED = canary_pair(np.tile(axis(3, 50), (249, 1)), np.zeros(249), axis(3, 50
 
 @dataclass(frozen=True)
 class Training:
-    """An implementation, its right twin, and what refutes it.
+    """A faulty implementation, its correct version, and an audit that refutes the faulty one.
 
     Attributes:
-        name: For people.
-        wrong: Class of the wrong one, or a sampling that is not the accounted one.
-        pairs: With and without the canary.
-        options: Of both.
-        claim: Epsilon at delta = 1e-5, and mu where the accounting gives it.
-        trainings: A side, 30% of which search.
-        notion: What is refuted.
+        name: Name in the table.
+        wrong: Class of the faulty version, or a sampling that the accounting does not assume.
+        pairs: Pairs of databases with and without the canary.
+        options: Options of both versions.
+        claim: Epsilon at delta = 1e-5, or mu if the accounting is exact for it.
+        trainings: Number of trainings per side; 30% of them are used for the search.
+        notion: Notion of the claim.
     """
 
     name: str

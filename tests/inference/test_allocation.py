@@ -55,8 +55,8 @@ def test_the_pair_with_the_largest_level_gets_most_draws(claim):
 def test_draws_are_shared_by_the_chance_of_the_largest_score(monkeypatch):
     """Thompson sampling: each pair gets the share of rounds in which its random score is largest.
 
-    Of 3 standard normals of which one is moved by 1, that one is largest with the probability of
-    a multivariate normal. Five standard errors of 32,000 random scores are one false alarm in 1e6.
+    If one of 3 standard normals is shifted by 1, the probability that it is largest follows from a
+    multivariate normal. Five standard errors of 32,000 random scores have probability 1e-6.
     """
     score = np.array([[0.0, -9.0], [-9.0, 1.0], [0.0, -9.0]])
     monkeypatch.setattr(_allocation, "_level_scores", lambda state: (score, np.ones((3, 2))))

@@ -269,9 +269,9 @@ def test_a_radius_is_0_where_the_error_allows_all():
 @pytest.mark.parametrize("order", [1.0, 2.0, 8.0])
 @pytest.mark.parametrize("swapped", [False, True])
 def test_a_band_of_many_sets_shows_at_least_the_best_of_them(order, swapped):
-    """Known sets: the divergence of two outcomes, in or out, is below that of all outputs.
+    """For known sets, the divergence of inside and outside is below that of all outputs.
 
-    The two directions differ by a fifth and more, and the larger one counts.
+    The two directions differ by at least a fifth, and the larger one counts.
     """
     laws = np.array([[0.5, 0.3, 0.15, 0.05], [0.3, 0.3, 0.2, 0.2]])[:: -1 if swapped else 1]
     known = known_band(laws)

@@ -57,9 +57,9 @@ def test_two_events_are_projected_onto_both_lines(seed):
 
 
 def nearest(p, q, a, b, e, d, *, whole):
-    """The least divergence of laws with the level from estimates, in nats of a + b draws.
+    """Return the smallest divergence of estimates from the level, in nats of a + b draws.
 
-    With `whole`, each group has the level by itself, which is enough without delta.
+    With `whole`, each group satisfies the level separately, which suffices without delta.
     """
     size = len(p)
     rows = np.eye(size) if whole else np.array([p > e * q, q > e * p], float)

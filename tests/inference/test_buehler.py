@@ -209,7 +209,7 @@ def test_bound_is_the_naive_one_and_never_above(hypothesis, counts, sizes, signi
 def test_the_search_gives_away_half_of_what_it_tolerates_on_average():
     """Both tolerances together are 0.013 standard errors of the level.
 
-    A bisection of the naive tail gives the level that a search without tolerances finds.
+    A bisection of the naive tail yields the level of a search without tolerances.
     """
     missed = []
     for hypothesis in (Ratio(), Ratio(0.05), Shift(), Difference()):

@@ -82,9 +82,9 @@ def test_half_lines_are_found_along_a_line():
 
 @pytest.mark.parametrize("size", [40, 300, 10**7])
 def test_codes_may_be_renamed(size):
-    """Without a line an event is the same set of outcomes, whatever numbers they have.
+    """Without a line, the event is the same set of outcomes for all numberings.
 
-    Of few draws many counts are equal, and must not be taken in the order of their numbers.
+    With few draws, many counts are equal, and ties must not be broken by the numbers.
     """
     first, second = drawn(50, size=size)
     rename = np.random.default_rng(2).permutation(CELLS)

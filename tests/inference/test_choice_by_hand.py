@@ -297,7 +297,7 @@ def test_an_event_without_a_bound_has_equal_sizes_on_both_sides():
 
 
 def test_a_rare_cell_does_not_replace_the_outcome_that_was_judged():
-    """Six outcomes; in one search of ten, the rare one comes first in the order of all draws only.
+    """In one of ten searches, the rare outcome of six is first only in the order of all draws.
 
     Its probability is at most 0.01, and that of the best outcome is 0.46.
     """

@@ -18,7 +18,7 @@ def profile(mu, x):
 
 
 def program(numbers, points):
-    """Rows of a linear program of P(r and C = a), and of positive parts for each point of a curve.
+    """Return rows of a linear program in P(r and C = a) and positive parts for a curve's points.
 
     The part of (r, a) and x is that of a P(r and C = a) - e^x (r - a + 1) P(r and C = a - 1).
     """
@@ -35,10 +35,11 @@ def program(numbers, points):
 
 
 def false_alarms(n, needed, points, deltas):
-    """Largest chance of enough correct guesses of all mechanisms with this profile.
+    """Return the largest probability of enough correct guesses for mechanisms with this profile.
 
-    The output shows which number of guesses r is made, and `needed` maps r to the number of correct
-    guesses that refutes. The profile is imposed at some points only, which can only raise it.
+    The output determines the number of guesses r, and `needed` maps r to the number of correct
+    guesses that refutes. The profile is required only at some points, which can only increase the
+    result.
     """
     places, flips, rows = program(needed, points)
     sums = sparse.lil_matrix((len(points), rows.shape[1]))

@@ -18,9 +18,9 @@ from dpjax.inference._chosen_guesses import _slope, refuted_by_chosen
 
 
 def false_alarms(n, needed, epsilon, delta):
-    """Largest chance, of all (epsilon, delta)-DP mechanisms, of enough correct guesses.
+    """Return the largest probability of enough correct guesses for (epsilon, delta)-DP mechanisms.
 
-    The output shows which number of guesses r is made, and `needed` maps r to the number of correct
+    The output determines the number of guesses r, and `needed` maps r to the number of correct
     guesses that refutes. The variables are P(r and C = a), and the positive parts of a P(r and C =
     a) - e^epsilon (r - a + 1) P(r and C = a - 1), whose sum over r and a is at most n delta.
     """

@@ -51,9 +51,9 @@ def test_bad_counts_are_refused(counts, message):
     [(Ratio(), 0.2), (Ratio(1e-3), 0.07), (Shift(), 0.05), (Difference(), 0.01)],
 )
 def test_the_event_is_near_the_best_one_of_any_notion(hypothesis, lost):
-    """Normal outputs in 60 cells: the best events are half-lines, of known probabilities.
+    """For normal outputs in 60 cells, the best events are half-lines with known probabilities.
 
-    The best one by ratios is far out, where some ten draws of the search are.
+    The event with the best ratio is in the tail and has about ten search draws.
     """
     edges = np.concatenate([[-np.inf], np.linspace(-3, 4, 59), [np.inf]])
     laws = np.stack([np.diff(stats.norm.cdf(edges - x)) for x in (0.0, 1.0)])
@@ -125,11 +125,11 @@ def response(size, epsilon):
     ids=["spike 100", "spike 2000", "skew 2000", "response 100", "labels 100", "labels 2000"],
 )
 def test_weak_evidence_is_not_wasted_on_events_that_are_nearly_sure(law, num_search, least):
-    """Means of 2000 audits (200 of 2,000 draws) beside those of a rule that was computed before.
+    """Compares means of 2000 audits (200 for 2,000 draws) with values of other rules.
 
-    For 200 labels and 100 draws a rule that took the largest median bound had 0.43, for it took
-    events that are nearly sure; one that took labels of equal counts in the order of their numbers
-    had 1.23, and 1.20 where the two that tell were not the first. The best set has 1.5.
+    For 200 labels and 100 draws, a rule that maximizes the median bound has 0.43, because it
+    chooses events that are nearly certain. A rule that breaks ties by the numbers of the labels has
+    1.23, or 1.20 if the two informative labels are not the first. The best set has 1.5.
     """
     assert mean_bound(law, num_search) > least
 

@@ -8,10 +8,10 @@ from dpjax.inference import Ratio, Rivals, choose_event
 
 @pytest.mark.parametrize("delta", [0.0, 1e-3])
 def test_chance_alone_promises_nothing(delta):
-    """Of 200 equally likely cells, those with the most draws at one side look likelier there.
+    """Of 200 equally likely cells, those with the most draws on one side seem likelier there.
 
-    Draws that had made a set would promise 0.7 to 1.0 for it. Other draws promise 0.013 on average
-    of 2000 seeds, and above 0.33 in 20 of them; the 20 here are fixed.
+    The draws that determine a set would predict a bound of 0.7 to 1.0. Other draws predict an
+    average of 0.013 for 2000 seeds, and more than 0.33 for 20 of them; the 20 seeds here are fixed.
     """
     promised = []
     for seed in range(20):
@@ -33,7 +33,7 @@ def test_a_true_difference_is_promised():
 def test_the_best_of_many_partitions_promises_little_by_chance():
     """Each of 25 entries of noise is divided into 60 equally likely bins.
 
-    By chance, one of them would promise half of the 0.1 that a weak mechanism shows.
+    By chance, one of them would predict half of the bound 0.1 of a weak mechanism.
     """
     line = np.arange(60)
     largest = {}

@@ -168,10 +168,10 @@ def test_it_is_monotone():
 
 
 def test_a_public_coin_is_not_reported_above_its_truth():
-    """It turns on guesses of accuracy 0.8689 with probability 0.2, which is 1-GDP (epsilon 4.377).
+    """With probability 0.2, guesses have accuracy 0.8689, which is 1-GDP (epsilon 4.377).
 
-    A bound that takes guesses for independent says 11.5 in a fifth of the runs. The exact law of
-    the number of right guesses takes the place of runs.
+    A bound that assumes independent guesses is 11.5 in a fifth of the runs. The exact distribution
+    of the number of correct guesses is used instead of runs.
     """
     epsilon, delta, accuracy = 4.377178, 1e-5, 0.8689
     for n, r in [(100, 100), (1000, 60)]:

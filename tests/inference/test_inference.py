@@ -56,8 +56,10 @@ def test_standard_errors_by_hand():
 
 @pytest.mark.parametrize("p", [(0.5, 0.1), (0.1, 0.5), (0.02, 0.9)])
 def test_frequency_error_is_the_spread_of_the_log_ratio(p):
-    """The variance of 40000 runs has a relative error of sqrt(2 / 40000) = 0.7%, and the delta
-    method one of about 3 (1 - p) / (N p); 4.5 of the first (rate 7e-6) and the second are allowed.
+    """The tolerance is 4.5 times the first relative error (rate 7e-6), plus the second one.
+
+    The variance of 40000 runs has a relative error of sqrt(2 / 40000) = 0.7%, and the delta method
+    has an error of about 3 (1 - p) / (N p).
     """
     rng, size, runs = np.random.default_rng(2), 100_000, 40_000
     counts = rng.binomial(size, p, (runs, 2))
@@ -67,10 +69,10 @@ def test_frequency_error_is_the_spread_of_the_log_ratio(p):
 
 
 def test_kernel_errors_are_the_spread_of_the_log_ratio():
-    """Standard normals seen at 0 and at 1.2 by a kernel of width 0.1.
+    """Densities of standard normals at 0 and at 1.2, estimated by a kernel of width 0.1.
 
-    8000 runs give the variance to sqrt(2 / 8000) = 1.6%; 4.5 of it (rate 7e-6) are allowed. The
-    delta method adds about 3 sigma^2, which is below 1% here.
+    The variance of 8000 runs has a relative error of sqrt(2 / 8000) = 1.6%; 4.5 times this error
+    (rate 7e-6) are allowed. The error of the delta method is about 3 sigma^2, below 1% here.
     """
     rng, size, runs, h = np.random.default_rng(4), 4000, 8000, 0.1
     points = np.array([0.0, 1.2])

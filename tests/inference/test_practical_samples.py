@@ -1,8 +1,8 @@
 """The number of samples needed in practice, compared with the paper's within a factor of 2.
 
-Counts are multinomial, so they are drawn in place of outputs. With 1000 runs the deviation of a
-share is at most 0.016; at half and at twice the printed n the shares are more than 0.09 away from
-the confidence, so a false alarm has a probability below 1e-8.
+Counts are drawn instead of outputs, because their distribution is multinomial. With 1000 runs, the
+standard deviation of a fraction is at most 0.016. At half and at twice the printed n, the fractions
+differ from the confidence by more than 0.09, so a false alarm has probability below 1e-8.
 """
 
 import numpy as np

@@ -72,10 +72,10 @@ def test_sizes_of_a_known_event_reach_the_bound_at_expected_counts(p, q, mean):
 
 @pytest.mark.slow
 def test_sizes_of_an_event_that_was_searched():
-    """At least 0.96 of the same bound, less 4.3 standard errors of 1,000 audits.
+    """At least 0.96 of the same bound, minus 4.3 standard errors of 1,000 audits.
 
-    2,000 draws a side search. At most 4 of 1,000 audits miss the rare outcome, whose counts are 20
-    and 2.7 on average.
+    There are 2,000 search draws per side. At most 4 of 1,000 audits miss the rare outcome, whose
+    average counts are 20 and 2.7.
     """
     shares, rng = (0.01, 0.00135), np.random.default_rng(4)
     law = np.array([[share, 1 - share] for share in shares])

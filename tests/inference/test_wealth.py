@@ -469,9 +469,9 @@ def test_a_bet_at_the_boundary_that_gains_would_be_seen():
     [(answers(0.5), 0.4, 2122, 30), (shifted(1.0), 0.8, 1256, 30)],
 )
 def test_a_claim_below_the_level_is_refuted_soon(laws, claim, mean, streams):
-    """The prototype's means were 2122 and 1256; one stream deviates by about two thirds of that.
+    """The prototype had means of 2122 and 1256; the deviation of a stream is two thirds of it.
 
-    A mean of 30 streams above 1.6 times the prototype's is about five standard errors away.
+    A mean of 30 streams that is 1.6 times the prototype's is about five standard errors away.
     """
     sizes = blocks(16, 20_000, 0.12)
     found = [refuted_at(laws, sizes, seed, claim=claim, grid=[claim]) for seed in range(streams)]

@@ -313,9 +313,9 @@ def test_the_first_rung_may_take_longer_for_6_draws_a_side(monkeypatch):
 
 
 def test_what_calls_take_beyond_their_time_is_taken_into_account(monkeypatch):
-    """Each side takes 2 seconds longer than it is given, which is at least a quarter of its part.
+    """Each side takes 2 seconds longer than planned, which is at least a quarter of its part.
 
-    The database that hangs does not count, since the median is taken.
+    The database that hangs does not matter, because the median is used.
     """
     source = Opened([0.0] * 5, [(10, 10)] * 5)
     rung, _ = timed(monkeypatch, source)

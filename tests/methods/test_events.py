@@ -25,10 +25,10 @@ ONE = [(0.0, 1.0)]
 
 
 class Counted(Source):
-    """A source with given counts of outcomes: [pairs, 2, outcomes] search, [2, outcomes] confirm.
+    """A source with given counts: search [pairs, 2, outcomes], confirmation [2, outcomes].
 
     Attributes:
-        asked: (pair, marks) of every call that confirmed.
+        asked: Tuples (pair, marks) of all confirmation calls.
     """
 
     name = "counted"
@@ -100,10 +100,11 @@ CHANCES = [(0.5, 0.5), (0.8, 0.8), (0.3, 0.5), (0.9, 0.5), (0.1, 0.6)]
 
 
 def worst_error(search_of):
-    """The largest P(bound > epsilon) over two-outcome mechanisms, adding up all confirm counts.
+    """Return the largest P(bound > epsilon) of two-outcome mechanisms, over all fresh counts.
 
     Args:
-        search_of: Confirm counts of the first outcome at both sides -> those of the search.
+        search_of: Function that maps confirmation counts of the first outcome on both sides to
+            search counts.
     """
     bounds = np.zeros((SIZE + 1, SIZE + 1))
     for counts in np.ndindex(bounds.shape):
@@ -257,9 +258,9 @@ CASES = {
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_coverage_and_use(name):
-    """200 audits: of a bound that holds in 0.95, fewer hold than allowed with probability 1e-5.
+    """Of 200 bounds with coverage 0.95, less than 0.875 hold with probability 1e-5.
 
-    That is 0.875; draws that were searched and confirmed would hold in half.
+    If draws were used for both search and confirmation, only half of the bounds would hold.
     """
     mechanism, pairs, level, least = CASES[name]
     bounds = np.array(
@@ -330,8 +331,11 @@ def test_sizes_that_do_not_fit_are_refused():
 
 
 RARE, ALIKE = (0.0134, 0.0), (0.73, 0.28)
-"""Probabilities of an outcome at both sides. At delta = 0.005 the level of the first is infinite,
-that of the second 0.95, and 3,000 draws promise less of the first as often as not."""
+"""Probabilities of an outcome on both sides.
+
+At delta = 0.005, the level of the first is infinite, and the level of the second is 0.95. With
+3,000 draws, the predicted bound of the first is smaller in about half of the searches.
+"""
 
 
 def counted_if_many(database, num_samples, rng):
@@ -341,9 +345,9 @@ def counted_if_many(database, num_samples, rng):
 
 @pytest.mark.slow
 def test_alike_pairs_do_not_hide_a_rare_event():
-    """With all places by promise it is found in 22 of these keys.
+    """If all pairs were chosen by predicted bound, it would be found for 22 of these keys.
 
-    At a chance of 0.9 fewer than 27 of 40 are found once in 1e5.
+    If it is found with probability 0.9, fewer than 27 of 40 keys have probability 1e-5.
     """
     subject, method = (
         dpjax.HostMechanism(counted_if_many, bits="lowest"),

@@ -1,7 +1,7 @@
 """Families: the member and the pair that break a claim are found, and bounded.
 
-Audits have an error of 1e-6, so a bound above the true level is no chance of the tests. Noise is
-seeded; libraries draw their own, and each of their tests fails with a probability below 1e-5.
+Audits have an error probability of 1e-6, so bounds above the true level practically do not occur.
+Noise is seeded, except for libraries; each of their tests fails with probability below 1e-5.
 """
 
 from contextlib import ExitStack

@@ -370,9 +370,9 @@ def test_the_command_line(scores_and_coins, tmp_path, monkeypatch, capsys):
 
 
 def test_a_public_coin_is_not_reported_above_its_truth():
-    """It turns on guesses of accuracy 0.8689 with probability 0.2: epsilon 1.891 at 1e-5, mu 1.
+    """With probability 0.2, guesses have accuracy 0.8689: epsilon 1.891 at 1e-5, mu 1.
 
-    More than 34 of 300 bounds above the truth at 5% have a chance below 1e-5;
+    More than 34 of 300 bounds exceed the true level with probability below 1e-5.
     benchmarks/one_run.py makes 2,000 runs.
     """
     assert stats.binom.sf(34, 300, 0.05) < 1e-5

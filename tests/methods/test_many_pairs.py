@@ -234,9 +234,9 @@ def test_the_last_place_goes_to_another_pair():
 
 @pytest.mark.slow
 def test_fifteen_thousand_pairs_need_20_kilobytes_each():
-    """100,000 pairs need less than 2 GB at this rate; the peak is NumPy's and Python's memory.
+    """At this rate, 100,000 pairs need less than 2 GB; measures the memory of NumPy and Python.
 
-    The first round has 395 draws at each database of a pair, enough to keep the one that differs.
+    The first round has 395 draws per side, which suffices to keep the pair that differs.
     """
     audited()
     tracemalloc.start()

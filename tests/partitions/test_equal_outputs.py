@@ -11,7 +11,7 @@ SIZE = 6000
 
 
 def mixed(side, atom, share):
-    """Three Laplace numbers, of which the second is shifted, or an output that occurs often.
+    """Return three Laplace numbers, the second one shifted, or an output that occurs often.
 
     Codes 3 and 5 are outcomes without numbers; code 4 is a label beside numbers.
     """

@@ -201,9 +201,10 @@ def test_an_output_is_scored_by_a_fit_that_did_not_see_it(monkeypatch, kind):
 def test_fits_without_a_fold_score_outputs_on_one_scale(kind, code):
     """Numbers far from 0, with a small loss, whose weights are mostly errors of the fits.
 
-    A fit to four fifths of n outputs has 5/4 of the variance of the errors. Scores of all outputs
-    correlate with the truth as r = 1 / sqrt(1 + v), so held-out scores have 1 / sqrt(1 + 5 v / 4).
-    With offsets of their own they had half of it: an error in a weight is multiplied by 30.
+    A fit to four fifths of n outputs has 5/4 of the error variance. Scores fitted to all outputs
+    have correlation r = 1 / sqrt(1 + v) with the truth, so held-out scores have correlation
+    1 / sqrt(1 + 5 v / 4). With separate offsets, held-out scores had half of it, because an error
+    in a weight is multiplied by 30.
     """
     n, shift = 20_000, 0.02
     values = rng(40).normal(30.0, 1.0, (2 * n, 6))
@@ -268,9 +269,9 @@ def test_which_scores_there_are_enough_outputs_for():
 @pytest.mark.slow
 @pytest.mark.parametrize(("level", "wins"), [(0.0, False), (0.5, True)])
 def test_a_network_is_trained_where_it_may_win(level, wins):
-    """The sign of a product of three normals tells the side; no simpler score can show it.
+    """The sign of a product of three normals determines the side; no simpler score shows it.
 
-    Without a difference, the loss of a network is smaller by 2 standard errors for 1 key in 50.
+    For equal sides, the loss of a network is smaller by 2 standard errors for 1 of 50 keys.
     """
     values = np.abs(rng(17).normal(size=(10_000, 3))) * rng(18).choice([-1, 1], (10_000, 3))
     side = np.repeat([1, -1], 5000)
@@ -544,10 +545,10 @@ def test_all_fits_of_a_single_entry_are_the_same_score():
 
 @pytest.mark.parametrize("kind", ["weighted", "linear", "products"])
 def test_equal_outputs_have_equal_scores_in_every_array(kind):
-    """Sums that cancel show every change of the order of additions.
+    """Sums with cancellation reveal every change of the order of additions.
 
     If scores depended on the layout or on the number of outputs, an edge between two cells could
-    lie between the scores of equal outputs of both sides.
+    be between the scores of equal outputs of both sides.
     """
     d = 20
     codes = rng(50).integers(-1, 2, (40_000, d)).astype(float)

@@ -1,6 +1,6 @@
 """Detectors of dependent outputs just below and just above their limits.
 
-Sides have as many copies as a detector still accepts, and then one more.
+Sides have the largest number of copies that a detector accepts, and then one more.
 """
 
 import math

@@ -1,6 +1,6 @@
 """A new kind of source: a class that only provides counts, without changes to other files.
 
-A device tosses a coin and reports only how often it fell on heads.
+The example is a device that tosses a coin and reports only the number of heads.
 """
 
 import json

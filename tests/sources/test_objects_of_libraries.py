@@ -25,14 +25,18 @@ from diffprivlib import BudgetAccountant, models, tools  # noqa: E402
 dp.enable_features("contrib")
 
 CONFIDENCE = 1 - 1e-6
-"""These draws cannot be seeded, so that a right mechanism may fail once in a million runs.
+"""These draws cannot be seeded, so a correct mechanism may fail once in a million runs.
 
-Objects have no time limit here: numbers of draws would differ between machines."""
+The objects have no time limit, because numbers of draws would depend on the machine.
+"""
 
 FEW = dpjax.Events(num_draws=4000)
 SAFE = dpjax.Events(num_samples=2000, num_confirm=2000)
-"""With 500 draws to search, one event in a thousand is badly chosen; with these none of 3,000
-audits of seeded Laplace noise at CONFIDENCE had a bound below half of the level."""
+"""Numbers of draws of the audits.
+
+With 500 search draws, one event in a thousand is chosen badly. With these numbers, none of 3,000
+audits of seeded Laplace noise at CONFIDENCE had a bound below half of the level.
+"""
 FLOAT, INT = dp.atom_domain(T=float, nan=False), dp.atom_domain(T=int)
 ABSOLUTE = dp.absolute_distance(T=float)
 BOUNDED = dp.vector_domain(dp.atom_domain(bounds=(0.0, 10.0)), size=5)

@@ -1,6 +1,6 @@
 """Repeated noise is a verdict, but outputs that hardly vary are not.
 
-Outputs that vary are compared at a chance of e^-40, so no test here fails by chance.
+Outputs that vary agree by chance with probability e^-40, so no test here fails by chance.
 """
 
 import math

@@ -26,10 +26,10 @@ class Scaled:
 
 @pytest.mark.slow
 def test_a_narrow_pair_refines_the_lattice_of_every_run():
-    """The first lattice of 512 nodes is fine enough for the wide pair alone, in runs 0, 1 and 2.
+    """The first lattice of 512 nodes is fine enough only for the wide pair, in runs 0, 1 and 2.
 
-    A run has the same bits in a batch and alone, and the loss of the pairs, 1/3 and 1, is estimated
-    from 2,000 draws: a density of 0.1 or more has a relative error of at most 0.1 or so.
+    A run has the same bits in a batch and alone. The losses of the pairs, 1/3 and 1, are estimated
+    from 2,000 draws: a density of 0.1 or more has a relative error of at most about 0.1.
     """
     sides = np.array([[0.0, 3.0], [0.0, 0.1]]), np.array([[1.0, 3.0], [0.1, 0.1]])
     method = LocalSearch(2_000, 2_001, region=(-10.0, 10.0), floor=1e-3)

@@ -233,10 +233,10 @@ class Atoms:
 
 @pytest.mark.slow
 def test_atoms_do_not_break_the_bound():
-    """The paper's variance takes the density as flat across a bandwidth; at an atom it is not.
+    """The paper's variance assumes a density that is constant within a bandwidth.
 
-    With it alone 8 to 9% of such bounds pass the truth, and so many of 4000 would be seen: at most
-    0.05 each, more than 268 have probability 1e-6.
+    This fails at an atom: 8 to 9% of such bounds exceed the true level. If each of 4000 bounds does
+    so with probability at most 0.05, more than 268 do with probability 1e-6.
     """
     settings = dataclasses.replace(LOCAL, bandwidth=Fixed(0.1))
     region = Box(-3.0, 4.0)

@@ -344,10 +344,10 @@ def test_broken_sparse_vectors_are_refuted_in_every_run(letter, epsilon):
 
 
 def test_bounds_fail_as_often_as_they_may():
-    """A bound that is too timid or too bold by half a standard error would be seen here.
+    """A bound that is too low or too high by half a standard error would be noticed here.
 
-    One pair, one outcome: randomised response, where the loss at both outcomes is epsilon. The
-    share of bounds above the truth in 2000 runs is 0.05 but for 5 standard errors (0.0049 each).
+    For randomized response, the loss of both outcomes is epsilon. In 2000 runs, the fraction of
+    bounds above the true level is 0.05, up to 5 standard errors (0.0049 each).
     """
     mechanism = mechanisms.RandomizedResponse(1.0)
     pairs = mechanism.standard_pairs()
