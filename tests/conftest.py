@@ -1,4 +1,4 @@
-"""What all tests share: compiled code kept between runs, and strictness that finds mistakes."""
+"""Setup of all tests: compiled code is kept between runs, and strict settings find mistakes."""
 
 import gc
 import os
@@ -8,23 +8,24 @@ from pathlib import Path
 
 import pytest
 
-# Before jax is imported, and in the environment, so that processes that tests start share it too.
-# Its keys hold the program, the version of jax and the machine's features, so nothing gets stale.
+# Set this before JAX is imported, and in the environment, so that processes share it.
+# The keys contain the program, the version of JAX and the machine's features, so that no code is
+# outdated.
 CACHE = Path(
     os.environ.setdefault(
         "JAX_COMPILATION_CACHE_DIR", str(Path(__file__).parents[1] / ".cache" / "xla")
     )
 )
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
-# The command line chooses its own folder unless told.
+# By default, the command line chooses its own folder.
 os.environ.setdefault("DPJAX_CACHE_DIR", str(CACHE))
 
 CACHE_BYTES = 1_000_000_000
-"""Most bytes of compiled code that are kept from one run to the next."""
+"""Maximum number of bytes of compiled code that are kept between runs."""
 
 import jax  # noqa: E402
 
-# Strictness that users do not need but that finds mistakes: a silent [n, n] and a key used twice.
+# Users do not need these strict settings, which find implicit broadcasting and reused keys.
 jax.config.update("jax_numpy_rank_promotion", "raise")
 jax.config.update("jax_debug_key_reuse", True)
 
@@ -42,13 +43,14 @@ def pytest_configure(config: pytest.Config) -> None:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     hangup = getattr(signal, "SIGHUP", None)
     if hangup is not None and signal.getsignal(hangup) is signal.SIG_IGN:
-        # Under nohup; a handler is not handed on to other programs, as ignoring is.
+        # This matters under nohup; unlike an ignored signal, a handler is not inherited by
+        # programs.
         signal.signal(hangup, lambda *_: None)
     if not hasattr(config, "workerinput"):
         forget(CACHE, CACHE_BYTES)
 
 
-@pytest.hookimpl(tryfirst=True)  # Before pytest applies `-m`.
+@pytest.hookimpl(tryfirst=True)  # This must happen before pytest applies `-m`.
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark all but every n-th case of a test with the mark `one_in(n)` as slow.
 
@@ -69,14 +71,14 @@ def positions(item: pytest.Item) -> list[int]:
 
 
 def pytest_collection_finish() -> None:
-    """Leaves all that was imported out of the garbage collector's walks, an eighth of the time."""
+    """Exclude all imported objects from garbage collection, which saves an eighth of the time."""
     gc.collect()
     gc.freeze()
 
 
 @pytest.fixture
 def frugal(request):
-    """At most 200 MB more of memory, or the module's MOST_BYTES: small files must not take more."""
+    """Limit additional memory to 200 MB, or the module's MOST_BYTES."""
     tracemalloc.start()
     yield
     peak = tracemalloc.get_traced_memory()[1]
@@ -93,7 +95,7 @@ def forget(folder: Path, limit: int) -> None:
     for path in folder.glob("*"):
         try:
             status = path.stat()
-        except FileNotFoundError:  # another run deletes too
+        except FileNotFoundError:  # Another run may delete files at the same time.
             continue
         used = max(status.st_atime, status.st_mtime) if status.st_size else 0.0
         files.append((used, status.st_size, path))

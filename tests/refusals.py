@@ -1,10 +1,10 @@
-"""Refusals of bad input, as tests read them."""
+"""Errors for invalid input, for use in tests."""
 
 import pytest
 
 
 def refusal(call, *arguments, **options):
-    """The ValueError or TypeError that a call raises."""
+    """Return the ValueError or TypeError that a call raises."""
     with pytest.raises((ValueError, TypeError)) as caught:
         call(*arguments, **options)
     return caught.value

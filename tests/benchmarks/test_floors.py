@@ -1,4 +1,4 @@
-"""The hand-written floors do what an audit does: their bounds are near the true levels."""
+"""The hand-written floors perform valid audits: their bounds are near the true levels."""
 
 from functools import partial
 
@@ -17,7 +17,7 @@ def test_the_floor_of_drawn_numbers_bounds_the_worst_pair():
     draw = partial(laplace, np.random.default_rng(0))
     pairs = [(0.0, 0.25), (0.0, 1.0), (0.0, 0.5)]
     bound = floors.drawn_floor(pairs, draw, floors.half_line)
-    # The ratio of half-lines has a standard error of about 0.02.
+    # The log ratio of half-lines has a standard error of about 0.02.
     assert 0.85 < bound < 1.0
 
 
@@ -32,12 +32,12 @@ def test_the_floor_of_labels_finds_a_set_of_them():
     random = np.random.default_rng(2)
     names, p = np.array(["a", "b", "c", "d"]), np.array([0.4, 0.3, 0.2, 0.1])
     sides = random.choice(names, 50_000, p=p), random.choice(names, 50_000, p=p[::-1])
-    # The most different set is one rare label, at log 4.
+    # The set with the largest difference is one rare label, with log 4.
     assert 0.7 * np.log(4) < floors.recorded_floor(sides, floors._labels) < np.log(4)
 
 
 def test_the_floor_draws_the_same_mechanism_as_dpjax():
-    """SVT4 with queries far below or above the threshold answers at the last or the first one."""
+    """If queries are far below or above the threshold, SVT4 stops at the last or the first one."""
     svt, random = SVT4(epsilon=1e3, num_queries=4), np.random.default_rng(3)
     for answers, place in ((np.zeros(4), 4), (np.array([0.0, 0.0, 2.0, 0.0]), 2)):
         found = floors._svt4(random, svt, answers, 500)

@@ -1,4 +1,4 @@
-"""The fuzzer runs, holds for some inputs of each kind, and sees what is wrong."""
+"""The fuzzer runs, passes for some inputs of each kind, and detects errors."""
 
 import json
 
@@ -19,7 +19,7 @@ pytest.importorskip("tomli_w")
 @pytest.mark.parametrize("kind", kinds.KINDS)
 def test_some_inputs_of_each_kind(kind, tmp_path, monkeypatch):
     if kind == "stores":
-        # Of the sizes in tests/sweeps/test_store.py, so that they are one program.
+        # Use the sizes of tests/sweeps/test_store.py, so that they share a program.
         spec = kinds._spec()
         sizes = {"num_samples": 300, "num_confirm": 700}
         spec["entries"][0] |= {"options": sizes, "pairs": [[0.0, 1.0]]}

@@ -23,7 +23,7 @@ def test_claims_hold_and_a_tenth_of_them_does_not(library):
 
 
 def shows_a_tenth(case, title, key):
-    """Whether an audit refutes a tenth of the claim; no audit may refute the claim itself."""
+    """Return whether an audit refutes a tenth of the claim; none may refute the claim."""
     result = audited(case, key, draws=DRAWS, num_pairs=PAIRS, confidence=1 - 1e-6)
     assert result.verdict == "not refuted", title
     # Events that are rarer than delta show nothing with so few draws.

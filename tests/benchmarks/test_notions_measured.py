@@ -1,4 +1,4 @@
-"""Misses of the band on laws whose levels are known; false alarms by the seed alone."""
+"""Misses of the band for known distributions; false alarms depend only on the seed."""
 
 import numpy as np
 import pytest
@@ -29,7 +29,7 @@ def test_outcomes_of_the_sparse_vector_technique_are_all_there():
 
 @pytest.mark.parametrize("name", ["Laplace 1", "200-ary response 3"])
 def test_few_audits_miss(name):
-    """Of 100, more than 18 do once in 1e6 times where each misses with 0.05."""
+    """If each of 100 audits misses with 0.05, more than 18 do with probability 1e-6."""
     broken, wrong = misses(LAWS[name], 1_000, 100, 1, checked=3)
     assert wrong <= broken <= 0.18
 
@@ -38,6 +38,6 @@ def test_few_audits_miss(name):
 @pytest.mark.parametrize("size", [1_000, 50_000])
 @pytest.mark.parametrize("name", LAWS)
 def test_misses_of_2000_audits_are_no_more_than_allowed(name, size):
-    """Levels of every notion, order and delta at once; above 0.0715 by chance 1e-5 of the time."""
+    """Levels of all notions, orders and deltas; more than 0.0715 have probability 1e-5."""
     broken, wrong = misses(LAWS[name], size, 2_000, 7)
     assert wrong <= ERROR and broken <= 0.0715

@@ -1,4 +1,4 @@
-"""Mechanisms of peers, compared with their definitions and with integrals over the threshold."""
+"""Mechanisms of peers, compared with their definitions and with integrals."""
 
 import itertools
 import math
@@ -47,7 +47,7 @@ def test_the_number_of_differing_reports(name, length):
 
 
 def test_the_shipped_private_mean_is_exact_where_its_count_is_negative():
-    """The count of one record is negative with chance P(Laplace(2) < -1) = exp(-1/2) / 2."""
+    """For one record, it is negative with probability P(Laplace(2) < -1) = exp(-1/2) / 2."""
     draws = 100_000
     for gaussian in (False, True):
         shipped = Mean(True, True, gaussian).sample(KEY, np.zeros(1), draws)
@@ -58,7 +58,7 @@ def test_the_shipped_private_mean_is_exact_where_its_count_is_negative():
 
 
 def test_the_noise_of_the_mean_with_true_counts():
-    """Deviations of Laplace and Gaussian noise beyond twice its scale have known chances."""
+    """Laplace and Gaussian noise exceeds twice its scale with known probabilities."""
     draws, records = 100_000, np.array([0.25, -1.0, 0.75, 3.0])
     for gaussian, chance in ((False, math.exp(-2)), (True, 2 * stats.norm.sf(2))):
         factor = math.sqrt(2 * math.log(1.25e5)) if gaussian else 1.0
@@ -68,7 +68,7 @@ def test_the_noise_of_the_mean_with_true_counts():
 
 
 def _chance(scales: Scales, answers: list[float], reports: tuple[int, ...]) -> float:
-    """Chance of the reports, integrated over the noisy threshold; answers are not told."""
+    """Return the probability of the reports, integrated over the threshold; no noisy answers."""
 
     def density(threshold: float) -> float:
         found = stats.laplace.pdf(threshold, 0.5, scales.threshold)

@@ -21,8 +21,8 @@ from dpjax.sweeps import Store, SweepSpec
 
 @pytest.fixture
 def reproduce(tmp_path):
-    """(arguments) -> the folder that was written."""
-    # Once jax has begun, the command leaves the devices of the process as they are.
+    """Return a function (arguments) -> the folder with the files."""
+    # Initialize JAX, so that the command does not change the devices of the process.
     jax.devices()
 
     def call(*arguments):
@@ -33,7 +33,7 @@ def reproduce(tmp_path):
 
 
 def table_of(path):
-    """The rows of the only Markdown table in a file, as dicts."""
+    """Return the rows of the only Markdown table in a file, as dicts."""
     lines = [line.split("|")[1:-1] for line in path.read_text().splitlines() if line[:1] == "|"]
     heads = [cell.strip() for cell in lines[0]]
     return [dict(zip(heads, (c.strip() for c in row), strict=True)) for row in lines[2:]]
@@ -61,7 +61,7 @@ def test_presets():
 
 
 def test_ids_are_written_down():
-    # Other ids give every curve other noise.
+    # Other IDs would change the noise of every curve.
     assert preset("fig4").entries[0].id == "laplace-0a926a17f52d"
 
 
@@ -78,7 +78,7 @@ def test_the_readme_names_all_that_can_be_made():
     text = (folder / "README.md").read_text()
     rows = re.findall(r"^\| (`.+?) \|", text, re.M)
     names = {name for row in rows for name in re.findall(r"`([\w-]+)`", row)}
-    # Modules without a command serve the others.
+    # Modules without a command are used by other modules.
     measured = {path.stem for path in folder.glob("*.py") if "__main__" in path.read_text()}
     assert names == {*PRESETS, *OTHERS, *measured, "loops", "peers", "speed"}
     assert all((folder / link).is_file() for link in re.findall(r"\]\((.+?)\)", text))
@@ -112,7 +112,7 @@ def test_figure_4(reproduce):
     ]
     store = Store.open(folder / "store")
     for row, entry in zip(rows, store.spec.entries, strict=True):
-        # Closed forms: both attain their level at the last of the ten pairs.
+        # In closed form, both attain their level for the last of the ten pairs.
         assert float(row["exact best pair"]) == pytest.approx(float(row["eps0"]), abs=1e-3)
         bounds = sorted(store.columns()[entry.id]["lower_bound"])
         assert float(row["median LB"]) == pytest.approx(bounds[1], abs=1e-4)
@@ -149,7 +149,7 @@ def test_histogram_tables(reproduce):
     assert tables["table_1"][2]["epsilon"] == 1.0
     assert tables["table_2"]["num_pairs"] == 4095
     assert len(tables["table_2"]["rows"]) == 18
-    # As printed.
+    # The values printed in the paper.
     assert [row["m"] for row in tables["table_5"]] == [3, 6, 10, 20, 41, 81, 195, 389]
     assert {row["m"] for row in tables["table_3"]} >= {6, 12}
     assert all(0.2 < row["ratio"] < 5 for row in tables["table_3"] + tables["table_5"])
@@ -177,7 +177,7 @@ def test_no_practical_n_at_all_is_an_error():
 
 
 def test_counts_from_the_law_are_multinomial():
-    """1000 runs of 400 draws into 3 intervals: sums against their law, p >= 1e-5."""
+    """The sums of 1000 runs of 400 draws in 3 intervals agree with the distribution, p >= 1e-5."""
     row = practical.PracticalSize("table3", 1.0, 1.0, 3, 400)
     counts = practical.law_counts(row, 400, 1000)
     assert counts.shape == (1000, 2, 3) and np.all(counts.sum(axis=-1) == 400)
@@ -188,7 +188,7 @@ def test_counts_from_the_law_are_multinomial():
     for side, probabilities in ((0, np.diff(cdf)), (1, np.diff(cdf)[::-1])):
         total = counts[:, side].sum(axis=0)
         assert chisquare(total, probabilities * total.sum()).pvalue > 1e-5
-    # Runs are independent: the variance over runs is the binomial one, to five standard errors.
+    # Runs are independent: their variance is the binomial one, up to five standard errors.
     p = np.diff(cdf)[0]
     spread = counts[:, 0, 0].var() / (400 * p * (1 - p))
     assert abs(spread - 1) < 5 * np.sqrt(2 / 1000)

@@ -1,4 +1,4 @@
-"""The speed benchmarks in small: every piece runs, rivals agree, results can be compared."""
+"""Small versions of the speed benchmarks: all parts run, rivals agree, results are compared."""
 
 import json
 import subprocess
@@ -93,7 +93,7 @@ def test_compare_tells_slower_from_noise():
     new = result_of(steady=(1.2, 0.01), noisy=(1.5, 0.2), fast=(0.5, 0.01), added=(1.0, 0.0))
     verdicts = {c.key[2]: c.verdict for c in compare.compare(old, new)}
     assert verdicts == {"steady": "slower", "noisy": "same", "fast": "faster"}
-    # A change below a tenth is the machine's mood, however steady the rounds were.
+    # A change below a tenth may come from the state of the machine, even if rounds agree.
     near = compare.compare(old, result_of(steady=(1.09, 0.0)))
     assert near[0].verdict == "same"
     with pytest.raises(ValueError, match="entries in common"):
@@ -124,7 +124,7 @@ def test_density_in_small(monkeypatch):
 
 
 def test_densities_inside_jit_are_the_plain_sum():
-    # In floats of 24 bits, with 54 draws under the kernel where there are least of them.
+    # In float32, with 54 draws under the kernel where there are fewest.
     sample = np.random.default_rng(3).laplace(size=20_000)
     points = np.linspace(-4, 4, 101)
     truth = density.direct_sum(sample, points, 0.12)
@@ -138,7 +138,7 @@ def test_densities_inside_jit_are_the_plain_sum():
 def test_counts_in_small():
     entries, goals = counts.run(quick=True, intervals=[50])
     check(entries, goals, ["dpjax", "numpy.histogram"])
-    # An end of an interval that float32 rounds away moves a draw in a few million.
+    # Rounding the ends of intervals to float32 moves one in a few million draws.
     assert entries[0].facts["counts that differ"] <= 20
 
 
@@ -186,21 +186,21 @@ def test_the_twin_draws_what_runs_draw():
 @pytest.mark.slow
 @pytest.mark.parametrize("letter", ["a", "b"])
 def test_the_plain_bound_agrees_in_distribution(letter):
-    # Two implementations with draws of their own: Kolmogorov and Smirnov on 40 bounds each. The
-    # plain one takes the absolute value and leaves out the sample's own standard error, which
-    # moves a bound by far less than its spread of 0.02 at this level.
+    # Two implementations with independent draws are compared by a Kolmogorov-Smirnov test with 40
+    # bounds each. The plain one uses the absolute value and ignores the standard error of the
+    # search, which changes a bound by much less than its standard deviation of 0.02 at this level.
     entry = experiment(letter, 1.5)
     rng = np.random.default_rng(7)
     plain = [plain_mpl.lower_bound(entry, rng) for _ in range(40)]
     ours = compute(entry, range(40), 0)["lower_bound"]
     assert stats.ks_2samp(plain, ours).pvalue > 1e-5
-    # The test has power: bounds that are 6% lower, two spreads, are refused.
+    # The test is powerful: bounds that are lower by 6%, two deviations, are rejected.
     assert stats.ks_2samp(np.multiply(plain, 0.94), ours).pvalue < 1e-5
 
 
 @cache
 def sampler(letter):
-    """The compiled sampler of 8192 outputs: (key, database) -> outputs."""
+    """Return the compiled sampler of 8192 outputs: (key, database) -> outputs."""
     entry = experiment(letter, 0.7)
     sample = jax.jit(lambda key, database: entry.mechanism.sample(key, database, 8192))
     return sample.lower(random.as_key(0), jnp.asarray(entry.pairs.database[0])).compile()
@@ -217,7 +217,7 @@ def test_plain_draws_have_the_mechanisms_distribution(letter):
         return
     seen = np.union1d(plain, ours)
     table = np.stack([np.sum(seen[:, None] == x[None, :], axis=1) for x in (plain, ours)])
-    # Rare outcomes together, so that the chi-squared law holds.
+    # Merge rare outcomes, so that the chi-squared approximation holds.
     rare = table.sum(axis=0) < 40
     table = np.column_stack([table[:, ~rare], table[:, rare].sum(axis=1)])
     table = table[:, table.sum(axis=0) > 0]
@@ -255,7 +255,7 @@ def test_the_integer_limit_of_a_chip():
     assert gpu.chip_of("NVIDIA H200").operations == pytest.approx(16.7e12, rel=0.01)
     assert gpu.chip_of("cpu") is None
     assert gpu.limit_of("a", gpu.CHIPS["H200"]) == pytest.approx(2.1e11, rel=0.01)
-    # Operations by tracing the cipher itself, rotations as one where jnp writes three.
+    # Count operations by tracing the cipher; a rotation, three operations in jnp, counts as one.
     counter = jnp.zeros(4, jnp.uint32)
     cipher = jax.make_jaxpr(lambda x: random.threefry2x32((x, x), (x, x)))(counter).eqns[0]
     jaxpr = cipher.params["jaxpr"]
@@ -266,7 +266,7 @@ def test_the_integer_limit_of_a_chip():
 
 @pytest.mark.parametrize("letter", "abcdefgh")
 def test_calls_of_threefry_are_counted(letter):
-    """By the exclusive ors that the compiler leaves: 20 a call, and a few for the key."""
+    """Counts the XOR operations in the compiled program: 20 per call, and a few for the key."""
     assert sampler(letter).as_text().count(" xor(") // 20 == gpu.CALLS[letter]
 
 

@@ -1,4 +1,4 @@
-"""Bases and their changes by hand: names, sizes, records and the order in which they are tried."""
+"""Bases and their changes by hand: names, sizes, records and order."""
 
 from types import SimpleNamespace
 
@@ -34,7 +34,7 @@ def said(changes):
 
 
 def test_the_first_changes_of_the_first_bases_come_first():
-    """By the sum of both places, up to 2; then the first of each base; then all others."""
+    """They are sorted by the sum of both indices up to 2; then each base's first; then others."""
     bases = [Base(name, 2, [0, 0].copy) for name in "abcd"]
     found = [(c.base.name, c.kind, c.records) for c in changes_of(bases, [7, 8], 1, False)]
     order = {
@@ -57,7 +57,7 @@ def test_which_changes_there_are():
         ("one", "added", 2, (7,)), ("one", "removed", 1, ()), ("one", "reordered", 2, (7, 8)),
         ("one", "added", 2, (8,)),
     ]  # fmt: skip
-    # Of as many records: nothing is another order of one, and nothing becomes another if none may.
+    # With equal numbers: no record is reordered, and none is replaced if no change is allowed.
     assert said(changes_of([one], [7], 1, True)) == [("one", "becomes", 1, (7,))]
     assert said(changes_of([one], [7], 0, True)) == []
     assert said(changes_of([BASE], [7], 0, True)) == [("the example", "reordered", 0, ())]
@@ -77,7 +77,7 @@ def test_bases_of_numbers():
     assert [base.records() for base in alike] == [[5.0] * 3, [6.0] * 3, [5.0, 6.0, 6.0]]
     ones = [base for base in bases_of(seen, [1, 2, 3, 4], [], None, False) if base.size == 1]
     assert [base.records() for base in ones] == [[1], [2], [3]]
-    # Where the example is empty, two records are a database that is constant.
+    # If the example is empty, two records form a constant database.
     assert [b.size for b in bases_of([], [5.0], [], None, True)] == [0, 0, 2]
     assert [b.name for b in bases_of(seen, [], [], None, False)] == ["the example"]
 
@@ -120,7 +120,7 @@ def test_without_an_example_records_are_cut_down_to_75_of_each_kind(number, both
 
 @pytest.mark.parametrize(("number", "columns"), [(1, []), (2, [0, 1]), (12, [*range(8)])])
 def test_each_of_the_first_eight_fields_is_made_constant(number, columns):
-    """Two fields or more; at the first and at the last of the values to try."""
+    """There are two fields or more; constant at the first and at the last of the values to try."""
     seen = [tuple(float(10 * row + field) for field in range(number)) for row in range(3)]
     fields = [Options([0.5, 1.5, 2.5]) for _ in range(number)]
     fields[0].column.name = "age"
@@ -141,7 +141,7 @@ def test_each_of_the_first_eight_fields_is_made_constant(number, columns):
 
 
 class Options:
-    """A field whose values to try are given."""
+    """A field with given values to try."""
 
     def __init__(self, options):
         self.options, self.column = options, SimpleNamespace(name=None)

@@ -47,7 +47,7 @@ def test_places_by_hand(database, neighbor, said):
 
 @pytest.mark.parametrize("number", [2**20, 2**20 + 2])
 def test_more_than_a_million_entries_are_not_compared(number):
-    """In both databases together; of arrays, and of frames."""
+    """This counts both databases together; for arrays and for frames."""
     half = np.zeros(number // 2)
     said = "entry 5: 0.0 and 1.0" if number == 2**20 else None
     assert difference(half, changed(half, 5, 1.0)) == said
@@ -90,7 +90,7 @@ def test_short_and_strange_databases_are_shown_whole():
     for database, neighbor in (
         (0.0, 1.0), ([1.0, 2.0], [1.0, 3.0]), (Odd(), Odd()), (cyclic, [0.0] * 50),
         (ZEROS, ZEROS), (ZEROS, ZEROS[:, None]), ("a" * 99, "b" * 99),
-        # The shorter database is not a part of the longer one.
+        # The shorter database is not contained in the longer one.
         (list(range(40)), list(range(100, 139))),
     ):  # fmt: skip
         assert difference(database, neighbor) is None

@@ -40,7 +40,7 @@ def test_dates_are_the_days_of_moments():
     ],
 )  # fmt: skip
 def test_values_within_bounds_of_time(kind, low, high, step):
-    """At the bounds, beside them, and nothing beyond."""
+    """Values are at the bounds and next to them, but not beyond."""
     found = Field(Domain(bounds=(low, high)), Column(kind=kind)).values([])
     assert {low, high, low + step, high - step} <= {*found}
     assert all(type(value) is kind and low <= value <= high for value in found)
@@ -71,7 +71,7 @@ def stored_days(value):
     ],
 )  # fmt: skip
 def test_bounds_of_times_are_stored_like_values(kind, bounds, kept):
-    """Numbers are no bounds of a column of times; other columns keep their bounds."""
+    """Numbers are not bounds of a column of times; other columns keep their bounds."""
     domain = Domain(bounds=bounds, nan=True, infinite=True, size=3, member=lambda d: True)
     field = Field.of(domain, 0, Column(kind=kind, stored=stored_days))
     assert field.bounds == kept
@@ -95,7 +95,7 @@ def test_categories_are_for_fields_without_bounds():
     words = Domain(categories=["b", "a"])
     assert Field(words).values(["a", "c"]) == ["b", "a"]
     found = Field(Domain(bounds=(2, 9), categories=[5, 50]), Column(kind=int)).values([])
-    assert 50 not in found and 5 in found  # 5 is the middle
+    assert 50 not in found and 5 in found  # 5 is the midpoint.
     assert Field(words, Column(categories=("a", "x"))).values([]) == ["b", "a"]
     assert Field(Domain(), Column(categories=("a", "x"))).values(["y"]) == [
         "a", "x", *_TEXTS, "y",
@@ -137,12 +137,12 @@ def test_floats_at_bounds_that_a_column_cannot_store():
     single = Column(kind=float, dtype=np.dtype(np.float32))
     found = Field(Domain(bounds=(0.1, 0.7)), single).values([])
     assert all(0.1 <= value <= 0.7 for value in found)
-    low, high = np.float32(0.1), np.float32(0.7)  # above 0.1, and below 0.7
+    low, high = np.float32(0.1), np.float32(0.7)  # Above 0.1, and below 0.7.
     above, below = np.nextafter(low, np.float32(1)), np.nextafter(high, np.float32(0))
     assert found[:4] == [*map(float, (low, high, above, below))]
     other = Field(Domain(bounds=(0.2, 0.9)), single).values([])
     assert float(np.float32(0.2)) > 0.2 and other[0] == float(np.float32(0.2))
-    low, high = np.float32(0.3), np.float32(0.4)  # both above
+    low, high = np.float32(0.3), np.float32(0.4)  # Both are above.
     third = Field(Domain(bounds=(0.3, 0.4)), single).values([])
     assert third[:2] == [float(low), float(np.nextafter(high, np.float32(0)))]
     assert third[4] == third[0] / 2 + third[1] / 2

@@ -1,4 +1,4 @@
-"""Examples of unusual types: what spaces make of them, and what they refuse."""
+"""Examples of unusual types: pairs of their spaces, and rejected examples."""
 
 from collections import namedtuple
 from itertools import chain
@@ -15,7 +15,7 @@ Point = namedtuple("Point", "x y")
 
 
 def databases(space):
-    """Both databases of every proposed pair, and of variations of some pairs."""
+    """Return both databases of every proposed pair, and of variations of some pairs."""
     pairs = space.proposed()
     varied = [space.varied(pair, (number,)) for number, pair in enumerate(pairs[:60])]
     pairs += [pair for pair in varied if pair is not None]
@@ -127,7 +127,7 @@ def test_a_leak_in_one_column_of_dicts_of_lists_is_found():
 
 
 def test_variations_drop_records_that_both_sides_share():
-    """One of four kinds of variation, so that none of 200 is one with probability 1e-25."""
+    """One of four kinds of variation drops records, so none of 200 does with probability 1e-25."""
     space = neighbors([float(number) for number in range(8)], "change-one")
     pair = next(pair for pair in space.proposed() if len(pair.database) == 8)
     varied = [space.varied(pair, (number,)) for number in range(200)]
@@ -136,7 +136,7 @@ def test_variations_drop_records_that_both_sides_share():
 
 
 def test_variations_of_numbers_are_new_numbers():
-    """They lie near those that were proposed."""
+    """They are close to the proposed numbers."""
     space = neighbors([float(number) for number in range(8)], "change-one")
     pair = space.proposed()[0]
     varied = [space.varied(pair, (number,)) for number in range(100)]
@@ -152,7 +152,7 @@ def test_bounds_and_the_values_beside_them_are_tried():
 
 
 def test_a_field_with_the_name_key_is_no_key():
-    """Rows of a frame keep their key; a record of the user may have a field of that name."""
+    """Rows of a frame keep their key; a record of the user may have a field with that name."""
     named = namedtuple("Named", "key value")
     like = [named("a", 1), named("a", 2)]
     space = neighbors(like, "change-one")

@@ -1,4 +1,4 @@
-"""Forms of databases, labels of new rows of a frame, and pairs that are drawn at random."""
+"""Forms of databases, labels of new rows of a frame, and random pairs."""
 
 from datetime import datetime, timedelta
 from itertools import islice
@@ -18,7 +18,7 @@ pd = pytest.importorskip("pandas")
 def test_bytes_to_try():
     flipped = {1 ^ 1 << bit for bit in range(8)}
     assert _each_bit(b"\x01\x01") == tuple(sorted({0, 255, 1} | flipped))
-    assert 254 not in _each_bit(bytes(16) + b"\xfe")  # only the first 16 bytes are used
+    assert 254 not in _each_bit(bytes(16) + b"\xfe")  # Only the first 16 bytes are used.
     last = _each_bit(bytes(15) + b"\x7f")
     assert {127, 126, 255} <= {*last} and len(form_of(b"").alphabet) == 2
     assert form_of(bytearray(b"ab")).name == "bytearray" and form_of(b"ab").name == "bytes"
@@ -123,7 +123,7 @@ def test_rows_with_labels():
     same = [Row((5,), 0), Row((6,), 0)]
     assert _labelled(same, twice) is same
     assert [row.label for row in _labelled([*same, (7,)], twice)] == [0, 1, 2]
-    # A label of the example is not given to another row, even if the row with it is gone.
+    # A label of the example is not given to another row, even if its row was removed.
     words = pd.Index(["new 0", "a", "new 2"])
     assert [row.label for row in _labelled([Row((5,), "a"), (6,), (7,)], words)] == [
         "a", "new 1", "new 3",
@@ -145,7 +145,7 @@ def test_random_answers_by_hand(queries):
         return np.asarray(random.uniform(key, count, row), float).reshape(number, queries)
 
     first = -1 + 4 * uniform(0, 0)
-    moves = np.ceil(3 * uniform(0, 1)) - 2  # -1, 0 and 1 alike
+    moves = np.ceil(3 * uniform(0, 1)) - 2  # -1, 0 and 1 are equally likely.
     for pair in range(number):
         if not moves[pair].any():
             place = int(np.ceil(queries * uniform(1, 0)[pair, 0])) - 1

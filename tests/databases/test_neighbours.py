@@ -74,12 +74,12 @@ def test_labels_of_the_hypercube_are_its_bits():
 
 
 def test_random_answers():
-    """Uniform answers and uniform moves of -1, 0 and 1; false alarms below 1e-5 each."""
+    """Uniform answers and uniform changes by -1, 0 and 1; false alarms below 1e-5 each."""
     pairs = random_answers(3, 20_000, 4, low=-1.0, high=2.0)
     moves = np.round((pairs.neighbor - pairs.database).astype(float), 5)
     assert set(np.unique(moves)) == {-1, 0, 1} and np.all(moves.any(axis=1))
     assert stats.kstest((pairs.database.ravel() + 1) / 3, "uniform").pvalue > 1e-5
-    # All 3^4 moves are equally likely, except that the share of no move goes to the 8 single moves.
+    # All 3^4 changes are equally likely, except that no change becomes one of 8 single changes.
     codes = ((moves + 1) @ [27, 9, 3, 1]).astype(int)
     expected = np.full(81, 1 / 81)
     expected[40] = 0

@@ -1,4 +1,4 @@
-"""Which candidates a space proposes, in which order, and which pairs are the smallest."""
+"""Candidates that a space proposes, their order, and the smallest pairs."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ WORDS = Domain(categories=["a", "b", "c"])
 
 
 def all_pairs(space):
-    """Every candidate that lies in the space, as (size, key, pair), in the order of candidates."""
+    """Return all candidates in the space as (size, key, pair), in order."""
     (maker,) = space._makers
     found = []
     for candidate in maker.candidates():
@@ -40,7 +40,7 @@ def test_proposals_are_the_smallest_then_the_first_then_any(number, seed):
 def test_large_databases_are_few(monkeypatch):
     space = neighbors(["a"] * 50, domain=WORDS)
     monkeypatch.setattr(_neighbors, "_MOST_HELD", 2000)
-    assert len(space.proposed()) == 20  # of 100 records each
+    assert len(space.proposed()) == 20  # Each has 100 records.
     monkeypatch.setattr(_neighbors, "_MOST_HELD", 100)
     assert len(space.proposed()) == 8
 
@@ -150,7 +150,7 @@ def test_pairs_of_a_strategy():
 
 
 def test_a_space_of_ones_own():
-    """By default, all pairs are allowed and no databases grow; its pairs are those proposed."""
+    """By default, all pairs are allowed, and databases do not grow; pairs are the proposed ones."""
 
     class Own(Space):
         def proposed(self):

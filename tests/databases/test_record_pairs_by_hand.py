@@ -1,4 +1,4 @@
-"""Pairs of lists of records: candidates, variations, and the sizes that are allowed."""
+"""Pairs of lists of records: candidates, variations, and allowed sizes."""
 
 from collections import namedtuple
 from types import SimpleNamespace
@@ -99,7 +99,7 @@ def test_varied_pairs():
         [2.0, 2.0, 3.0, 2.0, 9.0], [2.0, 2.0, 3.0, 2.0, 8.0]
     )  # fmt: skip
     assert varied(1, 1, 0, pair=long)[1] == [(4,), (1, 3), (4,)]
-    # Nothing is replaced where there is nothing.
+    # An empty list has nothing to replace.
     shorter = Proposed([1.0, 2.0], [1.0], "")
     assert varied(0, 0, pair=shorter)[0] == ([2.0], [])
     apart = Proposed([1.0], [3.0], "")
@@ -273,7 +273,7 @@ def test_entries_are_shown_up_to_80_characters(length):
 
 
 def test_what_is_a_frame():
-    """A table of other libraries is one, too; what only names columns is none."""
+    """Tables of other libraries are frames, but objects that only name columns are not."""
     columns = SimpleNamespace(columns=["a"])
     both = type("Table", (), {"columns": ["a"], "__array__": lambda self: np.zeros(1)})()
     assert [_is_frame(value) for value in (columns, np.zeros(2), both, [1])] == [

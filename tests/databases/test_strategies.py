@@ -1,4 +1,4 @@
-"""Databases and pairs that strategies of Hypothesis draw."""
+"""Databases and pairs that Hypothesis strategies draw."""
 
 import copy
 import math
@@ -59,7 +59,7 @@ def test_a_domain_of_values_widens_a_strategy():
     values = [v for pair in pairs for side in pair[:2] for v in side]
     assert all(0 <= v <= 20 for v in values if not math.isnan(v))
     assert 20.0 in values and any(map(math.isnan, values))
-    # A member function says nothing of values, so those of the strategy remain.
+    # A member function does not describe values, so the values of the strategy remain.
     pairs = every_pair(neighbors(LISTS, AddRemove(), Domain(member=lambda x: sum(x) < 15)))
     assert all(sum(side) < 15 and max(side) <= 10 for pair in pairs for side in pair[:2] if side)
 

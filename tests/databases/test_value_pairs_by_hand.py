@@ -1,4 +1,4 @@
-"""Pairs of numbers, vectors and words: moves, flipped bits, variations and closed spaces."""
+"""Pairs of numbers, vectors and words: changes, flipped bits, variations and closed spaces."""
 
 import math
 from fractions import Fraction
@@ -101,7 +101,7 @@ def test_pairs_that_differ_in_one_bit():
         *((5, 5 ^ 2**k) for k in range(8)), *((0, 2**k) for k in range(8))
     ]  # fmt: skip
     short = space(np.int8(5))._flipped()
-    assert (np.int8(5), np.int8(5 ^ 64)) in short and len(short) == 14  # 128 is no int8
+    assert (np.int8(5), np.int8(5 ^ 64)) in short and len(short) == 14  # An int8 cannot hold 128.
 
 
 def test_candidates():
@@ -124,7 +124,7 @@ def test_values_of_vectors():
     assert space(["x", "y"], domain=words)._values() == rows
     several = space(["x", "y"], ["z", "w"], domain=words)._values()
     assert several == [["z", "w"], *rows]
-    # One example's entries are values for all of its entries; of several, those of their column.
+    # Entries of one example are used for all entries; those of several, for their columns.
     assert space(["x", "y"])._field(0).values(["x"])[-1] == "x"
     single = space([1.5, 2.5])._values()
     assert [2.5, 2.5] in single and [1.5, 1.5] in single
@@ -193,7 +193,7 @@ def test_varied_values():
     nothing = space("a", domain=Domain(categories=["b"]))
     nothing._values = list
     assert nothing.varied(Proposed("a", "b", ""), Told()) == ("a", "a")
-    # A number that the type cannot hold leaves the pair as it is.
+    # If the type cannot hold a number, the pair is unchanged.
     small = space(np.array([100], np.int8), relation=Within(1, "l1"))
     small._field = lambda place: type("Far", (), {"near": staticmethod(lambda v, rng: 1000)})
     pair = Proposed(np.array([100], np.int8), np.array([101], np.int8), "")

@@ -1,4 +1,4 @@
-"""Arguments of density estimates: what is taken, in which shape, and what is refused."""
+"""Arguments of density estimates: accepted values, shapes, and rejected values."""
 
 import jax
 import jax.numpy as jnp
@@ -58,7 +58,7 @@ def test_traced_values_are_not_looked_at():
 
 
 def test_the_least_number_of_nodes():
-    """A range of ten bandwidths, and the kernel reaches beyond both of its ends."""
+    """The range has ten bandwidths, and the kernel extends beyond both ends."""
     kernel = find_kernel("gaussian")
     least = kernel.min_nodes * (10 + 2 * kernel.radius)
     check_num_nodes(int(np.ceil(least)), np.array([0.0, 5.0]), 0.5, kernel)

@@ -59,7 +59,7 @@ def test_an_estimate_has_no_derivative(name, which, way):
     def total(x):
         return jnp.sum(ESTIMATES[name](*arguments[:which], x, *arguments[which + 1 :]))
 
-    # Tracing the derivative refuses it, before anything is compiled.
+    # Tracing the derivative raises an error before anything is compiled.
     with pytest.raises(TypeError, match=REFUSED):
         jax.eval_shape(lambda x: WAYS[way](total, x), arguments[which])
 
@@ -105,7 +105,7 @@ def test_an_estimate_that_is_held_fixed_is_no_hindrance(name):
 
 
 def test_a_sum_of_kernels_of_your_own_has_one():
-    """The alternative that the refusal suggests."""
+    """The error message suggests this alternative."""
     samples, kernel = SAMPLES[:50].astype(float), find_kernel("gaussian")
 
     def mean(bandwidth):
@@ -117,7 +117,7 @@ def test_a_sum_of_kernels_of_your_own_has_one():
 
 @pytest.mark.parametrize("name", ESTIMATES)
 def test_the_refusal_costs_nothing(name, monkeypatch):
-    """The compiled program is the same without the refusal, instruction by instruction."""
+    """The compiled program is the same without the check, instruction by instruction."""
 
     def program():
         arrays = [jnp.asarray(x) for x in (SAMPLES, POINTS, np.float32(0.3))]
@@ -138,7 +138,7 @@ def test_the_refusal_costs_nothing(name, monkeypatch):
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("dimension", [1, 3])
 def test_a_kernel_value_is_a_multiple_of_the_step(kernel, dimension):
-    """A lone sample at the origin, from distances where its profile is near the smallest step."""
+    """A single sample at the origin, at distances where its profile is near the smallest step."""
     h, height = 0.5, find_kernel(kernel).norm(dimension)
     far = {  # Distances at which the profile is 2^-17.1 and 2^-18.1, solved by hand.
         "gaussian": lambda bits: math.sqrt(2 * bits * math.log(2)),
@@ -165,7 +165,7 @@ def test_the_error_is_absolute_as_the_docstrings_say(name):
     actual = np.asarray(jax.jit(ESTIMATES[name])(SAMPLES, points, h), float)
     spacing = (8 + 12 * h) / 2**11
     allowed = STEP if name == "direct" else 0.3 * spacing / 32 / h + (spacing / h) ** 2 / 40
-    # Points and samples are float32, up to 4: 2^-23 of a bandwidth moves a kernel by as much.
+    # Points and samples are float32, up to 4: 2^-23 of a bandwidth changes a kernel as much.
     allowed += 2.0**-23 * 4 / h
     assert np.max(np.abs(actual - exact)) <= allowed * kernel.norm(1) / h
 
@@ -228,7 +228,7 @@ def test_shapes_are_refused_where_values_are_traced(estimate):
         jax.jit(estimate)(SAMPLES[:0], POINTS, 0.3)
     with pytest.raises(ValueError, match="points must have the same dimension as samples"):
         jax.jit(estimate)(SAMPLES, POINTS[:4].reshape(2, 2), 0.3)
-    # NaN is invisible in traced values: it counts in n alone, as the docstrings say.
+    # NaN cannot be seen in traced values: it only counts in n, as the docstrings say.
     lowered = jax.jit(estimate)(NAN, POINTS, 0.3)
     without = jax.jit(estimate)(np.delete(NAN, 7), POINTS, 0.3)
     np.testing.assert_allclose(lowered, without * (299 / 300), rtol=1e-5)
@@ -257,7 +257,7 @@ def test_a_lattice_that_is_too_coarse_is_refused_with_one_that_is_not(kernel):
     for make in makers:
         with pytest.raises(ValueError, match=few):
             make(enough - 1)
-    # Not the first, which compiles each of its steps separately.
+    # Do not use the first call, which compiles each of its steps separately.
     for make in makers[1:]:
         assert make(enough).shape == (5,)
     # A traced bandwidth cannot be checked.

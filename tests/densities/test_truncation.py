@@ -1,4 +1,4 @@
-"""Frequencies by counting, floors, and refusals of the estimates of given samples."""
+"""Frequencies by counting, floors, and rejected arguments of estimates from given samples."""
 
 import re
 
@@ -15,7 +15,7 @@ def test_frequencies_by_counting():
     np.testing.assert_allclose(actual, expected, rtol=1e-6)
     floored = truncated_frequencies([0, 0, 2], 4, floor=0.4)
     np.testing.assert_allclose(floored, [2 / 3, 0.4, 0.4, 0.4], rtol=1e-6)
-    # Other integers count in n alone, even if an int32 would wrap them around to 0.
+    # Other integers only count in n, even if an int32 would wrap them around to 0.
     wrapped = truncated_frequencies([0, 2**32, -(2**32)], 4)
     np.testing.assert_allclose(wrapped, [1 / 3, 0, 0, 0], rtol=1e-6)
     coins = truncated_frequencies([True, False, True], 4)

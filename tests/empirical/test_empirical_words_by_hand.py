@@ -1,4 +1,4 @@
-"""Every word of an empirical result, of its page and of its noise, from numbers that are given."""
+"""All texts of an empirical result, of its page and of its noise, for given numbers."""
 
 import json
 import math
@@ -458,7 +458,7 @@ def test_the_densities():
         assert (x[0], x[-1]) == (-1.0, 6.0) and {*sample} <= {*x}
         expected = np.exp(-((x[:, None] - sample) ** 2) * 2).mean(axis=1) / (0.5 * 2.5066282746)
         np.testing.assert_allclose(y, expected)
-    # Nothing is drawn of an individual without whom no result is defined.
+    # Nothing is drawn for an individual without whom no result is defined.
     lost = replace(FOUND, results_without_worst=np.full((4, 1), math.nan))
     assert len(plot_empirical_densities(lost).axes[0].lines) == 2
     with pytest.raises(ValueError) as raised:
@@ -486,7 +486,7 @@ def test_steps_of_distribution_functions():
 def test_the_reach_of_wide_densities():
     wide = replace(FOUND, density=Density("laplace", VariableBandwidth(1.0, 1)))
     axes = plot_empirical_densities(wide).axes[0]
-    # All distances to a nearest result are 1 with everybody, and 0.5 without bob.
+    # All distances to the nearest result are 1 with everybody, and 0.5 without bob.
     assert axes.lines[0].get_xdata()[[0, -1]].tolist() == [-3.0, 8.0]
     assert _figures._widths(wide, np.zeros(0)).size == 0
     assert _figures._widths(SimpleNamespace(density=None), np.ones(3)).size == 0

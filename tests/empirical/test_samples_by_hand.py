@@ -1,4 +1,4 @@
-"""Samples, panels and queries of small panels, against loops over individuals and databases."""
+"""Samples, panels and queries of small panels, compared with loops."""
 
 import itertools
 import math
@@ -43,7 +43,7 @@ from dpjax.empirical._queries import leave_one_out, parse_query
 from dpjax.empirical._risk import individual_risk
 from dpjax.empirical._samples import QuerySamples, _record_slots, sample_query
 
-RECORDS = [  # database, individual, x, y
+RECORDS = [  # Columns: database, individual, x, y.
     (0, 0, 1.0, 5.0), (0, 2, 4.0, 1.0), (0, 0, 2.5, 2.0), (0, 1, 8.0, 4.0), (0, 1, -3.0, 2.5),
     (1, 1, 2.0, 1.0), (1, 1, 6.0, 3.0),
     (2, 2, 0.5, 0.0), (2, 0, 7.0, 1.5), (2, 0, 3.0, 2.0), (2, 2, 9.0, 9.0), (2, 2, 1.0, 1.0),
@@ -56,7 +56,7 @@ PANEL = Panel(
 
 
 def naive(function, column=0):
-    """Answers of a function of a list of numbers, [databases, 1 + individuals]."""
+    """Return results of a function of a list of numbers, [databases, 1 + individuals]."""
     found = []
     for d in range(3):
         rows = [row for row in RECORDS if row[0] == d]
@@ -181,7 +181,7 @@ def test_keys_of_random_queries():
     HostQuery(host, num_draws=2).answers(PANEL, 7, lambda *call: calls.append(call))
     expected = {(d, draw): np.random.default_rng((7, d, draw)).integers(2**60)
                 for d in range(3) for draw in range(2)}  # fmt: skip
-    called = {0: 3, 1: 0, 2: 2}  # no function is called without records
+    called = {0: 3, 1: 0, 2: 2}  # No function is called without records.
     order = [key for d in range(3) for draw in range(2) for key in [(d, draw)] * (1 + called[d])]
     assert seen == [expected[key] for key in order]
     assert calls == [(1, 3), (2, 3), (3, 3)]
@@ -196,7 +196,7 @@ def test_values_that_functions_of_users_get():
     one = replace(PANEL, columns=("x",), values=PANEL.values[:, :1])
     HostQuery(lambda values: seen.append(values) or 0.0).answers(one, 0)
     np.testing.assert_array_equal(seen[0], [1, 4, 2.5, 8, -3])
-    np.testing.assert_array_equal(seen[1], [4, 8, -3])  # without ann
+    np.testing.assert_array_equal(seen[1], [4, 8, -3])  # Without ann.
     HostQuery(lambda values: seen.append(values) or 0.0).answers(PANEL, 0)
     assert seen[-1].shape == (2, 2)
     assert _record_slots(PANEL).tolist() == [0, 0, 1, 0, 1, 0, 1, 0, 0, 1, 1, 2]
@@ -230,7 +230,7 @@ def test_samples_of_several_queries():
 
 @pytest.mark.parametrize("scale", [1e-300, 1e-141, 1e141, 1e300])
 def test_results_whose_squares_leave_float64_are_refused(scale):
-    """They had wrong messages, and the check of independence divided 0 by 0."""
+    """Formerly, messages were wrong, and the independence check divided 0 by 0."""
     data = scale * np.random.default_rng(0).normal(size=(30, 8))
     with pytest.raises(ValueError, match=r"^query 'mean' had results from -\S+ to \S+, which are"):
         sample_query("mean", panel_from_array(data))
@@ -431,7 +431,7 @@ def test_buckets_by_hand():
     ]  # fmt: skip
     two = Adversary([0, 1, 0, 1, 1, 0, 0]).buckets(panel, 0)
     assert [label for label, _ in two] == ["adversary value 0", "adversary value 1"]
-    # The bucket of 2 alone is joined with the next one, and that of 5 with the one before.
+    # The bucket that contains only 2 is merged with the next one; that of 5 with the previous.
     joined = Adversary([3, 1, 2, 5, 4, 1, 0], num_buckets=4).buckets(panel, 0)
     assert [label for label, _ in joined] == ["adversary value 0 to 1", "adversary value 2 to 5"]
     mixed = Adversary(np.array([1, "1", 1, "1", (2, 3), (2, 3), 1], object)).buckets(panel, 0)
@@ -465,7 +465,7 @@ def test_cells_of_joint_grids():
     p = np.array([[0.5, 0.0], [0.2, 0.3]])
     q = np.array([[0.1, 0.4], [0.0, 0.5]])
     side = _ByRatio(p, q)
-    # Beyond the changes of sign, delta is the sum of the positive net masses of cells.
+    # Beyond the sign changes, delta is the sum of the positive net masses of cells.
     for epsilon in (0.0, 0.5, 1.0):
         net, share = side.excess(np.array([epsilon]))[:, 0]
         assert net - share == pytest.approx(np.maximum(p - math.exp(epsilon) * q, 0).sum())
@@ -485,7 +485,7 @@ def test_edges_of_joint_grids(kernel, reach):
     inner = np.diff(edges[1:-1])
     assert inner.min() > 0 and edges[1] > -0.5 * reach and edges[-2] < 3 + 0.5 * reach
     assert edges[1] < -0.5 * reach * 0.6 and edges[-2] > 3 + 0.5 * reach * 0.6
-    # Each cell has two 64ths of mass and length together: the mean of both is a 64th.
+    # Each cell has two 64ths of mass and length in total: the mean of both is a 64th.
     both = Mixture(kernel, np.array([0.0, 3.0, 1.0]), np.ones(3))
     assert np.diff(both.cdf(edges[1:-1])).max() < 2.2 / 64
     masses = _masses(first, edges, kernel, 0.5)

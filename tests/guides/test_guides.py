@@ -1,4 +1,4 @@
-"""Guides: every block runs, prints what is shown below it, and the command line shows them."""
+"""Guides: every block runs, its output is up to date, and the command line shows the guides."""
 
 import re
 
@@ -9,7 +9,7 @@ from dpjax.guides import NAMES, citation, read_guide, title_of
 from scripts.site.blocks import GUIDES, Block, blocks_of, run, same, updated
 
 FAST = "citing"
-"""The guide whose blocks the fast suite runs."""
+"""The guide whose blocks the fast tests run."""
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,7 @@ def test_guides_are_short_and_name_what_exists(name):
     prose = re.sub(r"^```.*?^```", "", text, flags=re.S | re.M).splitlines()
     assert 60 <= len(lines) <= 170 or name in ("citing", "changelog")
     assert not [line for line in prose if len(line) > 112 and "|" not in line]
-    # A fence that is no block would be neither run nor compared.
+    # A fence that is not recognized as a block would be neither run nor compared.
     assert text.count("```") == sum(2 + 2 * (b.shown is not None) for b in blocks_of(text))
     for other in re.findall(r"dpjax guide ([a-z-]+)", text):
         assert other in NAMES
@@ -62,7 +62,7 @@ def test_the_comparison(shown, printed, equal):
 
 
 def test_a_wrong_output_is_written_again(tmp_path):
-    """And one that says the same is left as it is, seconds included."""
+    """An output that agrees, except for durations, is unchanged."""
     kept = "```python\nprint('took 2.0 s')\n```\n\n```text\ntook 1.5 s\n```\n"
     wrong = "```bash\necho 5; touch there\n```\n\n```text\n6\n```\n"
     silent, new = "```bash\nls there > /dev/null\n```\n", "```bash\nls\n```\n"

@@ -1,4 +1,4 @@
-"""The site: MkDocs makes it without a warning, and it asks no other host for anything."""
+"""The website: MkDocs builds it without a warning, and it loads nothing from other hosts."""
 
 import re
 import subprocess
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.slow
 
 
 def test_the_site(tmp_path):
-    """One test, for processes that share the tests would each make a site of their own."""
+    """A single test, because parallel test processes would each build the site."""
     folder = tmp_path / "site"
     config = ROOT / "scripts" / "site" / "mkdocs.yml"
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "-f", config, "-d", folder]
@@ -50,13 +50,13 @@ def the_front_page_shows_how_to_start(site):
     overview = (site / "api" / "index.html").read_text()
     assert 'href="dpjax.html#dpjax.audit.audit"' in overview
     reference = (site / "api" / "dpjax.html").read_text()
-    # What a result inherits is documented, too.
+    # Inherited methods of a result are also documented.
     for name in ("lower_bound", "verdict", "report", "to_json"):
         assert f'id="dpjax.results._result.AuditResult.{name}"' in reference
 
 
 def pictures_are_legible_on_a_telephone(site):
-    """A page of 400 pixels leaves 353 to a picture: two margins of 16, and a scroll bar of 15."""
+    """A page of 400 pixels leaves 353 for a picture: two margins of 16, and a scroll bar of 15."""
     for page, least in (("index.html", 2), ("gallery/index.html", 14)):
         pictures = _pictures((site / page).read_text())
         assert len(pictures) >= least
@@ -67,12 +67,12 @@ def pictures_are_legible_on_a_telephone(site):
     text = (site / "gallery" / "index.html").read_text()
     names = re.findall(r'\sid="([^"]+)"', "".join(_pictures(text)))
     assert len(names) == len(set(names))
-    # The search shows sentences, not the numbers at the axes of pictures.
+    # The search index contains sentences, but not the numbers on the axes of pictures.
     assert "false alarm: event under" not in (site / "search/search_index.json").read_text()
 
 
 def pictures_suit_both_schemes(site):
-    """Ink is that of the page, and the dark has the colors of result pages."""
+    """Ink has the color of the page's text, and the dark scheme has the colors of result pages."""
     for page in ("index.html", "gallery/index.html"):
         for picture in _pictures((site / page).read_text()):
             fixed = re.findall(r"(?:fill|stroke): #(?:000000|3b3b3b|ffffff)", picture)
@@ -100,5 +100,5 @@ def links_lead_between_guides_and_to_search(site):
     assert 'href="verdict.html"' in page and "dpjax guide verdict" not in page
     assert "calibrate_noise" in (site / "search" / "search_index.json").read_text()
     assert "dpjax.HostMechanism" in (site / "api" / "dpjax.html").read_text()
-    # Stars of a formula, which Markdown would take for emphasis.
+    # Markdown would read these stars of a formula as emphasis.
     assert "h ln(q* (1 - p*) / (p* (1 - q*)))" in (site / "mechanisms/rappor.html").read_text()

@@ -1,4 +1,4 @@
-"""Workflows of the guide to GitHub: their commands run as they are written."""
+"""GitHub workflows in the guide: their commands run as they are written."""
 
 import os
 import re
@@ -25,7 +25,7 @@ def noisy_mean(key, ages):
 
 
 def document(name):
-    """Return the first file of the guide that a here-document of this name writes."""
+    """Return the first file of the guide that is written by a here-document with this name."""
     return yaml.safe_load(
         re.search(rf"<<'{name}'\n(.*?)\n{name}\n", read_guide("on-github"), re.S)[1]
     )
@@ -36,7 +36,7 @@ def document(name):
     ("scale", "claim", "code"), [(50, "1", 0), (50, "0.5; touch $(echo there)", 2), (25, "1", 1)]
 )
 def test_the_shell_step_of_the_action(scale, claim, code, tmp_path):
-    """An input that is a command is refused as a claim, and never run."""
+    """An input that contains a command is rejected as a claim, and never run."""
     action = document("ACTION")
     inputs = {"function": "release.py:noisy_mean", "claim": claim, "options": "--num-samples 9000"}
     inputs["pairs"] = "[[[20, 30], [20, 100]]]"
@@ -59,13 +59,13 @@ def test_the_shell_step_of_the_action(scale, claim, code, tmp_path):
 
 @pytest.mark.parametrize(("scale", "code"), [(50, 0), (25, 1)])
 def test_the_audit_of_the_workflow(scale, code, tmp_path, monkeypatch):
-    """Ages that differ by 70 of a mean of two: epsilon is 0.7 at a scale of 50."""
+    """The ages differ by 70 in a mean of two: epsilon is 0.7 for a scale of 50."""
     steps = document("WORKFLOW")["jobs"]["audit"]["steps"]
     (command,) = (step["run"] for step in steps if step.get("run", "").startswith("dpjax"))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("DPJAX_CACHE_DIR", "")
     Path("release.py").write_text(RELEASE.replace("SCALE", str(scale)))
-    # Each of its own name, or the first one would be imported for both.
+    # Each module has its own name; otherwise, the first one would be imported for both.
     Path("release.py").rename(f"release_{scale}.py")
     monkeypatch.setattr(
         "sys.argv", shlex.split(command.replace("release.py", f"release_{scale}.py"))

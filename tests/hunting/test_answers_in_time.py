@@ -1,4 +1,4 @@
-"""A process that draws for a hunt is killed where it gives no answer in time, and else kept."""
+"""A process that draws for a hunt is killed if it does not answer in time."""
 
 import io
 import threading
@@ -11,7 +11,7 @@ from dpjax.hunting._draws import Server
 
 
 class Timers:
-    """Timers that a test lets run out, and what they were asked."""
+    """Timers that a test lets expire, with their requested durations."""
 
     def __init__(self, monkeypatch):
         self.asked, self.ended = [], []
@@ -23,7 +23,7 @@ class Timers:
 
 
 def process(answers, code=0):
-    """A process that returns some answers, and then ends with an exit code."""
+    """A process that returns some answers, and then ends with an exit status."""
     return SimpleNamespace(
         stdin=io.StringIO(), stdout=io.StringIO(answers), kill=lambda: None,
         wait=lambda: code, communicate=lambda: None,
@@ -50,7 +50,7 @@ def test_a_process_that_ends_is_no_process_that_hangs(monkeypatch, code, how):
     with pytest.raises(KeyboardInterrupt, match=rf"{said} \[0, 1\]$"):
         server.answers([0, 1], 1)
     assert timers.ended == [120.0] and server.failure == f"{said} [0, 1]"
-    # The first failure is the one that counts, and a long database is cut.
+    # Only the first failure counts, and a long database is shortened.
     with pytest.raises(KeyboardInterrupt, match=r"\[0, 1\]$"):
         server.answers([2], 1)
     other = Server(lambda: process("", code))
@@ -81,7 +81,7 @@ def test_a_hung_process_is_killed(monkeypatch):
 
 
 def test_an_interrupted_call_leaves_no_answer_for_the_next(monkeypatch):
-    """An alarm ends a call; the process is killed, and another answers the next request."""
+    """An alarm ends a call; the process is killed, and a new process handles the next request."""
     Timers(monkeypatch)
     killed, started = [], []
 

@@ -1,4 +1,4 @@
-"""Bisection: every change is found, with few audits, also where versions cannot be audited."""
+"""Bisection finds every change with few audits, even if some versions cannot be audited."""
 
 import itertools
 import math
@@ -26,7 +26,7 @@ def test_every_change_is_found_with_few_audits(count, refuted_first):
 
 
 def test_versions_that_cannot_be_audited_are_passed_over():
-    """All 64 subsets of six versions, with every change: the truth lies between the two found."""
+    """Tests all 64 subsets of six versions, with every change."""
     for missing in itertools.product([False, True], repeat=6):
         left = [index for index in range(6) if not missing[index]]
         for change in range(1, 6):

@@ -1,4 +1,4 @@
-"""A record belongs to a case as long as the code that draws the outputs is the same."""
+"""A record belongs to a case as long as the code that draws the outputs is unchanged."""
 
 import pytest
 
@@ -63,7 +63,7 @@ def test_a_changed_module_is_a_new_case(tmp_path, line, module):
     for changed, differs in ((module, True), ("unused", False)):
         found = mark_of(tmp_path, text, **others | {changed: "P = 2  # A new value.\n"})
         assert (found != first) is differs
-    # Comments do not count, and neither do modules outside of the folder.
+    # Comments and modules outside of the folder do not matter.
     assert mark_of(tmp_path, f"import json\n{text}# New.", **others) != first
     assert mark_of(tmp_path, f"{text}# New.", **others) == first
 

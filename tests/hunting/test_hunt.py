@@ -1,4 +1,4 @@
-"""A hunt: cases are read, draws come from another process, and records give the same bound."""
+"""Hunts: cases are read, another process draws, and recorded outputs lead to the same bound."""
 
 import gzip
 import json
@@ -42,7 +42,7 @@ def case(tmp_path):
 
 
 def here(case):
-    """This interpreter, as the environment of a release."""
+    """Use this interpreter as the environment of a release."""
     return [Environment("nothing==1.0", Path(sys.executable))]
 
 
@@ -52,7 +52,7 @@ def test_a_fault_is_found_and_its_record_gives_the_same_bound(case, tmp_path):
     assert found.failure == "" and found.result.verdict == "violated"
     row = json.loads(json.dumps(found.row))
     assert row["release"] == "nothing==1.0" and row["case"] == "A sum that forgets to clip."
-    # A record of 8 has a level of 8, of which three thousand draws show a part.
+    # A record of 8 has level 8, and three thousand draws show a part of it.
     assert 2 < found.result.lower_bound <= 8
     (again,) = hunt([case], here, tmp_path / "draws", again=True)
     assert again.spec == "nothing==1.0"
@@ -62,7 +62,7 @@ def test_a_fault_is_found_and_its_record_gives_the_same_bound(case, tmp_path):
 
 @pytest.mark.slow
 def test_claims_hold_at_their_delta(tmp_path):
-    """Of all outputs, a twentieth is an error of the larger side alone: a claim at delta 0.1."""
+    """A twentieth of the outputs is an error that only the larger side has: the claim holds."""
     path = tmp_path / "rare.py"
     path.write_text(
         "import random\n"
@@ -76,7 +76,7 @@ def test_claims_hold_at_their_delta(tmp_path):
 
 @pytest.mark.slow
 def test_noise_that_is_the_same_in_every_process(tmp_path):
-    """The generator is seeded when the case is loaded, as by the default of a library."""
+    """The generator is seeded when the case is loaded, as some libraries do by default."""
     path = tmp_path / "seeded.py"
     path.write_text(
         "import random\n"
@@ -246,7 +246,7 @@ def test_cases_share_a_module_beside_them(tmp_path):
 
 @pytest.mark.slow
 def test_records_are_of_the_case_whose_outputs_they_hold(tmp_path):
-    """Another file of the same name, or another draw, is not judged by them; a claim may change."""
+    """Files with the same name or other draws have separate records; the claim may change."""
     paths = [tmp_path / name for name in ("a/leak.py", "b/leak.py", "b/leak@x.py", "b/l[e]ak.py")]
     for path in paths:
         path.parent.mkdir(exist_ok=True)

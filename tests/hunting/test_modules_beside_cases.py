@@ -1,4 +1,4 @@
-"""Modules in the folder of a case: each case has its own."""
+"""Modules in the folder of a case: each case has separate modules."""
 
 import sys
 from pathlib import Path
@@ -64,5 +64,5 @@ def test_a_domain_may_import_a_module_at_each_call(tmp_path):
     assert [[member([0.0] * size) for size in (1, 2, 3)] for member in members] == [
         [True, False, False], [True, True, False],
     ]  # fmt: skip
-    # The module is imported once, so it remembers the calls.
+    # The module is imported once, so it can count the calls.
     assert [members[0]([]) for _ in range(9)] == [True] * 5 + [False] * 4

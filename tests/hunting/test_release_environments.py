@@ -10,7 +10,7 @@ from dpjax.hunting._environment import environment_of
 
 @pytest.fixture
 def commands(monkeypatch):
-    """The commands that would run, without the interpreter and the quiet options of pip."""
+    """Record the commands that would run, without the interpreter and the quiet options of pip."""
     found = []
 
     def run(command, spec):
@@ -36,12 +36,12 @@ def test_dependencies_are_installed_unless_they_are_left_out(commands, tmp_path)
         commands.clear()
         made = environment_of("lib==1.0", requires, tmp_path, **options)
         assert commands == expected and made.spec == "lib==1.0"
-        # The second time, it is there.
+        # The second time, the environment exists.
         commands.clear()
         assert environment_of("lib==1.0", requires, tmp_path, **options) == made
         assert commands == []
     assert len(list(tmp_path.iterdir())) == 4
-    # The order of requirements makes no difference.
+    # The order of requirements does not matter.
     assert environment_of("lib==1.0", ("a<2", "b"), tmp_path) == environment_of(
         "lib==1.0", ("b", "a<2"), tmp_path
     )

@@ -1,4 +1,4 @@
-"""What becomes of the output of a library on its way from another process."""
+"""How outputs of a library are transferred from another process."""
 
 import json
 import sys
