@@ -1,4 +1,4 @@
-"""Canaries of every kind: what they are made of, and the databases with and without them."""
+"""Canaries of every kind: their records, and the databases with and without them."""
 
 import jax
 import jax.numpy as jnp
@@ -15,7 +15,7 @@ LABELS = (RNG.random(30) < 0.5).astype(np.float32)
 
 
 def gradients(made):
-    """Gradients of the canaries at the start, a row each, by autodiff."""
+    """Return the gradients of the canaries at the start, one row each, by autodiff."""
     loss = Logistic().losses
     start = jnp.zeros(made.own.shape[1] + 1)
     one = jax.grad(lambda p, x, y: loss(p, x[None], y[None])[0])
@@ -27,7 +27,7 @@ def test_saturating_canaries_share_nothing_with_each_other_or_the_data():
     assert made.features.shape == (30, 7) and (made.features[:, 4:] == 0).all()
     np.testing.assert_array_equal(made.own @ made.own.T, 400 * np.eye(3))
     assert (made.own @ made.features.T == 0).all()
-    # Far above a clip of 1; the intercept alone is shared.
+    # The gradients are far above a clip of 1; only the intercept is shared.
     assert (np.linalg.norm(gradients(made), axis=1) > 9.9).all()
 
 
@@ -110,12 +110,12 @@ def test_what_makes_no_canary_is_refused(make, sentence):
 
 
 def test_shuffled_batches_are_no_poisson_batches():
-    """At sigma = 0.6 and 1,000 steps, Poisson batches of the same rate have epsilon 1.4253."""
+    """For sigma = 0.6 and 1,000 steps, Poisson batches of the same rate have epsilon 1.4253."""
     result = dpjax.audit(
         ShuffledBatches(0.6, 1000), method=dpjax.Events(3000, 7000), notion=dpjax.Epsilon(1e-5),
         claim=1.4253,
     )  # fmt: skip
-    # Chua et al. (2024) bound the truth from below by 7.99.
+    # Chua et al. (2024) prove a lower bound of 7.99.
     assert result.verdict == "violated" and result.lower_bound < 7.99
 
 

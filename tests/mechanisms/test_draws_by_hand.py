@@ -21,7 +21,7 @@ KEY = jax.random.key(5)
 
 
 def noise(kind, key=KEY):
-    """Function from a row to draws of one kind of noise."""
+    """Return a function from a row to draws of one kind of noise."""
 
     @cache
     def of_row(row, *more):
@@ -91,7 +91,7 @@ def test_vectors():
     close(found, np.array([0, 1, 0]) + 4 * noises)
 
 
-NOISY_MAX = {  # kind of noise, scale at epsilon = 1 for k queries, and what is told
+NOISY_MAX = {  # Kind of noise, scale at epsilon = 1 for k queries, and reported values.
     "report-noisy-max": ("laplace", lambda k: 2, "index"),
     "report-noisy-max-2": ("exponential", lambda k: 2, "index"),
     "report-noisy-max-3": ("laplace", lambda k: 2, "value"),
@@ -130,7 +130,7 @@ def test_permute_and_flip():
     np.testing.assert_array_equal(found, expected)
 
 
-SVT = {  # scales of the threshold and of the queries, of a new threshold, whether it stops
+SVT = {  # Scales of the threshold, of the queries and of a new threshold; whether it stops.
     "svt1": (lambda c: (2, 4 * c, 0), True), "svt2": (lambda c: (2 * c, 4 * c, 2 * c), True),
     "svt4": (lambda c: (4, 4 / 3, 0), True), "svt5": (lambda c: (2, 0, 0), False),
     "svt6": (lambda c: (2, 2, 0), False),
@@ -208,7 +208,7 @@ def bits_of(columns):
 
 
 def response(u, truth, epsilon, k):
-    """Another category in turn for each share of 1 / (k - 1 + e^epsilon), else the truth."""
+    """Return each other category with probability 1 / (k - 1 + e^epsilon), else the true one."""
     step = math.ceil(u * (k - 1 + math.exp(epsilon)))
     return (truth + step) % k if step <= k - 1 else truth
 
@@ -299,7 +299,7 @@ def test_exponential_mechanism():
 
 @pytest.mark.parametrize("x", [0.0, 0.3, 1.0])
 def test_truncated_noise(x):
-    """Distances are quantiles of the law on each side, from x to the end of the interval."""
+    """Distances are quantiles of the distribution on each side, from x to the interval's end."""
     from scipy.stats import laplace as laplace_law
     from scipy.stats import norm
 
@@ -311,7 +311,7 @@ def test_truncated_noise(x):
         is_down = uniform(0) * (below + above) <= below
         offset = law.ppf(0.5 + uniform(1) * np.where(is_down, below, above))
         if name == "truncated-gaussian":
-            # Its tail falls from the end of the interval, so u = 1 is the place of x.
+            # Its tail decreases from the end of the interval, so u = 1 is the position of x.
             tail = np.where(is_down, 0.5 - below, 0.5 - above)
             offset = -law.ppf(tail + uniform(1) * (0.5 - tail))
         expected = np.clip(x + np.where(is_down, -offset, offset), 0, 1)
@@ -327,7 +327,7 @@ REAL = ("laplace", "noisy-histogram-2", "gaussian", "parallel-laplace", "prefix-
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize("name", REAL)
 def test_draws_are_as_precise_as_jax_is_told(name):
-    """In float64, the draws have digits that no float32 has."""
+    """In float64, the draws have digits that float32 cannot represent."""
     with jax.enable_x64(True):
         made = CATALOGUE[name]()
         database = made.standard_pairs().database[0]

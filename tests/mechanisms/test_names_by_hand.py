@@ -1,4 +1,4 @@
-"""Names of mechanisms, their parameters as plain values, and the way back."""
+"""Names of mechanisms, their parameters as plain values, and reconstruction."""
 
 import dataclasses
 import functools
@@ -49,7 +49,7 @@ class Shifted:
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True)
 class Faulty(Laplace):
-    """A subclass of a built-in mechanism, with a sampler of its own."""
+    """A subclass of a built-in mechanism, with its own sampler."""
 
     def sample(self, key, database, num_samples):
         return database + 0.5 * jax.random.laplace(key, (num_samples,))
@@ -91,7 +91,7 @@ def test_names():
 
 
 def test_a_name_of_its_own_is_not_that_of_the_catalogue():
-    """Only mechanisms of the catalogue have standard pairs, too."""
+    """Also, only mechanisms of the catalog have standard pairs."""
     named_one = dataclasses.make_dataclass("NamedOne", [], namespace={"name": "laplace"})
     named_one.__module__ = HERE
     assert named.mechanism_name(named_one()) == f"{HERE}:NamedOne"
@@ -190,7 +190,7 @@ def test_mechanisms_as_json():
     assert plain(Shifted(2.0)) == {"name": f"{HERE}:Shifted", "parameters": {"amount": 2.0}}
     assert plain(noise) == {"name": f"{HERE}:noise", "parameters": {}}
     assert plain(lambda key, x: x) is None
-    # An array is no parameter of a file.
+    # A file cannot contain an array as a parameter.
     assert plain(Shifted(np.arange(2.0))) is None
     assert plain(dpjax.from_function(lambda key, x: x + 0.0, ZERO)) is None
 

@@ -1,4 +1,4 @@
-"""Scores of trainings from given steps, and models, batches and canaries from given numbers."""
+"""Scores of trainings for given steps, and models, batches and canaries for given numbers."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""DP-SGD as a mechanism: gradients by autodiff, steps by a naive loop, laws by formulas."""
+"""DP-SGD as a mechanism, compared with autodiff, a naive loop and formulas."""
 
 import math
 from dataclasses import replace
@@ -142,12 +142,12 @@ def test_the_likelihood_score_is_that_of_densities():
     mixed = 0.8 * without + 0.2 * stats.norm.pdf(lengths, 1, sigma)
     found = float(likelihood_score(lengths, sigma, 0.2))
     assert found == pytest.approx(np.log(mixed / without).sum(), rel=1e-5)
-    # All records in every batch: the ratio rises with the sum.
+    # All records are in every batch: the ratio increases with the sum.
     assert float(likelihood_score(lengths, sigma)) == pytest.approx(lengths.sum(), rel=1e-5)
 
 
 def batches(sampling, key, num_steps, num_records):
-    """Batches of one training, bool [T, n]."""
+    """Return the batches of one training, bool [T, n]."""
     carried, found = sampling.start(num_records), []
     for t in range(num_steps):
         keys = Keys(random.fold_in(key, 2**32 - 1), random.fold_in(key, 2 * t))
@@ -175,7 +175,7 @@ def test_batches():
 @pytest.mark.parametrize("number", [1, 2, 12, 1000, 70_000])
 def test_ranks_are_those_of_both_words(number):
     words = np.random.default_rng(0).integers(0, 2**32, (2, number), dtype=np.uint32)
-    words[0, number // 2 :] = words[0, 0]  # ties, which the second word breaks
+    words[0, number // 2 :] = words[0, 0]  # Ties are broken by the second word.
     expected = np.argsort(np.lexsort((words[1], words[0])))
     index = np.uint32((1 << (number - 1).bit_length()) - 1)
     if number < 2000:
@@ -199,7 +199,7 @@ def test_a_training_needs_at_most_16_bytes_per_record(sampling):
     """Compiled memory of a block: two or three float32 arrays, and the order of one epoch."""
     mechanism = DpSgd(2.0, num_steps=50, sampling=sampling)
     assert compiled_memory(mechanism, 256) <= 16 * 200 * 256
-    # More trainings are more blocks, one after the other; each training has a key and a score.
+    # More trainings need more blocks, one after another; each training has a key and a score.
     assert compiled_memory(mechanism, 1024) <= 16 * 200 * 256 + 20 * 1024
 
 
@@ -210,7 +210,7 @@ def test_blocks_of_networks_are_smaller():
 
 
 def compiled_memory(mechanism, num_samples):
-    """Bytes that the compiled program allocates for temporaries, with 200 records."""
+    """Return the bytes that the compiled program allocates for temporaries, with 200 records."""
     sample = jax.jit(lambda key: mechanism.sample(key, jnp.zeros((200, 22)), num_samples))
     return sample.lower(jax.random.key(0)).compile().memory_analysis().temp_size_in_bytes
 

@@ -1,4 +1,4 @@
-"""User functions: mechanisms made by `from_function`, and refusals."""
+"""User functions: mechanisms made by `from_function`, and rejected functions."""
 
 import itertools
 
@@ -156,7 +156,7 @@ def test_vectors_of_integers_and_vectors_with_one_entry(function, space, dtype):
 
 
 def test_parts_of_an_output_are_one_vector():
-    """In the order of keys, row by row."""
+    """Entries are in the order of keys, row by row."""
 
     def parts(key, x):
         return {"b": (x + jnp.array([1, 2]), x), "a": jnp.arange(4).reshape(2, 2), "c": True}
@@ -215,7 +215,7 @@ def test_outcomes_must_be_integers():
 
 
 def test_functions_with_parts_are_audited_by_compiled_programs():
-    """The names of the parts are no arguments of a program. The level is 2."""
+    """The names of the parts are not arguments of a program. The level is 2."""
 
     def release(key, database):
         first, second = jax.random.split(key)
@@ -229,7 +229,7 @@ def test_functions_with_parts_are_audited_by_compiled_programs():
 
 @pytest.mark.parametrize("dtype", [np.float32, np.int32])
 def test_outputs_of_two_keys_are_the_same(dtype):
-    """Numbers that are missing equal each other; outputs that are often equal prove nothing."""
+    """Missing numbers equal each other; outputs that are often equal prove nothing."""
     outputs = np.arange(40).astype(dtype)
     if dtype is np.float32:
         outputs[::7] = np.nan
@@ -241,7 +241,7 @@ def test_outputs_of_two_keys_are_the_same(dtype):
     other[3] = 99
     refuse_repeated(outputs, other, "f")
     refuse_repeated(np.zeros(40, dtype), np.zeros(40, dtype), "f")
-    # 40 fair coins are equal with a chance of 2^-40, and 20 with 2^-20.
+    # 40 fair coins are equal with probability 2^-40, and 20 with 2^-20.
     coins = np.arange(40).astype(dtype) % 2
     with pytest.raises(ValueError, match="for two different keys"):
         refuse_repeated(coins, coins.copy(), "f")

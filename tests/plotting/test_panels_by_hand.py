@@ -1,4 +1,4 @@
-"""Each panel of the notions, the window of the trade-off and legends, artist by artist."""
+"""Each panel of the notions, the window of the trade-off and legends, item by item."""
 
 from functools import cache
 
@@ -66,7 +66,7 @@ def test_the_profile_shows_both_directions_and_shades_what_is_refuted():
     for line, deltas in zip(found.values(), both, strict=False):
         np.testing.assert_array_equal(line.get_ydata(), np.where(deltas > 0, deltas, np.nan))
     assert (epsilons[0], len(epsilons)) == (0, 400) and axes.get_xlim() == (0, epsilons[-1])
-    # The axis ends 15 percent beyond the epsilon from which on delta 0 is not refuted.
+    # The axis ends 15 percent beyond the epsilon from which delta 0 is not refuted.
     positive = epsilons[both.max(axis=0) > 0]
     assert epsilons[-1] == pytest.approx(1.15 * positive[-1], rel=0.01)
     x, y = filled(axes, "refuted").T
@@ -120,7 +120,7 @@ def test_claims_far_beyond_the_bounds_are_marked_at_the_edge(claim, panel, label
     else:
         expected = ("^", 8, axes.get_ylim()[1])
     assert (only.get_marker(), x, y) == expected
-    axes.figure.canvas.draw()  # pytest turns warnings of the layout into errors
+    axes.figure.canvas.draw()  # Pytest turns layout warnings into errors.
 
 
 def test_few_points_of_a_claimed_profile_are_marked():
@@ -211,11 +211,11 @@ def test_separate_panels_show_what_the_row_shows():
     ("counts", "window"),
     [
         (None, ((0, 1), (0, 1))),
-        # An event of probability 0.4 leaves the whole square in view, and so does one of 0.6.
+        # For an event of probability 0.4 or 0.6, the whole square is visible.
         ((350, 400), ((0, 1), (0, 1))), ((650, 600), ((0, 1), (0, 1))),
         # At most 0.03: the corner of tests that hardly ever raise an alarm.
         ((10, 30), ((0, 0.045), (0.955, 1))),
-        # At least 0.97: the corner of tests that nearly always do.
+        # At least 0.97: the corner of tests that nearly always raise an alarm.
         ((990, 970), ((0.955, 1), (0, 0.045))),
         # All outputs are in the event, or none: there is no outcome to enlarge.
         ((1000, 1000), ((0, 1), (0, 1))), ((0, 0), ((0, 1), (0, 1))),

@@ -1,4 +1,4 @@
-"""Pictures of audits: every output is at its place, with its share, and nothing twice."""
+"""Figures of audits: every output is shown once, at its position, with its frequency."""
 
 from dataclasses import replace
 from functools import cache
@@ -51,7 +51,7 @@ def audited(kind, method=None, claim=None, **options):
 
 
 def names_in(figure):
-    """Labels in a figure: of legends, and beside what they name."""
+    """Return the labels in a figure: in legends, and next to what they name."""
     for axes in figure.axes:
         yield from (text.get_text() for text in axes.texts)
         if legend := axes.get_legend():
@@ -59,7 +59,7 @@ def names_in(figure):
 
 
 def in_view(tick):
-    """Whether a tick lies within its axis, where alone it is drawn."""
+    """Return whether a tick lies within its axis, because other ticks are not drawn."""
     from matplotlib.axis import XTick
 
     low, high = sorted(tick.axes.get_xlim() if isinstance(tick, XTick) else tick.axes.get_ylim())
@@ -67,7 +67,7 @@ def in_view(tick):
 
 
 def overlaps(figure):
-    """Pairs of texts of a figure that lie on each other, and texts that leave it."""
+    """Return pairs of overlapping texts of a figure, and texts outside of the figure."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.text import Text
 
@@ -116,7 +116,7 @@ def test_strips_hold_all_outputs_of_the_search_once(kind, joined):
     np.testing.assert_allclose(sum(strip.shares.sum(axis=1) for strip in parts), 1, atol=1e-12)
     for strip in parts:
         assert np.all(strip.low <= strip.high) and np.all(strip.high[:-1] <= strip.low[1:] + 1e-12)
-        # Half an output more at each side; the sides differ by a few in their number.
+        # Each side has half an output more; the sides differ by a few outputs.
         naive = np.abs(np.diff(np.log(strip.shares * result.num_samples + 0.5), axis=0))[0]
         np.testing.assert_allclose(strip.loss, naive, atol=0.05)
         assert strip.event.any() or kind in ("with NaN", "one number")
@@ -145,7 +145,7 @@ def test_whole_numbers_lie_in_the_middle_of_their_unit():
         np.testing.assert_array_equal((strip.low + 0.5)[inner], np.rint(strip.low + 0.5)[inner])
     (strip,) = strips(local, False)
     place = int(np.flatnonzero(strip.low + 0.5 == 1)[0])
-    # Of 6000 searched outputs; 4.6 standard errors, 4e-6 each.
+    # Of 6000 search outputs; 4.6 standard errors, 4e-6 each.
     for share, side in zip(strip.shares[:, place], recorded("few integers"), strict=True):
         p = np.mean(side == 1)
         assert abs(share - p) < 4.6 * np.sqrt(p * (1 - p) / 6000)
@@ -156,7 +156,7 @@ def test_whole_numbers_lie_in_the_middle_of_their_unit():
     ("kind", "options", "panels"),
     [
         ("reals", {}, 2),
-        ("atoms", {}, 3),  # the atoms have an axis of their own
+        ("atoms", {}, 3),  # The atoms have a separate axis.
         ("few integers", {}, 2),
         ("many integers", {"method": LOCAL}, 2),
         ("few reals", {}, 2),
@@ -241,7 +241,7 @@ def test_boxes_lie_on_a_line_of_all_outputs():
         np.array(result.curve[name])[order] for name in ("density", "neighbor_density")
     )
     np.testing.assert_allclose((first + second) / 2, np.diff(bounds[order], axis=1)[:, 0])
-    # The event is first; the ratio of the others falls, from above e to below 1 / e in five parts.
+    # The event is first; the ratio of the others decreases from e to 1 / e in five parts.
     event = np.array(result.curve["event"])[order]
     num_event = np.count_nonzero(event)
     assert 0 < num_event < len(event) and event[:num_event].all()
@@ -257,7 +257,7 @@ def test_boxes_lie_on_a_line_of_all_outputs():
 
 def test_what_has_no_curve_has_a_picture_of_its_levels():
     pytest.importorskip("matplotlib")
-    # As of densities in two dimensions, which have none.
+    # For example, densities in two dimensions have no figure.
     drawn = audited("labels", LOCAL, claim=0.5)
     result = replace(drawn, evidence=replace(drawn.evidence, curve=None))
     figure = outputs_figure(result)
@@ -279,7 +279,7 @@ def test_numbers_of_draws_lie_beside_each_other(last):
 def test_the_claim_does_not_cross_the_name_of_the_estimate(estimate, claim):
     pytest.importorskip("matplotlib")
     figure = plot_levels("", "epsilon", 0.0, 1.4, estimate, claim, "confidence 0.999")
-    figure.draw_without_rendering()  # a first layout, from which that of `overlaps` follows
+    figure.draw_without_rendering()  # This is a first layout, which determines that of `overlaps`.
     assert not list(overlaps(figure))
     (axes,) = figure.axes
     (name,) = [text for text in axes.texts if text.get_text().startswith("estimate")]
@@ -360,7 +360,7 @@ def curves_of(axes):
     ],
 )  # fmt: skip
 def test_curves_of_a_chain_are_those_of_its_answers(notion, claim):
-    """Noise of level 1: what is drawn is what `bound` says, and the claim is beside it."""
+    """For noise of level 1, the curves agree with `bound`, and the claim is also shown."""
     pairs = [(0.0, 1.0)]
     method = dpjax.Events(4_000, 10_000, also=True)
     mechanism = mechanisms.Laplace(1.0)
@@ -429,7 +429,7 @@ def test_sides_are_named_beside_their_curves_where_two_points_are_visible(monkey
 
 
 def test_densities_are_shares_over_widths():
-    """Two cells of widths 1 and 2, and a tail, which has no density."""
+    """There are two cells of widths 1 and 2, and a tail, which has no density."""
     strip = SimpleNamespace(
         low=np.array([0.0, 1.0, 3.0]), high=np.array([1.0, 3.0, 9.0]), few=False, per="unit",
         tail=np.array([False, False, True]), single=np.zeros(3, bool),
@@ -454,7 +454,7 @@ def test_cells_are_sorted_by_their_lower_ends():
 
 
 def test_only_the_lower_panel_has_numbers_on_its_axis():
-    """The panels share their axis, so the ticks of the upper one stand above those of the other."""
+    """The panels share their axis, so the ticks of the upper panel align with the lower one."""
     pytest.importorskip("matplotlib")
     draws = np.random.default_rng(3).laplace([[0.0], [1.0]], size=(2, 3_000))
     above, below = outputs_figure(dpjax.audit(dpjax.Recorded(*draws))).axes[:2]
@@ -464,7 +464,7 @@ def test_only_the_lower_panel_has_numbers_on_its_axis():
     assert len(shown) >= 3 and above.get_xticks().tolist() == shown
     assert not any(label.get_text() for label in above.get_xticklabels())
     heights = [patch.get_data().values for patch in above.patches if hasattr(patch, "get_data")]
-    assert 0.25 < np.nanmax(np.stack(heights)) < above.get_ylim()[1]  # no curve is cut off
+    assert 0.25 < np.nanmax(np.stack(heights)) < above.get_ylim()[1]  # No curve is cut off.
 
 
 def test_the_divergences_are_drawn_from_order_1_1_to_64():

@@ -1,4 +1,4 @@
-"""How outputs become cells of a picture, and what is drawn of each cell, by hand."""
+"""How outputs become cells of a figure, and what is drawn for each cell, by hand."""
 
 from dataclasses import replace
 
@@ -61,7 +61,7 @@ def test_cells_are_joined_until_they_hold_enough():
     ten = [[5] * 6, [5] * 6]
     assert grouped(ten, 10) == [0, 1, 2, 3, 4, 5]
     assert grouped(ten, 11) == [0, 0, 1, 1, 2, 2]
-    # The rest, which is too small, goes into the last bin.
+    # The rest, which is too small, is put into the last bin.
     assert grouped(ten, 21) == [0, 0, 0, 1, 1, 1] and grouped(ten, 31) == [0] * 6
     assert grouped([[5] * 5, [5] * 5], 20) == [0, 0, 1, 1, 1]
 
@@ -91,7 +91,7 @@ def test_the_event_and_single_values_stay_apart():
 
 
 def test_bins_are_as_wide_as_their_noise_needs():
-    """Of 16 outputs a side and cell, one cell has a noise of 4, and two have 2.8."""
+    """With 16 outputs per side and cell, one cell has a noise of 4, and two have 2.8."""
     assert grouped([[16] * 4, [9] * 4], 1, 4.0) == [0, 1, 2, 3]
     assert grouped([[16] * 4, [9] * 4], 1, 3.9) == [0, 0, 1, 1]
 
@@ -107,7 +107,7 @@ def test_joined_cells_have_sums_and_losses_of_counts():
     found = _merged(cells, np.array([0, 1, 1]), 100)
     assert found.loss[0] == pytest.approx(np.log(20.5 / 10.5))
     assert found.noise[0] == pytest.approx(np.sqrt(1 / 20.5 + 1 / 10.5))
-    # Two thirds and more of the second bin come from a tail, and below a tenth none.
+    # At least two thirds of the second bin come from a tail, and below a tenth, none.
     assert found.tail.tolist() == [False, True]
     for share, tail in ((0.09, False), (0.11, True)):
         part = strip([0, 1], [1, 2], [[1 - share, share], [1.0, 0.0]], tail=[False, True])
@@ -120,22 +120,22 @@ def test_densities_are_known_for_bins_with_a_width_and_enough_outputs():
                   tail=[False, False, False, False, True])  # fmt: skip
     found = _heights(cells, np.arange(5), 1000)
     np.testing.assert_allclose(found[:, :2], [[0.2, 0.2], [0.3, 0.15]])
-    # A single value, 20 outputs where 60 are needed, and a tail.
+    # A single value, 20 outputs although 60 are required, and a tail.
     assert np.isnan(found[:, 2:]).all()
     many = _heights(cells, np.arange(5), 60_001)
     np.testing.assert_allclose(many[:, 3], [0.01, 0.01])
 
 
 def test_losses_that_are_too_noisy_are_left_out():
-    """A step has sqrt(2) times the noise, and may be 0.15 of the axis, which is 0.5 at least."""
+    """A step has sqrt(2) times the noise, and may be 0.15 of the axis of at least 0.5."""
     noise = 0.15 / np.sqrt(2)
     cells = strip(EDGES[:3], EDGES[1:4], loss=[0.1, 0.2, 0.1],
                   noise=[0.49 * noise, 0.51 * noise, 0.1 * noise])  # fmt: skip
-    assert np.isfinite(known_losses(cells)).tolist() == [True] * 3  # bars are all drawn
+    assert np.isfinite(known_losses(cells)).tolist() == [True] * 3  # All bars are drawn.
     wide = strip([0, 1, 3], [1, 3, 6], loss=[0.1, 0.2, 0.1],
                  noise=[0.49 * noise, 0.51 * noise, 0.1 * noise])  # fmt: skip
     assert np.isfinite(known_losses(wide)).tolist() == [True, False, True]
-    # A quiet loss of 2 makes the axis longer.
+    # A loss of 2 with little noise makes the axis longer.
     long = strip([0, 1, 3], [1, 3, 6], loss=[2.0, 0.2, 0.1],
                  noise=[1.9 * noise, 1.9 * noise, 2.1 * noise])  # fmt: skip
     assert np.isfinite(known_losses(long)).tolist() == [True, True, False]
@@ -226,7 +226,7 @@ def test_events_are_bands_with_one_name():
     (name,) = axes.texts
     assert (name.get_text(), name.get_position()) == ("event", (0.5, 1.01))
     axes = panel()
-    # Bands of less than 0.15 of the panel have no name; single values are made wide enough to see.
+    # Bands below 0.15 of the panel have no name; single values are widened to be visible.
     few = strip([0, 0, 1, 9], [0, 1, 9, 10], event=[True, False, False, True])
     shade_event(axes, few, "event")
     widths = [p.get_width() for p in axes.patches]
@@ -241,7 +241,7 @@ def test_events_are_bands_with_one_name():
     ("cells", "seen"),
     [
         (strip([0, 1], [1, 9]), (0, 9)), (strip([0, 1, 2], [1, 2, 3]), (0, 3)),
-        # Between the tails is a distance of 10, of which each tail may have 0.15.
+        # The distance between the tails is 10, and each tail may have 0.15 of it.
         (strip([-90, 0, 5, 10], [0, 5, 10, 99]), (-1.5, 11.5)),
         (strip([-1, 0, 5, 10], [0, 5, 10, 11]), (-1, 11)),
         (strip([-90, -30, -30, 0, 10], [-30, -30, 0, 10, 99]), (-36, 16)),
@@ -324,7 +324,7 @@ def test_marks_are_levels_and_a_point():
     names = {text.get_text(): text for text in below.texts}
     assert {"bound", "claim", "event"} <= set(names)
     assert (names["bound"].get_color(), names["claim"].get_color()) == (DATABASE, CLAIM)
-    assert below.get_legend().borderaxespad == 1.5  # above the name of the event
+    assert below.get_legend().borderaxespad == 1.5  # Above the name of the event.
     assert figure.get_suptitle() == "what"
     assert above.get_ylim()[0] == below.get_ylim()[0] == 0 and above.get_xlim() == below.get_xlim()
     assert below.get_ylim()[1] == pytest.approx(1.05**2 * 0.9)
@@ -396,7 +396,7 @@ def test_numbers_and_labels_have_panels_of_their_own():
     first, second, third, last = plot_outputs("", shown).axes
     assert first.get_legend() is not None and third.get_legend() is None
     said = [{text.get_text() for text in axes.texts} for axes in (first, second, third, last)]
-    # Levels are named once, in the last panel.
+    # Levels are named only once, in the last panel.
     assert [bool({"bound", "claim"} & names) for names in said] == [False, False, False, True]
     errors = Errors(Claimed(None, None), Claimed("epsilon", 0.5), "", "bound", None, None)
     figure = plot_overview("what", errors, shown)
@@ -405,7 +405,7 @@ def test_numbers_and_labels_have_panels_of_their_own():
     assert upper.get_ylabel() == upper_labels.get_ylabel() == "probability"
     assert lower.get_xlabel() == "label" and lower.get_ylabel() == "privacy loss"
     figure.draw_without_rendering()
-    # The panel of the trade-off takes 4.2 of 8.5 inches, and that of labels a quarter of the rest.
+    # The trade-off panel takes 4.2 of 8.5 inches, and the labels take a quarter of the rest.
     assert left.get_tightbbox().x1 / figure.dpi < 4.3 < upper.get_tightbbox().x0 / figure.dpi + 0.2
     alone = plot_overview("what", errors, None)
     assert len(alone.axes) == 1 and alone.get_suptitle() == "what"
@@ -530,7 +530,7 @@ def test_wealth_crosses_the_line_where_the_claim_is_refuted():
 
 
 def test_curves_of_a_gaussian_claim():
-    """The profile of mu-GDP: Phi(mu/2 - e/mu) - exp(e) Phi(-mu/2 - e/mu)."""
+    """The profile of mu-GDP is Phi(mu/2 - e/mu) - exp(e) Phi(-mu/2 - e/mu)."""
     epsilons = np.array([0.0, 0.5, 2.0])
     expected = ndtr(0.4 - epsilons / 0.8) - np.exp(epsilons) * ndtr(-0.4 - epsilons / 0.8)
     np.testing.assert_allclose(Claimed("gdp", 0.8).deltas(epsilons), expected)
@@ -566,19 +566,19 @@ def test_points_without_bounds_are_integers_other_numbers_or_labels(points, per,
 @pytest.mark.parametrize(
     ("counts", "cells"),
     [
-        # 1,200 outputs are enough for a bin; with one fewer, bins are joined in pairs.
+        # 1,200 outputs suffice for a bin; with one fewer, bins are merged in pairs.
         ([1200, 0], 41), ([1199, 0], 20),
-        # So are 3% of all outputs: here 1,320 a cell, of 41 cells with 54,120 in all.
+        # So do 3% of all outputs: here 1,320 per cell, with 41 cells and 54,120 outputs.
         ([660, 660], 20), ([0, 1201], 41),
     ],
 )  # fmt: skip
 def test_numbers_of_bins_in_a_panel(counts, cells):
-    """A density's noise is at most 3% of the highest density: 1,112 outputs of a side or more."""
+    """A density's noise is at most 3% of the maximum density: at least 1,112 outputs per side."""
     edges, num_samples = np.arange(42.0), 41 * max(counts)
     shares = np.repeat(np.array(counts)[:, None], 41, axis=1) / num_samples
     found = _joined(strip(edges[:-1], edges[1:], shares), num_samples)
     assert len(found.low) == cells
-    # Losses are drawn of bins with 1,200 outputs, or of an eighth of all.
+    # Losses are drawn for bins with 1,200 outputs, or with an eighth of all outputs.
     each = sum(counts)
     joined = -(-min(1200, 41 * each / 8) // each)
     assert len(found.steps.low) == 41 // joined
@@ -631,7 +631,7 @@ def test_losses_have_few_ticks():
     axes = Figure().subplots(2)
     draw_densities(*axes, {"points": [-1000.0, 0.0, 1000.0], "density": [0.1, 0.2, 0.1],
                            "neighbor_density": [0.1, 0.2, 0.1], "loss": [0, 1, 0]})  # fmt: skip
-    assert len(axes[1].get_xticks()) <= 7  # at most five intervals are in view
+    assert len(axes[1].get_xticks()) <= 7  # At most five intervals are visible.
     assert len([t for t in axes[1].get_xticks() if -1000 <= t <= 1000]) <= 6
 
 

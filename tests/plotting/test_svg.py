@@ -1,4 +1,4 @@
-"""Figures of pages: texts stay texts, ids are their own, and a page may change the colors."""
+"""Figures of pages: texts stay texts, ids are unique, and a page may change the colors."""
 
 import re
 from xml.etree import ElementTree

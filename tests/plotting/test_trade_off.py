@@ -1,4 +1,4 @@
-"""The picture of a result: errors of tests, and curves that are no static."""
+"""The figure of a result: errors of tests, and curves without visible noise."""
 
 import jax
 import jax.numpy as jnp
@@ -21,7 +21,7 @@ PAIRS = [(0.0, 1.0)]
 
 
 def recorded(mechanism, size):
-    """Draws of a mechanism's law by SciPy."""
+    """Return draws of a mechanism's distribution by SciPy."""
     law = stats.laplace if isinstance(mechanism, mechanisms.Laplace) else stats.norm
     rng = np.random.default_rng(5)
     return dpjax.Recorded(*(law.rvs(at, size=size, random_state=rng) for at in (0, 1)))
@@ -31,13 +31,13 @@ X = np.linspace(0, 1, 21)
 
 
 def divergence(order, p, q):
-    """Of two outcomes, from the definition."""
+    """Return the divergence of two outcomes, by definition."""
     total = p**order * q ** (1 - order) + (1 - p) ** order * (1 - q) ** (1 - order)
     return np.log(total) / (order - 1)
 
 
 def allowed(claim, x, miss):
-    """Whether a test with these errors is within the claim, from the definitions."""
+    """Return whether a test with these errors satisfies the claim, by definition."""
     p, q = 1 - miss, x
     if claim.kind == "epsilon":
         factor = np.exp(claim.level)
@@ -74,7 +74,7 @@ def test_regions_of_other_claims_have_closed_forms():
 
 
 def test_the_box_holds_both_errors_together():
-    """The probability, enumerated, that a box of confidence 0.9 misses the point."""
+    """Enumerates the probability that a box of confidence 0.9 misses the point."""
     from scipy.stats import binom
 
     trials, truth, confidence = (30, 25), (0.2, 0.6), 0.9
@@ -117,12 +117,12 @@ def test_every_result_is_a_point_among_claims(options, mechanism):
     labels = [text.get_text() for text in axes.get_legend().get_texts()]
     assert any(label.startswith("forbidden") for label in labels)
     boxed = any("box" in label for label in labels)
-    # A sequential audit stops when it has seen enough: its counts have no binomial law.
+    # A sequential audit stops when it has seen enough, so its counts are not binomial.
     assert boxed == (not isinstance(options.get("method"), dpjax.Sequential))
 
 
 def test_no_curve_crosses_the_name_of_a_guide_line():
-    """The band's curve passes the corner of epsilon 1, where the name would stand."""
+    """The band's curve passes the corner of epsilon 1, where the name would be."""
     pytest.importorskip("matplotlib")
     result = dpjax.audit(mechanisms.Gaussian(1.0), PAIRS, notion=dpjax.Profile())
     figure = result.plot()
@@ -169,7 +169,7 @@ def test_a_guide_line_without_room_has_no_name(mechanism, claim):
 
 
 def exact_shares(mechanism, strip):
-    """Probabilities [2, cells] at the databases 0 and 1, from SciPy's distribution function."""
+    """Return probabilities [2, cells] for the databases 0 and 1, by SciPy."""
     law = {mechanisms.Laplace: stats.laplace, mechanisms.Gaussian: stats.norm}[type(mechanism)]
     return np.array([np.diff(law.cdf([strip.low, strip.high], at), axis=0)[0] for at in (0, 1)])
 
@@ -196,7 +196,7 @@ def quiet(drawn, exact, top):
 )
 @pytest.mark.parametrize("mechanism", [mechanisms.Laplace(1.0), mechanisms.Gaussian(1.0)])
 def test_no_curve_is_louder_than_a_fifth_of_its_range(audited, mechanism):
-    """What is drawn is compared with the truth of its cells."""
+    """The drawn values are compared with the true values of the cells."""
     result = audited(mechanism)
     (strip,) = strips_of(result.curve, result.num_samples)
     exact, width = exact_shares(mechanism, strip), strip.high - strip.low
@@ -209,7 +209,7 @@ def test_no_curve_is_louder_than_a_fifth_of_its_range(audited, mechanism):
     assert known.sum() > 2
     truth = np.abs(np.diff(np.log(exact[:, known]), axis=0))[0]
     assert quiet(losses[known], truth, max(losses[known].max(), 0.5))
-    # The fine cells, which were drawn before, are louder.
+    # The fine cells, which were drawn earlier, are noisier.
     (fine,) = strips_of(result.curve)
     exact, seen = exact_shares(mechanism, fine), np.isfinite(fine.loss) & ~fine.tail
     with np.errstate(divide="ignore"):
@@ -222,7 +222,7 @@ def test_no_curve_is_louder_than_a_fifth_of_its_range(audited, mechanism):
 @pytest.mark.parametrize("turned", [False, True])
 @pytest.mark.parametrize("num_draws", [40_000, 200_000])
 def test_boxes_show_a_quiet_curve_and_no_loss_that_is_not_there(turned, num_draws):
-    """Laplace noise on two numbers: densities and losses are within those of epsilon 0.6."""
+    """For Laplace noise on two numbers, densities and losses agree with epsilon 0.6."""
     pair = (jnp.zeros(2), jnp.full(2, 0.3))
     result = dpjax.audit(
         lambda key, database: database + jax.random.laplace(key, (2,)),
@@ -231,7 +231,7 @@ def test_boxes_show_a_quiet_curve_and_no_loss_that_is_not_there(turned, num_draw
     )
     (strip,) = strips_of(result.curve, result.num_samples)
     assert len(strip.low) > 3
-    # The event is one band at an end of the axis, whether this shows boxes or a learned score.
+    # The event is one band at an end of the axis, with boxes and with a learned score.
     assert np.flatnonzero(np.diff(strip.event)).size == 1
     heights = (strip.shares / (strip.high - strip.low))[:, ~strip.tail]
     if result.evidence.settings["score"]["kind"] == "boxes":
@@ -247,7 +247,7 @@ def test_boxes_show_a_quiet_curve_and_no_loss_that_is_not_there(turned, num_draw
 
 
 def test_densities_of_the_local_method_are_as_quiet():
-    """Kernel estimates against the density of the Laplace distribution, within the region."""
+    """Kernel estimates, compared with the density of the Laplace distribution in the region."""
     result = dpjax.audit(mechanisms.Laplace(1.0), PAIRS, method=dpjax.Local(10_000, 20_000))
     points = np.array(result.curve["points"])
     for name, at in (("density", 0.0), ("neighbor_density", 1.0)):
@@ -278,7 +278,7 @@ def test_smooth_curves_do_not_jump_from_point_to_point(name):
 
 
 def test_integers_and_bars_are_as_quiet():
-    """Shares of the two-sided geometric law, drawn as bars, against the formula."""
+    """Frequencies of the two-sided geometric distribution, as bars, compared with the formula."""
     mechanism = mechanisms.TwoSidedGeometric(1.0)
     result = dpjax.audit(mechanism, [(0, 1)])
     (strip,) = strips_of(result.curve, result.num_samples)
@@ -291,14 +291,14 @@ def test_integers_and_bars_are_as_quiet():
 
 
 def test_losses_that_nobody_can_know_are_not_drawn():
-    """Noise of a fiftieth: all outputs lie on one side alone, where no loss is known."""
+    """With noise of 1/50, all outputs are on one side only, where no loss is known."""
     result = dpjax.audit(mechanisms.Laplace(50.0), PAIRS)
     (strip,) = strips_of(result.curve, result.num_samples)
     assert np.isfinite(known_losses(strip.steps)).sum() <= 1
 
 
 def test_the_curve_of_a_gaussian_claim():
-    """Balle and Wang (2018), by an integral over the Gaussian at the first database."""
+    """Balle and Wang (2018), by an integral over the Gaussian of the first database."""
     claim, epsilons = Claimed("gdp", 1.3), np.array([0.0, 0.5, 2.0])
     x = np.linspace(-12, 14, 400_001)
     p, q = stats.norm.pdf(x, 1.3), stats.norm.pdf(x)
@@ -309,7 +309,7 @@ def test_the_curve_of_a_gaussian_claim():
 
 
 def test_names_of_guide_lines_stand_beside_their_lines():
-    """To the upper right of the place at which a guide line crosses the diagonal."""
+    """They are to the upper right of the point at which a guide line crosses the diagonal."""
     pytest.importorskip("matplotlib")
     axes = dpjax.audit(mechanisms.Gaussian(1.0), PAIRS, notion=dpjax.Profile()).plot().axes[0]
     names = [text for text in axes.texts if text.get_text().startswith("ε")]
@@ -404,7 +404,7 @@ def test_guide_lines_keep_away_from_claim_and_bound(levels, guides):
 
 
 def test_a_name_on_a_curve_moves_to_the_left_of_its_corner():
-    """The claim passes 0.05 above the corner of epsilon 1, at whose right the name would be."""
+    """The claim passes 0.05 above the corner of epsilon 1, where the name would be."""
     at = 1 / (1 + np.e)
     claim = Claimed("trade-off", [[0.0, 1.0], [at + 0.04, 0.95], [at + 0.05, at + 0.03], [1.0, 0]])
     names = {text.get_text(): text for text in drawn(claim, seen=None).texts}

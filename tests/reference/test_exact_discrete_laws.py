@@ -1,4 +1,4 @@
-"""Laws of the discrete mechanisms by enumeration or integer arithmetic, and their levels."""
+"""Exact distributions of discrete mechanisms, compared with enumeration, and their levels."""
 
 import itertools
 import math
@@ -184,7 +184,7 @@ def test_half_the_noise_is_twice_the_level():
 
 @pytest.mark.parametrize("epsilon", [0.2, 3.0])
 def test_snapped_laplace_noise_has_the_law_of_its_draws(epsilon):
-    """Of 60 cells, one is 6 standard errors off with a probability of 60 * 2e-9."""
+    """One of 60 cells differs by 6 standard errors with probability 60 * 2e-9."""
     snapped, database = mechanisms.SnappedLaplace(epsilon, bound=8.0), 0.75
     drawn = np.asarray(snapped.sample(random.as_key(5), database, 200_000))
     places = np.arange(drawn.min() - 1, drawn.max() + 2)

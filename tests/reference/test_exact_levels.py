@@ -102,7 +102,7 @@ def test_sparse_vector_levels(epsilon):
 
 
 def test_svt6_supremum_is_approached_and_not_attained():
-    """Half of the answers far above, half far below: no threshold can swap all ten reports."""
+    """Half of the answers are far above, half far below: no threshold can swap all ten reports."""
     mechanism = mechanisms.SVT6(1.0)
     sides = np.repeat([1.0, -1.0], 5)
     levels = [
@@ -176,7 +176,7 @@ def test_mixed_levels():
     pattern = np.eye(6)[-1]
     level = reference.pair_level(numerical, 9 * (1 - pattern), 9 * (1 - pattern) + 1 - 2 * pattern)
     assert 0.99 * numerical.level < level < numerical.level
-    # Answers far above the threshold, the last far below it and moving against the others.
+    # The answers are far above the threshold; the last is far below and changes in reverse.
     pattern = np.eye(4)[-1]
     far = 20 * (1 - 2 * pattern)
     level = reference.pair_level(both, far, far + 1 - 2 * pattern)

@@ -125,7 +125,7 @@ def test_redrawn_thresholds_by_adaptive_quadrature():
         return over_threshold(given, 4 / 0.7, np.array(answers) - 1)
 
     def chance(answers, bits, positives):
-        """One threshold serves until the next positive; then the rest is a new problem."""
+        """One threshold is used until the next positive; then the rest is a new problem."""
         if positives == 2:
             return float(not any(bits))
         if not any(bits):

@@ -54,7 +54,7 @@ def base():
 
 
 def with_text(base, text, *, drawn):
-    """Return the result with the text everywhere it can be, as a JSON file may have it."""
+    """Return the result with the text in every place that a JSON file may set."""
     curve = json.loads(json.dumps(base.curve).replace("'yes'", json.dumps(text)[1:-1]))
     witness = replace(base.witness, pair=text, output=text, event=text, database=text)
     origin = replace(base.provenance, mechanism=text, device=text, parameters={text: text})

@@ -1,4 +1,4 @@
-"""Reports: the findings, from a result or its JSON, and the limits of every audit."""
+"""Reports from results or their JSON, and the limitations of every audit."""
 
 import dataclasses
 import re
@@ -53,7 +53,7 @@ def test_a_report_says_what_was_found(results, name, kind):
     assert result.sentence in text and result.mechanism in text
     assert dpjax.blind_spot(result.num_samples) in text
     assert f"{result.lower_bound:.4f}" in text and result.versions["jax"] in text
-    device = result.provenance.device.removeprefix("cpu: ")  # in full, "cpu: cpu"
+    device = result.provenance.device.removeprefix("cpu: ")  # In full, "cpu: cpu".
     assert '"recipe"' in text.replace("&#34;", '"') and f" s on {device}. dpjax" in text
     if name != "histogram":
         assert result.witness.event in text and "Databases other than the pairs" in text
@@ -61,7 +61,7 @@ def test_a_report_says_what_was_found(results, name, kind):
     else:
         assert result.evidence.counted.assumed in text and f"{result.upper_bound:.4f}" in text
     html = kind == ".html"
-    # The sign of the verdict and two figures; and the script of the buttons, which is ours.
+    # The sign of the verdict and two figures; and dpjax's script for the buttons.
     assert text.count("<svg") == 3 * html and text.count("<script") == html
 
 
@@ -142,7 +142,7 @@ def test_empirical_privacy(kind):
 
 
 def test_results_have_a_line_for_each_entry():
-    """The innermost lists of numbers are on one line; an infinity is refused."""
+    """The innermost lists of numbers are on one line; an infinity is rejected."""
     found = result_text({"a": [1, [2, 3]], "b": {"c": [], "d": ["x"]}, "e": None})
     assert found == (
         '{\n  "a": [\n    1,\n    [ 2, 3 ]\n  ],\n  "b": {\n    "c": [],\n    "d": [\n      "x"\n'

@@ -1,4 +1,4 @@
-"""Results that are put together by hand, without an audit: every number of them differs."""
+"""Results that are made by hand, without an audit; all of their numbers differ."""
 
 from dataclasses import replace
 
@@ -13,7 +13,7 @@ PARTS = ("statement", "witness", "evidence", "provenance")
 
 
 def counted(counts=COUNTS, trials=TRIALS, larger=0):
-    """Counts of one event at both sides."""
+    """Return counts of one event on both sides."""
     event = Event(np.zeros(0, bool), np.array(larger), np.array(0.0))
     return EventCounts(event, np.array(counts), trials)
 

@@ -1,4 +1,4 @@
-"""What figures of a result are drawn from, field by field; nothing is drawn."""
+"""Arguments of the figures of a result, field by field, without drawing."""
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ RENYI = {"notion": {"name": "renyi", "order": 3.0}}
 
 @pytest.fixture
 def drawn(monkeypatch):
-    """The arguments of each figure that would be drawn."""
+    """Return the arguments of each figure that would be drawn."""
     calls = []
     for name in ("plot_levels", "plot_outputs", "plot_trade_off", "plot_overview", "plot_notions",
                  "notion_panels", "plot_wealth"):  # fmt: skip
@@ -34,7 +34,7 @@ def drawn(monkeypatch):
 
 
 class Walked(EventCounts):
-    """Counts that remember a path, and were not planned."""
+    """Counts with a path that were not planned."""
 
     planned = False
 
@@ -90,7 +90,7 @@ def test_whether_losses_and_bands_are_drawn(monkeypatch):
 
 
 def levels(errors):
-    """Kinds, levels, deltas and orders of the claim and of the bound."""
+    """Return kinds, levels, deltas and orders of the claim and of the bound."""
     return [
         (one.kind, one.level, one.delta, one.order, one.points.tolist())
         for one in (errors.claim, errors.lower)
@@ -124,7 +124,7 @@ def test_errors_of_other_levels():
     )
     assert levels(_figures._errors(made(RENYI)))[0] == ("renyi", 0.5, 0.0, 3.0, [])
     assert levels(_figures._errors(made(DELTA)))[1] == ("epsilon", 1.5, 0.125, None, [])
-    # Levels of a pair at a distance: sums of epsilon and of mu, and none of other notions.
+    # For a pair at a distance, epsilon and mu are summed, but not other notions.
     for recipe, factor in (({}, 3), (GDP, 3), (DELTA, None), (RENYI, None)):
         claim, lower = levels(_figures._errors(made({**recipe, "distance": 3})))
         name = recipe.get("notion", {"name": "epsilon"})["name"]

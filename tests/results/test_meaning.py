@@ -1,4 +1,4 @@
-"""What a result means in chances of guessing right, against Bayes' rule and the counts."""
+"""The meaning of a result in probabilities of correct guesses, by Bayes' rule and the counts."""
 
 import math
 from dataclasses import replace
@@ -23,10 +23,10 @@ def audited(mechanism=None, **options):
 
 @pytest.mark.parametrize("epsilon", [0.0, 0.3, 1.0, 5.0, 800.0])
 def test_bayes_rule(epsilon):
-    """Randomized response tells the truth with odds e^epsilon: the guess is the answer."""
+    """Randomized response is true with odds e^epsilon, and the guess is the answer."""
     assert right_at(epsilon) == pytest.approx(1 - 1 / (1 + math.exp(min(epsilon, 700.0))), abs=1e-9)
     if 0 < epsilon < 20:
-        # Posterior of two equally likely databases after an output with the ratio e^epsilon.
+        # Posterior of two equally likely databases after an output with ratio e^epsilon.
         p, q = 0.2 * math.exp(epsilon) / (1 + math.exp(epsilon)), 0.2 / (1 + math.exp(epsilon))
         assert right_at(epsilon) == pytest.approx(p / (p + q))
 
@@ -59,7 +59,7 @@ def test_of_several_records_the_pair_is_what_is_guessed():
 
 
 def test_what_was_found_of_several_records_is_of_the_pair():
-    """The bound is of one record, and the pair differs in three."""
+    """The bound is for one record, but the pair differs in three records."""
     result = dpjax.audit(Laplace(1.0), [(0.0, 3.0)], method=FEW, claim=0.5, distance=3)
     least = float(meaning(result)[1].split("at least ")[1].split("%")[0])
     bound = 100 / (1 + math.exp(-3 * result.lower_bound))
@@ -67,7 +67,7 @@ def test_what_was_found_of_several_records_is_of_the_pair():
 
 
 def test_the_chance_of_a_refutation_that_has_no_smallest_error():
-    """An error of 0.05 is one audit of 20, and of two claims each has one half."""
+    """An error of 0.05 is one audit of 20, and each of two claims has one half."""
     stated = audited(claim=0.5, confidence=0.95).statement
     for claims, times in ((1, 20), (2, 40)):
         bare = replace(stated, smallest_error=None, num_claims=claims)
@@ -76,7 +76,7 @@ def test_the_chance_of_a_refutation_that_has_no_smallest_error():
 
 
 def test_other_notions_guess_by_the_event():
-    """Between N(0, 1) and N(1, 1) a half-line is right in at most Phi(1/2) = 69.1% of cases."""
+    """For N(0, 1) and N(1, 1), a half-line is correct in at most Phi(1/2) = 69.1% of cases."""
     result = audited(Gaussian(1.0), notion=dpjax.TotalVariation(), claim=0.1)
     said, more = meaning(result)
     right = float(said.split("about ")[1].split("%")[0])
@@ -100,7 +100,7 @@ def test_other_notions_guess_by_the_event():
     ],
 )
 def test_one_run_is_explained_by_its_guesses(notion, claim, end):
-    """Scores without noise: all 200 guesses about 400 canaries are right."""
+    """Scores have no noise: all 200 guesses about 400 canaries are correct."""
     included = np.random.default_rng(0).random(400) < 0.5
     scores = np.where(included, 5.0, -5.0) + np.linspace(0, 1, 400)
     guesses = dpjax.Guesses(100, 100)
@@ -138,7 +138,7 @@ def test_where_nothing_can_be_said():
     ],
 )
 def test_a_bound_that_looks_like_the_claim_is_not_shown_as_equal_to_it(bound, said):
-    """Sequential audits stop as soon as the bound exceeds the claim, by however little."""
+    """Sequential audits stop as soon as the bound exceeds the claim, however slightly."""
     result = audited(claim=0.5)
     found = replace(result.statement, lower_bound=bound)
     terms = SimpleNamespace(claimed=0.5, confidence=0.999, notion=dpjax.Epsilon())
@@ -153,7 +153,7 @@ def test_every_verdict_has_advice(verdict):
 
 
 def test_advice_is_what_helps_where_it_stands():
-    """First words of each sentence: where a witness or a claim is missing, nothing speaks of it."""
+    """First words of each sentence: without a witness or a claim, no sentence mentions it."""
     result = audited(claim=0.5)
     bare = replace(result, witness=None)
     below = replace(result, statement=replace(result.statement, verdict="not refuted", claim=9.0))
@@ -170,7 +170,7 @@ def test_advice_is_what_helps_where_it_stands():
     assert begins(above) == ["Audit", "To", "Audit", "Add"]
     assert f"{result.estimate:.4g} lies above the claim" in advice(above)[0]
     assert begins(replace(below, witness=None)) == ["To", "Add"]
-    # Whole numbers are claims, too.
+    # Integers are also claims.
     whole = replace(result, statement=replace(result.statement, claim=0))
     assert f"is not 0 but at least {result.lower_bound:.4g}." in advice(whole)[0]
     kept = replace(whole, statement=replace(whole.statement, verdict="not refuted"))

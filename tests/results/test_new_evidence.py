@@ -21,7 +21,7 @@ from dpjax.results import Finding, Findings, Observed, conclude
 @register
 @dataclass(frozen=True)
 class Guesses(Evidence):
-    """How many of some guesses were right."""
+    """The number of correct guesses."""
 
     right: int
     made: int
@@ -40,7 +40,7 @@ class Guesses(Evidence):
 
 @dataclass(frozen=True)
 class OneRun:
-    """Guesses for a randomizer of bits, of which each is right with probability e / (1 + e)."""
+    """Guesses for a randomizer of bits; each is correct with probability e / (1 + e)."""
 
     made: int = 2_000
     name: ClassVar[str] = "one run of a test"

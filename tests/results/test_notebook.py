@@ -1,4 +1,4 @@
-"""What a notebook and a prompt show of results, with and without the extras."""
+"""What notebooks and prompts show of results, with and without the extras."""
 
 import importlib.util
 import json
@@ -31,7 +31,7 @@ def results(tmp_path_factory):
 
 
 def swept(folder):
-    # The sizes of tests/sweeps/test_store.py, so that they are one program.
+    # Use the sizes of tests/sweeps/test_store.py, so that they share a program.
     entries = [
         Entry(Laplace(level), dpjax.Events(300, 700), [(0.0, 1.0)], num_runs=4, label=f"at {level}")
         for level in (1.0, 3.0)
@@ -122,7 +122,7 @@ def test_a_printed_summary_has_labels_at_the_left_and_numbers_at_the_right():
 
 
 def test_a_summary_of_bounds_of_0_shows_them_and_not_the_estimates():
-    """Bounds of 0 are bounds; estimates stand in where a method states no bound."""
+    """Bounds of 0 are bounds; estimates are shown if a method has no bound."""
 
     class Kept:
         spec = SimpleNamespace(
@@ -153,7 +153,7 @@ def test_a_summary_of_bounds_of_0_shows_them_and_not_the_estimates():
 
 
 def test_entries_of_a_sweep_are_sorted_by_their_margin():
-    """By median less claim: 0.2, -0.5, and none without a claim; rows fit a terminal."""
+    """By median minus claim: 0.2, -0.5, and none without a claim; rows fit a terminal."""
     entries = (
         EntrySummary("honest", "m", 3, (0.4, 0.5, 0.6), 1.0),
         EntrySummary("no claim " + 60 * "x", "m", 3, (5.0, 6.0, 7.0)),
@@ -179,7 +179,7 @@ def test_entries_of_a_sweep_are_sorted_by_their_margin():
 
 
 def test_entries_with_one_label_are_told_apart():
-    """By the parameters and claims that differ; a label of one entry stays as it is."""
+    """By the parameters and claims that differ; a unique label is unchanged."""
     one, two, three = (Entry(Laplace(level), claim=claim)
                        for level, claim in [(1.0, 1.0), (1.25, 1.0), (1.25, 2.0)])  # fmt: skip
     named = Entry(Laplace(3.0), label="mine")
@@ -194,7 +194,7 @@ def test_entries_with_one_label_are_told_apart():
 
 
 def rows_of(shown):
-    """Names and texts of the table of an object, read as XML."""
+    """Return names and texts of the table of an object, read as XML."""
     table = ElementTree.fromstring(shown._repr_html_()).find("table")
     return {row.find("th").text: row.find("td").text for row in table}
 

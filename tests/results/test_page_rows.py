@@ -1,4 +1,4 @@
-"""Rows and sections of a page, and sentences about the witness, at either side."""
+"""Rows and sections of a page, and sentences about the witness, on either side."""
 
 from dataclasses import replace
 
@@ -150,7 +150,7 @@ def test_answers_have_the_units_of_their_notions():
 
 
 def test_what_is_folded_on_a_page(result):
-    """Open are what was found and what to do; closed is what few readers need."""
+    """Findings and advice are open; sections that few readers need are closed."""
     sections = {section.title: section for section in result.page(".md").sections}
     assert list(sections)[:3] == ["What this means", "What was shown", "What to do now"]
     assert sections["How to do it again"].folded

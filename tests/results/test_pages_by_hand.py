@@ -1,4 +1,4 @@
-"""Pages, printed results and parts of results that are put together by hand, cell by cell."""
+"""Pages, printed results and parts of results that are made by hand, cell by cell."""
 
 import datetime
 import json
@@ -142,11 +142,11 @@ def test_pairs_are_ranked_only_after_a_search():
 
 
 def test_a_page_with_every_notion():
-    """Levels are of one record, and Renyi divergences of a group cannot be converted."""
+    """Levels are for one record, and Renyi divergences of a group cannot be converted."""
     for distance, more in ((1, [Renyi(2), Renyi(8)]), (2, [])):
         result = made({"distance": distance}, counted=CHAIN, settings={})
         section = sections(result)["Every notion"]
-        # A confidence of 0.99 for two audits is one of 0.995 for each.
+        # A confidence of 0.99 for two audits is 0.995 for each.
         band = CHAIN.band(0.995)
         asked = [Epsilon(), Epsilon(1e-5), Gdp(), Zcdp(), TotalVariation(), *more]
         assert section.table.head == ("Level", "Lower bound", "Unit") and section.table.units
@@ -385,7 +385,7 @@ def test_damaged_parts_are_refused(place, damage):
 
 
 def test_a_bound_is_of_one_record_and_one_audit():
-    """The bound of any notion is that of the chain at the own confidence and distance."""
+    """The bound of any notion is that of the chain at its confidence and distance."""
     for distance in (1, 3):
         result = made({"distance": distance}, counted=CHAIN, settings={})
         for notion in (Epsilon(), Epsilon(0.01), Gdp()):

@@ -1,4 +1,4 @@
-"""Where a result comes from."""
+"""The origin of a result."""
 
 import json
 import re
@@ -17,7 +17,7 @@ from dpjax.sources import AnyPairs
 
 
 def test_a_processor_is_known_by_the_operations_that_sweeps_need():
-    """NumPy's own functions, to the precision of float32; the digest is of all of their bits."""
+    """Results of NumPy functions in float32; the digest covers all of their bits."""
     x = np.linspace(0.1, 9.9, 1024)
     noise, *found = map(np.asarray, _probe(np.array([1, 2], np.uint32), x.astype(np.float32)))
     n = noise.astype(np.float64)
@@ -32,7 +32,7 @@ def test_a_processor_is_known_by_the_operations_that_sweeps_need():
 
 @pytest.fixture
 def git(tmp_path, monkeypatch):
-    """Runs git in a new repository, which nobody's settings reach."""
+    """Run git in a new repository that ignores all user settings."""
     if shutil.which("git") is None:
         pytest.skip("no git")
     for name in ("GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE"):
@@ -49,7 +49,7 @@ def git(tmp_path, monkeypatch):
 
 
 def package_in(folder):
-    """A copy of dpjax in a folder."""
+    """Copy dpjax to a folder."""
     return Path(shutil.copytree(Path(dpjax.__file__).parent, folder / "dpjax"))
 
 

@@ -1,4 +1,4 @@
-"""Recipes, verdicts and findings from small parts, each with all of its fields."""
+"""Recipes, verdicts and findings made from small parts, with all fields."""
 
 import json
 from dataclasses import dataclass, replace
@@ -61,7 +61,7 @@ def test_verdicts_on_curves():
         "With confidence 0.99, the privacy profile is not within the claimed curve. The curve is "
         "refuted as a whole, not at one particular point.",
     )
-    # Of both claims together, an error of up to 0.01 is allowed.
+    # Both claims together allow an error of up to 0.01.
     error = 1 - 0.99
     assert judge(stated(0.1, smallest_error=error), asked) == whole
     kept = ("not refuted", asked.notion.symbol)
@@ -180,7 +180,7 @@ def test_pairs_of_a_recipe(monkeypatch):
 
 
 def test_so_many_pairs_are_kept():
-    """A recipe holds ten thousand pairs, of which each is a line in a file."""
+    """A recipe contains up to ten thousand pairs, each on a line of the file."""
     for number, kept in ((10_000, True), (10_001, False)):
         numbers = np.arange(number)
         pairs = AnyPairs((numbers, numbers + 1), tuple(map(str, range(number))))
@@ -237,7 +237,7 @@ def test_databases_in_recipes():
         assert plain(value) == value
     for value in (float("nan"), float("inf"), {1: 2}, (1, 2), {1}, [1, (2,)], {"a": {1: 2}}):
         assert isinstance(plain(value), str)
-    assert plain([0] * 666) == [0] * 666  # 1998 characters, two of them brackets
+    assert plain([0] * 666) == [0] * 666  # 1998 characters, including two brackets.
     assert plain([10, *[0] * 665]) == [10, *[0] * 665]  # 1999
     assert plain([100, *[0] * 665]) == [100, *[0] * 665]  # 2000
     long = [1000, *[0] * 665]
@@ -314,7 +314,7 @@ def judged(trials, notes, event_counts, **changes):
 
 
 def test_constant_outputs_without_a_claim():
-    """The error of one of two claims at confidence 0.99 is 0.005."""
+    """For one of two claims at confidence 0.99, the error is 0.005."""
     none = {"verdict": "no claim", "claim": None}
     few = next(n for n in range(1, 10_000) if epsilon_of_constants((n, n), 0.005) > 4.0)
     for size, verdict in ((few, "not random"), (few - 1, "no claim")):

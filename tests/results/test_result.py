@@ -1,4 +1,4 @@
-"""Results: what they say, plain numbers, JSON and back, and the same audit again from a recipe."""
+"""Results: texts, plain numbers, JSON and back, and repetition from a recipe."""
 
 import dataclasses
 import json
@@ -35,7 +35,7 @@ def host(count, num_samples, rng):
 RECORDED = dpjax.Recorded(*REALS)
 HOST = dpjax.HostMechanism(host)
 NAMED = dpjax.Pairs([0.0], [1.0], ("one record",))
-# subject, pairs, options
+# Subject, pairs, options.
 AUDITS = {
     "events": (Laplace(1.0), ONE, {"method": EVENTS, "claim": 0.5, "key": jax.random.key(5)}),
     "of a region": (
@@ -105,7 +105,7 @@ def test_a_result_goes_to_json_and_back_and_is_run_again(results, name):
 
 @pytest.mark.parametrize("name", AUDITS)
 def test_results_are_plain(results, name):
-    """Nothing of JAX or NumPy stays in a result: it can be kept, sent and compared."""
+    """A result contains no JAX or NumPy objects: it can be stored, sent and compared."""
 
     def check(value):
         if isinstance(value, dict):
@@ -128,7 +128,7 @@ def test_a_result_says_where_it_comes_from(results, name):
     method = options.get("method", dpjax.Events())
     assert result.recipe["method"]["name"] == method.name
     assert result.recipe["method"].get("num_samples") == method.num_samples
-    # A generator of JAX is named where JAX drew, and only there.
+    # A generator of JAX is named only if JAX made the draws.
     assert (result.settings["generator"] == "threefry2x32") == (name in DRAWN or "inputs" in name)
     assert result.provenance.device.startswith(jax.default_backend()) == (
         name in DRAWN or "inputs" in name
@@ -139,7 +139,7 @@ def test_a_result_says_where_it_comes_from(results, name):
 def test_what_a_result_prints(results, name):
     result = results[name]
     printed, row = str(result), result.row()
-    # A row that is longer than a line goes on under its text.
+    # A row that is longer than a line continues below its text.
     text = re.sub(r"\n {15}(?=\S)", " ", printed)
     assert all(re.match(r"  \S| {15}\S", line) for line in printed.split("\n")[1:])
     assert all(len(line) <= 100 or " " not in line.strip() for line in printed.split("\n"))
@@ -150,7 +150,7 @@ def test_what_a_result_prints(results, name):
     if result.claim is not None and result.basis != "histogram":
         refuted = result.verdict == "violated"
         assert refuted == (result.lower_bound > result.claim)
-        # The smallest error is told to a hundredth of itself.
+        # The smallest error has a relative precision of a hundredth.
         if refuted:
             assert result.smallest_error <= 1.02 * (1 - result.confidence)
         elif result.smallest_error is not None:
@@ -184,7 +184,7 @@ def test_damaged_evidence_is_refused(results, name, change):
 
 
 def entries(content, path=()):
-    """Paths of all entries of nested dicts."""
+    """Return the paths of all entries of nested dicts."""
     for name, value in content.items():
         yield (*path, name)
         if isinstance(value, dict) and len(path) < 3:
@@ -252,7 +252,7 @@ def test_pairs_that_a_recipe_cannot_hold_are_asked_for():
 
 
 def test_a_histogram_is_run_again_by_its_inputs_however_many_pairs_they_make():
-    """More than 10 000 are not held; here the few there are."""
+    """More than 10 000 pairs are not stored; the inputs suffice to run it again."""
     method = dpjax.Histogram(
         lipschitz=0.4, input_lipschitz=0.4, input_interval=(0.0, 1.0), precision=0.9
     )
@@ -264,7 +264,7 @@ def test_a_histogram_is_run_again_by_its_inputs_however_many_pairs_they_make():
 
 @pytest.mark.parametrize("objective", ["lower-bound", "loss"])
 def test_infinite_losses_are_written(tmp_path, objective):
-    """At a floor of 0 an outcome that one side alone has is infinite, which JSON does not hold."""
+    """At floor 0, an outcome of one side only has an infinite loss, which JSON cannot represent."""
     method = dpjax.Local(300, 600, floor=0.0, objective=objective)
     result = dpjax.audit(RandomizedResponse(12.0), method=method, claim=0.5)
     assert result.estimate is None and result.pair_scores == (("0 / 1", None),)
@@ -276,7 +276,7 @@ def test_infinite_losses_are_written(tmp_path, objective):
 
 @pytest.mark.parametrize(("name", "num_claims"), [("of a region", 3), ("at a distance", 50)])
 def test_the_bound_of_the_own_notion_is_the_one_stated(results, name, num_claims):
-    """Each of several claims has its share of the error, and each record its share of the level."""
+    """Each of several claims has a share of the error, and each record has a share of the level."""
     result = results[name]
     counts, sure = result.witness.event_counts, 1 - 0.001 / num_claims
     side, trials = int(result.witness.larger == "neighbor"), result.evidence.trials
@@ -315,7 +315,7 @@ def test_no_proof_is_one_short_line(results):
 
 
 def test_an_infinite_estimate_is_said_of_a_refuted_claim_alone():
-    """One output that only the neighbor has, 0.02 of them: ln 0.02 / 0 refutes 0.5, and not 20."""
+    """The neighbor alone has one output, 0.02 of all: ln 0.02 / 0 refutes 0.5, but not 20."""
 
     def leaky(key, side):
         return (jax.random.uniform(key) < 0.02 * side).astype(float)
@@ -341,7 +341,7 @@ def test_a_figure_is_written_where_a_path_is_given(results, tmp_path):
 
 
 def test_a_recipe_holds_all_pairs_or_none():
-    """A set of one database is no JSON: its text would be another database."""
+    """A set of one database cannot be stored in JSON: its text would be another database."""
     mechanism = dpjax.HostMechanism(lambda d, n, rng: rng.integers(0, 2, n))
     method = dpjax.Events(num_samples=200, num_confirm=400)
     for pairs, is_plain in (([(0, 1), ("a", "b")], True), ([(0, 1), ({2}, 3)], False)):
@@ -431,7 +431,7 @@ def test_only_notions_are_asked_for(results):
 
 @pytest.mark.parametrize("distance", [1, 2])
 def test_curves_of_a_pair_are_compared_with_claims_of_one_record(monkeypatch, distance):
-    """At a distance they are of another number of records, and the claim is left out."""
+    """At a distance, they are for another number of records, so the claim is omitted."""
     pytest.importorskip("matplotlib")
     drawn = []
     monkeypatch.setattr("dpjax.plotting.Claimed", lambda *given: given)
@@ -449,7 +449,7 @@ def test_pages_have_figures_where_html_shows_them(results):
 
 
 def test_a_figure_shows_outputs_where_there_are_some_and_else_the_level(results, monkeypatch):
-    """With the title, the pair and what is claimed; a level that is no epsilon marks no loss."""
+    """With title, pair and claim; a level that is not an epsilon does not mark a loss."""
     pytest.importorskip("matplotlib")
     drawn = []
     for name in ("plot_outputs", "plot_levels"):
@@ -481,7 +481,7 @@ def test_a_page_lists_the_scores_of_the_search(results):
 
 
 def test_settings_hold_the_number_of_cells():
-    """Each label has one, beside those for what the pilot did not see."""
+    """Each label has one cell, and there are cells for outputs that the pilot did not contain."""
 
     def cells(labels):
         sides = np.random.default_rng(0).choice([*labels], (2, 600))
@@ -493,7 +493,7 @@ def test_settings_hold_the_number_of_cells():
 @pytest.mark.parametrize(
     ("part", "value"),
     [
-        # The letters of a text are no notes, and a doubt in a name takes no verdict away.
+        # The letters of a text are not notes, and a doubt in a name does not change a verdict.
         (("notes",), "standard"),
         (("doubts",), {"epsilon": 1.0}),
         (("doubts",), "no"),
@@ -519,10 +519,10 @@ _CALLED = {
     "batched": True, "batch_size": 10_000, "special": "outcomes", "bits": None,
     "time_limit": None, "timeout": None, "generator": "seeds by NumPy's SeedSequence",
 }  # fmt: skip
-# What the options of each audit fix; numbers that the draws decide are tested elsewhere.
+# Values that options determine; numbers that depend on draws are tested elsewhere.
 SETTINGS = {
     "events": {**_DREW, "block": 2048},
-    # Ten pairs in two rounds: 5/11 of 2,000 draws a pair in the first.
+    # Ten pairs in two rounds: 5/11 of 2,000 draws per pair in the first.
     "of a region": {**_DREW, "block": 1024, "rounds": {
         "num_samples": 909, "num_kept": 3, "num_again": 3_636, "num_confirm": 4_000}},
     "at a delta": {**_DREW, "block": 2048},
@@ -553,7 +553,7 @@ def test_settings_are_exactly_those_that_determine_the_numbers(results, name):
         assert [*map(sum, sides)] == [len(side) for side in REALS]
     assert found == SETTINGS[name]
     if "confirmed" in of_draws and name != "recorded":
-        # Another division of the same number of draws.
+        # The same number of draws is divided differently.
         assert sum(of_draws["confirmed"]) == 8_000 and len(set(of_draws["confirmed"])) == 2
 
 
@@ -582,7 +582,7 @@ NUMBER = r"(-?[\d,.]+(e[+-]?\d+)?|infinite)( (of|to) (-?[\d,.]+(e[+-]?\d+)?|infi
 
 @pytest.mark.parametrize("name", AUDITS)
 def test_a_table_is_of_numbers_where_all_of_its_cells_are(results, name):
-    """Numbers are set apart from texts on a page; the unit of a number is no number."""
+    """Numbers are separated from texts on a page; the unit of a number is not a number."""
     tables = [section.table for section in results[name].page(".md").sections if section.table]
     assert len(tables) >= 4
     for table in tables:

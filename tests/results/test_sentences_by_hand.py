@@ -1,4 +1,4 @@
-"""Every sentence about a result, word by word, of results that are put together by hand."""
+"""Every sentence about a result, word for word, for results that are made by hand."""
 
 import math
 
@@ -189,7 +189,7 @@ def test_guesses_by_an_event_that_is_not_there():
     for changes in ({"witness": None}, {"event_counts": None}, {"settings": {"confirmed": [0, 9]}},
                     {"settings": {"confirmed": [9, 0]}}):  # fmt: skip
         assert meaning(made(GDP, **changes)) == []
-    # An event decides, too, where epsilon has a delta or is not the level.
+    # The event is also used if epsilon has a delta or is not the level.
     delta = {"notion": {"name": "epsilon", "delta": 0.125}}
     assert "62.0%" in meaning(made(delta))[0]
     assert "62.0%" in meaning(made(level="delta of an order"))[0]
@@ -226,7 +226,7 @@ def test_rows_with_an_infinite_estimate():
     for verdict in ("not refuted", "doubtful", "assumption refuted"):
         assert shown_rows(made(estimate=None, verdict=verdict), rows) == without
     for verdict in ("violated", "not random", "no claim"):
-        # Both sides saw the event: another one made the estimate infinite.
+        # Both sides contain the event: another event made the estimate infinite.
         assert shown_rows(made(estimate=None, verdict=verdict), rows) == without
         assert shown_rows(made(estimate=None, verdict=verdict, event_counts=(3, 0)), rows) == rows
         assert shown_rows(made(estimate=None, verdict=verdict, event_counts=(0, 3)), rows) == rows

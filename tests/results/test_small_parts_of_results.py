@@ -1,4 +1,4 @@
-"""Parts of results that other tests pass by: claims of a pair, rows alone, pairs in recipes."""
+"""Small parts of results: claims of a pair, separate rows, and pairs in recipes."""
 
 from types import SimpleNamespace
 
@@ -55,7 +55,7 @@ def test_a_level_of_one_record_is_drawn_for_the_pair(notion, of_two):
 
 
 def test_what_is_printed_of_a_claim_that_is_refuted_and_of_one_that_is_not(recorded, result):
-    """Answers 0 and 1 of 4,000 records, of which 30% are searched; the claim of 2 holds."""
+    """Answers 0 and 1 of 4,000 records, 30% for the search; the claim of 2 is true."""
     refuted = dpjax.audit(recorded, claim=0.1)
     names = [name for name, _ in result._rows()]
     assert names == ["lower bound", "estimate", "witness", "probability", "draws"]
@@ -165,7 +165,7 @@ def test_databases_that_json_has_not_are_written_as_text():
     assert plain_database({"a": {"b": np.arange(2.0)}}) == {"a": {"b": [0.0, 1.0]}}
     for database in ([0.0, np.nan], [np.inf], {1: 2}, {"a": (1, 2)}, (1, 2), b"x", endless):
         assert plain_database(database) == repr(database)
-    # A text of 2000 characters, its quotes among them, is shown in full.
+    # A text of 2000 characters, including its quotes, is shown in full.
     assert plain_database("x" * 1998) == "x" * 1998
     assert plain_database("x" * 1999) == "'" + "x" * 1999 + "..."
 

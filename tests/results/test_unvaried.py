@@ -1,4 +1,4 @@
-"""Outputs that never vary are a verdict of their own, from every source, with and without a claim.
+"""Outputs that never vary are a separate verdict, for every source, with or without a claim.
 
 Subjects here are constant or have a false-alarm probability below 1e-9, so no test fails by chance.
 """
@@ -24,7 +24,7 @@ PAIR = [(0.0, 1.0)]
 
 
 def added(database):
-    """Noise of a fixed seed: the same number at every call."""
+    """Add noise with a fixed seed: the same number in every call."""
     return database + np.random.default_rng(5).laplace()
 
 
@@ -52,7 +52,7 @@ def test_constant_outputs_that_differ_are_a_verdict(name, claim):
     subject, pairs = SUBJECTS[name]()
     result = dpjax.audit(subject, pairs, method=FEW, claim=claim)
     assert result.verdict == "not random" and result.lower_bound > 5
-    # It shows first, and the bound after it.
+    # It comes first, followed by the bound.
     second = " ".join(str(result).split("\n")[1].split())
     assert second.startswith("NOT RANDOM: All ") and "outputs from the database" in second
     assert "With confidence 0.999, epsilon is at least" in result.sentence
@@ -88,7 +88,7 @@ def fails_at_the_neighbor(database):
 @pytest.mark.slow
 @pytest.mark.parametrize("method", [FEW, dpjax.Sequential(300)])
 def test_calls_that_all_fail_are_no_verdict(method):
-    """One output of one pair, or other errors at the other side, are outcomes to compare."""
+    """One output of one pair, or other errors on the other side, are outcomes to compare."""
     subject, pairs = HostMechanism(fails, batched=False), [(0, 1), (1, 2)]
     with pytest.raises(ValueError, match="every call ended with 'error: ZeroDivisionError'"):
         dpjax.audit(subject, pairs, method=method, claim=1.0)
@@ -156,11 +156,11 @@ def test_the_bound_of_constants_is_rarely_too_high(trials):
     """
     error = 1e-3
     level = epsilon_of_constants(trials, error)
-    q = np.linspace(1e-4, 1 - 1e-9, 20_000)  # the probability of the other constant
+    q = np.linspace(1e-4, 1 - 1e-9, 20_000)  # The probability of the other constant.
     p = np.minimum(np.exp(level) * (1 - q), 1 - np.exp(-level) * q)
     log = trials[0] * np.log(np.clip(p, 1e-300, 1)) + trials[1] * np.log(q)
     assert log.max() <= math.log(error) + 1e-9
-    # And it is not far below what is possible.
+    # It is also not far below the best possible bound.
     assert level > min(math.log(n / -math.log(error / 2)) for n in trials) - 0.5
 
 

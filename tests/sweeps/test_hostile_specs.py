@@ -1,4 +1,4 @@
-"""Specs and stores that ask for too much or hold what is none: one sentence, before the memory."""
+"""Malicious specs and stores lead to an error message before they use much memory."""
 
 import json
 import os
@@ -76,7 +76,7 @@ def test_entries_that_are_none(entries):
 
 @pytest.mark.parametrize("name", sorted(CATALOGUE))
 def test_sizes_of_every_mechanism(frugal, name):
-    """A million of whatever a mechanism has is refused, or costs what a number does."""
+    """A million for any parameter of a mechanism is rejected, or costs only as much as a number."""
     fields = CATALOGUE[name].__dataclass_fields__
     for field in (f for f in fields if isinstance(fields[f].default, int)):
         for size in (10**6, 10**18, -1, True):
@@ -129,7 +129,7 @@ def test_manifests_of_stores(tmp_path, frugal):
 
 
 def test_mutated_specs():
-    """Values of any kind in any place: a spec, or a sentence."""
+    """Any values in any places lead to a spec or to an error message."""
     source = random.Random(1)
     values = [None, -1, 0, 1e308, float("nan"), 2**70, "", "\0", "[/red]", [], {}, [[]], True]
     entry = {**PLAIN, "method": "local", "pairs": [[0.0, 1.0]], "notion": {"delta": 0.0}}

@@ -1,4 +1,4 @@
-"""Reading a sweep or a store runs no code of its author's, unless the module was allowed."""
+"""Reading a sweep or a store does not run its author's code, unless the module is allowed."""
 
 import json
 import sys
@@ -35,7 +35,7 @@ class Plain:
 
 @pytest.fixture
 def planted(tmp_path, monkeypatch):
-    """A module that can be imported, and leaves a file when it is."""
+    """Return an importable module that writes a file when it is imported."""
     (tmp_path / "planted_mechanisms.py").write_text(MODULE)
     monkeypatch.syspath_prepend(tmp_path)
     yield tmp_path / "planted_mechanisms.ran"
@@ -49,7 +49,7 @@ def spec_of(mechanism, **more):
 
 
 def stored(folder, content):
-    """A store whose manifest its author has written."""
+    """Return a store with a manifest written by its author."""
     (folder / "store").mkdir()
     manifest = {"format": 6, "spec": content}
     (folder / "store" / "manifest.json").write_text(json.dumps(manifest))
@@ -69,7 +69,7 @@ def test_nothing_is_imported(planted, tmp_path, name):
 
 
 def test_a_program_in_a_spec_is_not_run(tmp_path):
-    """`touch` would make the file, at reading and at `sweep status`."""
+    """The program `touch` would create the file, during reading and in `sweep status`."""
     trace = tmp_path / "trace"
     content = spec_of("subprocess:Popen", parameters={"args": ["touch", str(trace)]})
     for allowed in ((), ["subprocess"]):

@@ -1,4 +1,4 @@
-"""Sequential entries of a sweep that go on with more draws, from the states that a store keeps."""
+"""Sequential entries of a sweep that continue with more draws, from the states in a store."""
 
 import numpy as np
 import pytest
@@ -30,11 +30,11 @@ def swept(folder, more):
 
 @pytest.mark.slow
 def test_a_sweep_that_goes_on_ten_times_has_the_rows_of_longer_audits(tmp_path):
-    """Bit for bit, also where two of its calls end before all blocks are stored."""
+    """Rows are bitwise equal, even if two calls end before all blocks are stored."""
     folder = tmp_path / "store"
     for more in np.linspace(0, MOST - LEAST, 11).astype(int).tolist():
         if more in (240, 840):
-            # It goes on from blocks of different numbers of draws.
+            # It continues from blocks with different numbers of draws.
             run_sweep(Store.create(folder, spec(more)), should_stop=lambda: True)
             run_sweep(Store.create(folder, spec(more)), shard=(1, 3))
             continue
@@ -62,7 +62,7 @@ def test_a_store_never_has_fewer_draws_than_before(tmp_path):
 
 @pytest.mark.slow
 def test_broken_earlier_blocks_are_passed_over(tmp_path):
-    """Their runs are drawn again from the start, and have the same rows."""
+    """Their runs are drawn again from the start, with the same rows."""
     swept(tmp_path / "a", 0)
     for path in (tmp_path / "a" / "blocks").iterdir():
         path.write_bytes(path.read_bytes()[:-50])

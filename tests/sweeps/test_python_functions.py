@@ -1,4 +1,4 @@
-"""Sweeps of Python functions that fail, that repeat their noise, or that need arrays."""
+"""Sweeps of Python functions that fail, repeat their noise, or need arrays."""
 
 import shutil
 
@@ -54,7 +54,7 @@ def forgetful(database, n):
 
 
 def test_two_processes_may_store_a_function_without_a_seed(tmp_path):
-    """Both computed the block before either stored it, and their draws differ."""
+    """Both compute the block before either stores it, and their draws differ."""
     entry = Entry(HostMechanism(forgetful), METHOD, pairs=[(0, 1)], num_runs=2)
     spec = SweepSpec("a sweep", [entry], key=1)
     for name in ("one", "other"):

@@ -60,7 +60,7 @@ def test_blocks_are_submitted_a_few_at_a_time(monkeypatch, most):
 
 
 def test_a_stop_cancels_what_has_not_begun_and_awaits_the_rest(monkeypatch):
-    """The first block is done, the second runs, and the other four have not begun."""
+    """The first block is done, the second is running, and the other four have not started."""
     monkeypatch.setattr(_runner, "_SUBMITTED", 4)
     executor, stored, asked = Later(answers=False), [], []
 
@@ -151,7 +151,7 @@ def test_shares_and_sizes(monkeypatch):
 
 
 def test_blocks_that_share_a_program_come_one_after_the_other(monkeypatch):
-    """Of entries in turns; of each, the blocks keep their order, and stored blocks are left out."""
+    """Entries alternate; the blocks of an entry keep their order, without stored blocks."""
     entries = [
         SimpleNamespace(to_dict=lambda name=name: {"mechanism": name, "method": "m", "options": {}})
         for name in ("b", "a")

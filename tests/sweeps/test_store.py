@@ -1,4 +1,4 @@
-"""Stores that cannot lie: what is not a block of the sweep is found, left alone, and said."""
+"""Invalid files in stores are detected, left alone, and reported."""
 
 import dataclasses
 import hashlib
@@ -40,13 +40,13 @@ def whole(tmp_path_factory):
 
 @pytest.fixture
 def copy(whole, tmp_path):
-    """A copy of the whole store, and its blocks in the order of their names."""
+    """Return a copy of the whole store, and its blocks in the order of their names."""
     folder = shutil.copytree(whole.folder, tmp_path / "s")
     return folder, sorted((folder / "blocks").iterdir())
 
 
 def resumed(folder, **options):
-    """What a resume computes, what it says, and the store."""
+    """Return what a resume computes, its messages, and the store."""
     said = []
     store = Store.create(folder, SPEC, **options)
     state = run_sweep(store, report=said.append)
@@ -81,7 +81,7 @@ def test_a_renamed_block_is_found(whole, copy):
     [("jax", "0.0.1"), ("dtype", "float64"), ("processor", "TPU v9"), ("format", 2)],
 )
 def test_a_block_made_otherwise_is_found(whole, copy, name, value):
-    """Its bytes and its name agree; what is in it does not."""
+    """Its bytes and its name agree, but its content is wrong."""
     folder, blocks = copy
     table = pq.read_table(blocks[0])
     said = json.loads(table.schema.metadata[b"dpjax"]) | {name: value}
@@ -107,7 +107,7 @@ def test_a_block_made_otherwise_is_found(whole, copy, name, value):
     ],
 )
 def test_a_block_with_other_rows_is_found(whole, copy, change, sentence):
-    """A row twice, in another order or left out, and other columns, under a hash that fits."""
+    """A row is repeated, moved or missing, or columns differ, with a valid hash."""
     folder, blocks = copy
     forged = folder / "blocks" / "forged"
     pq.write_table(change(pq.ParquetFile(blocks[0]).read()), forged)
@@ -120,7 +120,7 @@ def test_a_block_with_other_rows_is_found(whole, copy, change, sentence):
 
 
 def forge(path, change):
-    """A second file of the same block, in which the numbers of one column are others."""
+    """Write a second file of the same block with different numbers in one column."""
     table = pq.read_table(path)
     column = table.column_names.index(change)
     doubled = pq.ParquetFile(path).read().column(change).to_numpy() + 1
@@ -149,12 +149,12 @@ def test_two_blocks_of_other_rows_are_refused(copy):
 
 
 def old(path):
-    """Long ago, as what a killed process left."""
+    """Set an old time, as for a file of a killed process."""
     os.utime(path, (1e9, 1e9), follow_symlinks=False)
 
 
 def test_strangers_are_left_and_said(whole, copy):
-    """Files, folders and links, old ones and such with nearly the names of blocks."""
+    """Files, folders and links, including old ones and names that resemble blocks."""
     folder, blocks = copy
     place, name = folder / "blocks", blocks[0].name
     written = [
@@ -219,12 +219,12 @@ def test_another_processor_is_refused_or_noted_in_the_rows(whole, copy, monkeypa
     column = store.table()["processor"].to_pylist()
     assert sorted(set(column)) == sorted({here, "cpu 01234567"})
     assert column.count("cpu 01234567") == 2
-    # The store accepts this processor from now on.
+    # From now on, the store accepts this processor.
     assert resumed(folder)[0] == 0
 
 
 def test_processes_on_other_processors_do_not_lose_each_other(copy, monkeypatch):
-    """Each opens the store before the other one is added."""
+    """Each process opens the store before the other processor is added."""
     folder, _ = copy
     names = ["cpu 01234567", "tpu v5/lite"]
     stores = [Store.create(folder, SPEC, any_processor=True) for _ in names]
@@ -272,7 +272,7 @@ PROCESSOR = "from dpjax.results.provenance import processor; print(processor())"
 @pytest.mark.slow
 @pytest.mark.skipif(jax.default_backend() != "cpu", reason="flags of CPUs do not change a GPU")
 def test_an_older_instruction_set_is_another_processor():
-    """It rounds products before they are added, where a newer one does both in one step."""
+    """It rounds products before additions, while a newer one uses a single step for both."""
     found = []
     for flags in ("--xla_cpu_max_isa=SSE4_2", ""):
         environment = {**os.environ, "XLA_FLAGS": flags, "JAX_COMPILATION_CACHE_DIR": ""}

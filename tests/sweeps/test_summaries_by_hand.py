@@ -104,7 +104,7 @@ def test_summaries_of_stores():
     )
     nan, inf = math.nan, math.inf
     columns = {
-        # A run whose assumption was refuted and a failed run have no bound.
+        # A run with a refuted assumption and a failed run have no bound.
         one.id: {
             "lower_bound": [0.75, nan, 0.25, inf, 3.0, 0.0], "estimate": [9.0] * 6,
             "status": ["OK"] * 5 + ["EMPTY_INTERVAL"],
@@ -261,7 +261,7 @@ def test_entries_of_workers():
 
 @pytest.mark.parametrize("method", [FEW, LocalSearch(1000, 2000)])
 def test_columns_of_a_block(method):
-    """A method without a bound has none, and so none that is exact."""
+    """A method without a bound has no bounds, and thus no exact bounds."""
     entry = Entry(Laplace(), method)
     rows = [
         SimpleNamespace(

@@ -39,7 +39,7 @@ def spec(tmp_path_factory):
     folder = tmp_path_factory.mktemp("command")
     path = folder / "small.toml"
     path.write_text(SPEC)
-    # The processes of this module compile once for all.
+    # The processes of this module share compiled programs.
     cache = os.environ.get("JAX_COMPILATION_CACHE_DIR", str(folder / "cache"))
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("DPJAX_CACHE_DIR", cache)
@@ -78,7 +78,7 @@ def test_local_workers_leave_memory_of_a_gpu_to_each_other(monkeypatch, given, e
         assert executor.submit(os.getenv, name).result() == expected
 
 
-# The fast suite has them in the test of signals, whose later blocks they compute.
+# The fast tests compute them in the test of signals.
 @pytest.mark.slow
 def test_four_devices_give_the_same_bits(spec, calm, tmp_path):
     robustness.run(spec, tmp_path / "s", "--devices", "4")
@@ -97,7 +97,7 @@ def test_shards_by_hand(spec, calm, tmp_path):
     [(signal.SIGTERM, 143), (signal.SIGINT, 130)],
 )
 def test_signals_finish_the_block(spec, calm, tmp_path, number, code):
-    """And the same command goes on from there, with the same bits."""
+    """The same command continues from there, with the same bits."""
     out = tmp_path / "s"
     process = subprocess.Popen(
         robustness.command(spec, out), stderr=subprocess.PIPE, text=True, start_new_session=True
@@ -140,10 +140,10 @@ def test_processes_of_jax_distributed_take_their_shares(spec, calm, tmp_path):
 
 @pytest.fixture
 def said(monkeypatch, capsys):
-    """(arguments) -> exit code and both streams of `dpjax sweep`, in this process."""
-    # An empty name: compiled code is kept nowhere new.
+    """Return a function (arguments) -> exit code and both streams of `dpjax sweep`, in-process."""
+    # An empty name leaves the cache of compiled code unchanged.
     monkeypatch.setenv("DPJAX_CACHE_DIR", "")
-    # Once jax has begun, the command leaves the devices of the process as they are.
+    # Initialize JAX, so that the command does not change the devices of the process.
     jax.devices()
 
     def call(*arguments):

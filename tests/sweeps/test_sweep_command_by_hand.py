@@ -1,4 +1,4 @@
-"""`dpjax sweep` step by step: what it refuses, what it passes on, and how it ends."""
+"""`dpjax sweep` step by step: rejected input, arguments, and exit codes."""
 
 import sys
 from contextlib import contextmanager
@@ -31,7 +31,7 @@ class Spec:
 
 @pytest.fixture
 def parts(monkeypatch):
-    """What the command does, in order; `state` is where its sweep ends."""
+    """Return what the command does, in order; `state` is where its sweep ends."""
     found = SimpleNamespace(
         told=[], state=SimpleNamespace(num_runs=12, total_runs=12, num_computed=5), exit_code=143
     )
@@ -191,7 +191,7 @@ def test_refused_shares(text):
 
 @pytest.fixture
 def clusters(monkeypatch):
-    """Clusters and clients that were made, with their options."""
+    """Return the clusters and clients that were made, with their options."""
     made = []
 
     def kind(name):

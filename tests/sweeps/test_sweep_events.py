@@ -1,4 +1,4 @@
-"""Runs of events in a sweep: a naive twin gives the same rows, nothing else changes them."""
+"""Runs of events in a sweep equal those of naive code, and depend on nothing else."""
 
 import dataclasses
 from functools import partial
@@ -19,7 +19,7 @@ from dpjax.sources.streams import CONFIRM, SEARCH, SEARCH_AGAIN
 from dpjax.sweeps import Entry, compute
 
 SIZES = {"num_samples": 300, "num_confirm": 700}
-# As many pairs for all real outputs but some, so that they share compiled programs.
+# Use the same number of pairs for most real outputs, so that they share programs.
 TWO, FAR = [(0.0, 1.0), (0.0, 0.5)], [(0.0, 2.0), (0.0, 1.5)]
 ENTRIES = {
     "numbers": Entry(Laplace(1.0), Events(**SIZES), TWO),
@@ -37,14 +37,14 @@ KEY = 7
 
 
 def fold(key, *parts):
-    """A key folded part by part."""
+    """Fold a key with several parts."""
     for part in parts:
         key = random.fold_in(key, part)
     return key
 
 
 def drawn(entry, run, pair, side, stage, number):
-    """Outputs of a stream, in blocks of the power of 2 that holds the smallest stage."""
+    """Return outputs of a stream, in blocks whose size is the power of 2 above the stage."""
     block = 512 if len(entry.pairs) <= 2 else 256
     key = fold(random.as_key(KEY), random.stable_hash(entry.id), run, pair, side, stage)
     database = (entry.pairs.database, entry.pairs.neighbor)[side][pair]
@@ -55,16 +55,16 @@ def drawn(entry, run, pair, side, stage, number):
 
 @partial(jax.jit, static_argnums=3)
 def sampled(mechanism, key, database, block):
-    """As compiled: the many small programs that it would be else take longer."""
+    """Compile this, because many small programs would take longer."""
     return mechanism.sample(key, database, block)
 
 
 ROUNDS = {1: (300, 0), 2: (300, 0), 3: (136, 246), 5: (136, 410)}
-"""Pairs -> draws of each in the first round of 300 a pair in all, and more of the better two."""
+"""Pairs -> draws of each in the first round with 300 per pair, and more of the better two."""
 
 
 def naive_run(entry, run):
-    """(lower bound, estimate, pair) of one run, counted by NumPy."""
+    """Return (lower bound, estimate, pair) of one run, counted by NumPy."""
     confirm, space = entry.method.num_confirm, entry.mechanism.output_space
     first, again = ROUNDS[len(entry.pairs)]
     laid, counts, promised, hoped = [], [], [], []
@@ -118,7 +118,7 @@ def naive_run(entry, run):
 
 
 def pooled(entry, counts):
-    """Counts of all draws at each database: outcomes of a finite space have the same cells."""
+    """Return counts of all draws from each database; all pairs have the same cells."""
     if not isinstance(entry.mechanism.output_space, FiniteSpace):
         return counts
     sides = entry.pairs.database, entry.pairs.neighbor
@@ -131,7 +131,7 @@ def pooled(entry, counts):
 
 
 def halves_of(entry, run, pair, stage, number, laid):
-    """Counts [half, side, cells] of draws of even and odd numbers."""
+    """Return counts [half, side, cells] of draws with even and odd numbers."""
     (cells, encoder), space = laid, entry.mechanism.output_space
     halves = np.zeros((2, 2, cells.size), np.int64)
     for side in (0, 1):
@@ -156,9 +156,9 @@ def test_a_run_is_what_numpy_counts(name):
 
 @pytest.mark.slow
 def test_runs_do_not_depend_on_each_other():
-    """Neither do they on devices, shards, executors and layouts: see the tests of stores."""
+    """They also do not depend on devices, shards, executors and layouts (see stores)."""
     for name in ("numbers", "many pairs"):
-        # As many in each, so that no program is compiled for another number.
+        # Use the same number in each, so that they share a program.
         first, second, other = (
             compute(ENTRIES[name], runs, KEY) for runs in ([0, 1, 2], [3, 4, 5], [4, 1, 3])
         )
@@ -188,19 +188,19 @@ def test_bounds_cover_the_level_as_often_as_stated():
         entry = Entry(RandomizedResponse(1.0), Events(*sizes), [(0, 1)], notion=Epsilon(delta))
         level = np.log((p - delta) / (1 - p))
         assert covered(entry, level)
-        # The law tells a bound that is too high: with delta, two bounds share the error.
+        # A bound that is too high would be noticed: with delta, two bounds share the error.
         assert not covered(dataclasses.replace(entry, confidence=0.6), level)
 
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class Stubborn:
-    """Draws from a key of its own, whatever it is given."""
+    """A mechanism that uses its own key, whatever key it gets."""
 
     output_space = Laplace(1.0).output_space
 
     def sample(self, key, database, num_samples):
-        """[num_samples]."""
+        """Return outputs [num_samples]."""
         return database + random.laplace(random.as_key(1), num_samples)
 
 

@@ -1,4 +1,4 @@
-"""Sweeps: the spec as a value, the store, and a runner whose rows nothing can change."""
+"""Sweeps: specs, stores, and rows that do not depend on how they are computed."""
 
 import dataclasses
 import errno
@@ -43,21 +43,21 @@ from dpjax.sweeps._summary import EntrySummary, SweepSummary
 
 SMALL = Local(num_samples=500, num_confirm=1000, floor=1e-3)
 FINITE = Entry(RandomizedResponse(1.0), SMALL, num_runs=7, label="responses")
-# Twice as many nodes as of a lattice that is refined below, so that they share a program.
+# Use twice as many nodes as a refined lattice below, so that they share a program.
 REAL = Entry(Laplace(0.5), dataclasses.replace(SMALL, num_nodes=240), num_runs=7)
-# Enough pairs for a second round of the search.
+# There are enough pairs for a second round of the search.
 EVENTS = Events(num_samples=300, num_confirm=700)
 COUNTED = Entry(Laplace(0.5), EVENTS, [(0.0, x) for x in (0.2, 1.0, 0.4, 0.9, 0.1)], num_runs=7)
 SPEC = SweepSpec("test", (FINITE, REAL, COUNTED), key=3, block_runs=3)
 
 
 def user_noise(key, count):
-    """A user's mechanism that a worker can import."""
+    """A user-defined mechanism that a worker can import."""
     return count + random.laplace(key, 1)[0]
 
 
 def by_hand(kernel, entry, runs, **other):
-    """Statistics of runs, by the program that the blocks of SPEC run."""
+    """Return statistics of runs, by the program that the blocks of SPEC run."""
     with jax.default_device(jax.local_devices()[0]):
         return kernel(
             streams_of(entry),
@@ -69,14 +69,14 @@ def by_hand(kernel, entry, runs, **other):
 
 
 def streams_of(entry):
-    """Streams under the documented key."""
+    """Return streams with the documented key."""
     key = random.fold_in(random.as_key(SPEC.key), random.stable_hash(entry.id))
     return DrawnStreams(entry.mechanism, entry.pairs.database, entry.pairs.neighbor, key)
 
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory):
-    """The store of the whole sweep."""
+    """Return the store of the whole sweep."""
     store = Store.create(tmp_path_factory.mktemp("sweep") / "whole", SPEC)
     run_sweep(store)
     return store
@@ -169,7 +169,7 @@ def test_the_identity_is_what_sets_the_law():
 
 
 def test_ids_are_the_same_in_every_process():
-    # Written down: a change of the form gives every sweep other noise and needs a new version.
+    # These values are fixed: a change would change the noise of every sweep.
     assert FINITE.id == "randomized-response-707e61c08717"
 
 
@@ -250,7 +250,7 @@ def test_a_grid_is_an_entry_for_each_combination():
 
 @pytest.mark.slow
 def test_rows_are_those_of_the_local_approach(whole):
-    """Rows of the first two blocks, from the kernels called by hand with the same keys."""
+    """Rows of the first two blocks are compared with kernels that are called by hand."""
     for entry in (FINITE, REAL):
         rows = whole.columns()[entry.id]
         assert rows["run"].tolist() == list(range(7))
@@ -274,7 +274,7 @@ def test_a_search_alone_gives_estimates():
 
 
 def test_a_histogram_gives_estimates():
-    # 60 draws into 12 intervals: some runs find one empty, and have no number.
+    # With 60 draws in 12 intervals, some runs have an empty interval and no estimate.
     entry = Entry(TruncatedLaplace(1.0), HistogramEstimate(12, 60, (0.0, 0.5, 1.0)))
     columns = compute(entry, range(40), 3)
     key = random.fold_in(random.as_key(3), random.stable_hash(entry.id))
@@ -308,7 +308,7 @@ def test_shards_and_an_executor_give_the_same_rows(whole, tmp_path):
 
 
 def test_on_accelerators_a_block_is_computed_ahead(whole, tmp_path, monkeypatch):
-    """With the same rows; when it stops, what was begun is stored."""
+    """The rows are the same; when the sweep stops, running blocks are stored."""
     monkeypatch.setitem(_AHEAD, "cpu", 1)
     run_sweep(Store.create(tmp_path / "all", SPEC))
     assert rows_equal(Store.open(tmp_path / "all"), whole)
@@ -407,7 +407,7 @@ def test_a_store_that_another_process_has_begun_is_no_stranger(tmp_path):
     (tmp_path / "s" / "blocks").mkdir(parents=True)
     (tmp_path / "s" / ".manifest.json.0a1b2c3d").write_text("{")
     assert Store.create(tmp_path / "s", SPEC).spec == SPEC
-    # Blocks without a manifest are what is left of some store, nobody knows which.
+    # Blocks without a manifest are the remains of an unknown store.
     (tmp_path / "s" / "manifest.json").unlink()
     (tmp_path / "s" / "blocks" / "some.parquet").write_bytes(b"1")
     with pytest.raises(ValueError, match="is not empty and holds no sweep"):
@@ -442,8 +442,8 @@ def test_other_parameters_compile_nothing(whole, tmp_path):
 
 @pytest.mark.slow
 def test_a_lattice_that_is_too_coarse_is_refined_run_by_run(whole):
-    """As the front door does, and whatever runs are computed together."""
-    # Eight nodes a bandwidth, which is enough, for some of the runs.
+    """This is as in `dpjax.audit`, and does not depend on the runs that are computed together."""
+    # Eight nodes per bandwidth suffice for some of the runs.
     entry = dataclasses.replace(REAL, method=dataclasses.replace(SMALL, num_nodes=120))
     together, others = (
         compute(entry, runs, SPEC.key, execution=on_all_devices(None))
@@ -455,11 +455,11 @@ def test_a_lattice_that_is_too_coarse_is_refined_run_by_run(whole):
         bounds_of(by_hand(mpl_runs, entry, [0, 1, 3], num_nodes=n), SMALL, entry.region, 0.95)
         for n in (120, 240)
     )
-    # Run 1 alone has too few; run 3 finds another loss on each of the lattices.
+    # Only run 1 has too few; run 3 has a different loss on each of the lattices.
     expected = np.where([True, False, True], coarse.estimate, fine.estimate)
     np.testing.assert_array_equal(together["estimate"], expected)
     assert coarse.estimate[2] != fine.estimate[2]
-    # Nodes are 8 a bandwidth or more in both, which leaves 1e-3 between their densities.
+    # Both have at least 8 nodes per bandwidth, so their densities differ by 1e-3.
     np.testing.assert_allclose(together["estimate"], fine.estimate, atol=0.1)
 
 

@@ -205,7 +205,7 @@ def test_a_budget_that_is_too_short_is_said(monkeypatch):
     ],
 )  # fmt: skip
 def test_claims_of_other_kinds(level):
-    """Noise with mu = 1, which is too little for half of the claim."""
+    """Noise with mu = 1 is too little for half of the claim."""
     testing.assert_private(Gaussian(1.0), pairs=PAIRS, **SIZES, **level)
     with pytest.raises(AssertionError, match="was not shown to violate"):
         testing.assert_not_private(Gaussian(1.0), pairs=PAIRS, **SIZES, **level)

@@ -1,4 +1,4 @@
-"""Messages of failed assertions word for word, what each claim asks for, and sizes of audits."""
+"""Messages of failed assertions word for word, claims, and sizes of audits."""
 
 import math
 from dataclasses import dataclass, replace
@@ -25,7 +25,7 @@ from dpjax.testing._budget import Sizes, detectable_epsilon, fewest_sizes, sizes
 
 @dataclass
 class Found:
-    """What a message reads of a result."""
+    """The parts of a result that a message uses."""
 
     verdict: str = "violated"
     mechanism: str = "noise"

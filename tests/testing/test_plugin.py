@@ -1,4 +1,4 @@
-"""The pytest plugin: its shares and its table, mostly in suites whose audits take no time."""
+"""The pytest plugin: time shares and the table, mostly for audits that take no time."""
 
 import json
 import os

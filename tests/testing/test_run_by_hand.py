@@ -1,4 +1,4 @@
-"""What a test-suite's audit reports about itself: numbers of draws, of pairs, and levels."""
+"""What an audit in a test suite reports: numbers of draws and pairs, and levels."""
 
 from types import SimpleNamespace
 
@@ -19,7 +19,7 @@ from dpjax.testing._budget import Sizes
     ],
 )  # fmt: skip
 def test_levels_that_an_audit_would_refute(monkeypatch, notion, claim, num_confirm, known):
-    """For epsilon alone, and claims that are numbers."""
+    """Only for epsilon, and for claims that are numbers."""
     asked = []
     monkeypatch.setattr(_run, "detectable_epsilon", lambda *given: asked.append(given) or 1.25)
     result = SimpleNamespace(notion=notion, claim=claim, num_confirm=num_confirm)
@@ -72,7 +72,7 @@ def test_what_a_test_that_says_nothing_asks_for():
 
 
 def answered(monkeypatch, **settings):
-    """Audits that are not run: what was asked for, and a result with such numbers."""
+    """Return audits that are not run, with their arguments and results with given numbers."""
     asked = []
 
     def audit(source, given, method, key, execution=None):

@@ -13,7 +13,7 @@ from dpjax.watching._state import State, Taken
 
 
 def state(**changes):
-    """Two chunks of outputs, 3 and 4 of one side and 2 and 5 of the other, all of them held."""
+    """Return two chunks of outputs, 3 and 4 of one side and 2 and 5 of the other, all kept."""
     parts = {
         "terms": {"claim": 1.0},
         "taken": [Taken("a", (3, 2), ("k", "l")), Taken("b", (4, 5), ("m", "n"))],

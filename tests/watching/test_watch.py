@@ -1,4 +1,4 @@
-"""Outputs that arrive in chunks: one sequential audit, each output counted once."""
+"""Outputs that arrive in chunks: one sequential audit that counts each output once."""
 
 import errno
 import json
@@ -48,7 +48,7 @@ def counted(result):
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize(("chunks", "claim"), [(laplace(), 1.0), (names(), 1.0), (vectors(), 3.0)])
 def test_it_is_a_sequential_audit_that_goes_on(chunks, claim):
-    """The guarantee is that of `Sequential`: all numbers are those of `resume` over all outputs."""
+    """The guarantee is that of `Sequential`: numbers equal those of `resume` with all outputs."""
     found = list(dpjax.watch(chunks, claim=claim))
     assert [result.settings["drawn"] for result in found] == [500, 1_200, 3_700, 6_200, 11_200]
     expected, most = None, np.cumsum(SIZES, axis=0)
@@ -68,7 +68,7 @@ def test_a_watch_that_is_killed_after_every_chunk_gives_the_same_bits(tmp_path):
     whole = list(dpjax.watch(chunks, claim=1.0))[-1]
     state = tmp_path / "watch.json"
     for number in range(len(chunks)):
-        # All chunks so far are delivered again, and counted once.
+        # All previous chunks are delivered again, but counted once.
         found = list(dpjax.watch(chunks[: number + 1], claim=1.0, state=state))
     assert len(found) == 2
     assert counted(found[-1]) == counted(whole) and found[-1].statement == whole.statement
@@ -76,7 +76,7 @@ def test_a_watch_that_is_killed_after_every_chunk_gives_the_same_bits(tmp_path):
 
 
 def test_an_interrupt_within_a_chunk_leaves_the_state_before_it(tmp_path, monkeypatch):
-    """Before the bets on a block, or while the state is written: the chunk is counted anew."""
+    """Before the bets on a block, or while the state is written: the chunk is counted again."""
     chunks, state = [(f"{i}", *chunk) for i, chunk in enumerate(laplace())], tmp_path / "w.json"
     whole = list(dpjax.watch(chunks, claim=1.0))[-1]
     list(dpjax.watch(chunks[:3], claim=1.0, state=state))
@@ -105,7 +105,7 @@ def test_an_interrupt_within_a_chunk_leaves_the_state_before_it(tmp_path, monkey
 
 
 def test_a_wrong_mechanism_is_refuted_and_nothing_more_is_taken():
-    """The level is 2; a false alarm of claim 1.9 would have a probability of .001 at most."""
+    """The level is 2; a false alarm for claim 1.9 has probability at most .001."""
     chunks = iter(laplace([(2_000, 2_000)] * 5, scale=0.5))
     found = list(dpjax.watch(chunks, claim=1.0))
     assert found[-1].verdict == "violated" and len(list(chunks)) == 5 - len(found)
@@ -249,7 +249,7 @@ def test_another_version_or_a_changed_state_is_refused(tmp_path, monkeypatch):
 
 
 def other(place, value):
-    """A change of one place of a state."""
+    """Return a state with one changed value."""
 
     def change(content):
         *path, last = place
@@ -261,7 +261,7 @@ def other(place, value):
 
 
 def sizes(moved):
-    """A change of the numbers of outputs of the first two chunks."""
+    """Return a state with changed numbers of outputs of the first two chunks."""
 
     def change(content):
         first, second = content["taken"][:2]
@@ -290,14 +290,14 @@ def sizes(moved):
         other(["held", 0, "shape"], [10**18]),
         other(["result"], "[" * 10**5),
         lambda content: content["taken"].pop(),
-        # The sums are right.
+        # The sums are correct.
         sizes(lambda one, other: (float(one), other)),
         sizes(lambda one, other: (one + other + 1, -1)),
         lambda content: content["taken"].reverse(),
     ],
 )
 def test_a_state_whose_seal_was_made_again_must_still_fit_together(tmp_path, change):
-    """A seal is no signature; a state that fits in all parts is that of other outputs."""
+    """A seal is not a signature; a state whose parts agree belongs to other outputs."""
     state, chunks = tmp_path / "watch.json", [(f"{i}", *c) for i, c in enumerate(laplace())]
     list(dpjax.watch(chunks, claim=1.0, state=state))
     content = json.loads(state.read_text())
@@ -358,7 +358,7 @@ def test_digests_do_not_depend_on_the_type_of_numbers():
 
 
 def test_a_sequence_tells_itself_apart_by_values_or_by_order():
-    """A fair coin's 100 outcomes have 69 nats of order; values that occur once have none."""
+    """A fair coin's 100 outcomes have 69 nats of order; distinct values have none."""
     coins = np.random.default_rng(0).integers(0, 2, 100)
     cases = [(coins, True), (coins[:70], False), (np.zeros(10_000), False), (np.arange(32), True),
              (np.arange(31), False), (np.tile([0, 1], 5_000), False)]  # fmt: skip
@@ -431,14 +431,14 @@ def _passages(chunks):
     ],
 )
 def test_independent_outputs_repeat_no_passage(draw):
-    """200 chunks of 2,000; some of these laws repeat windows that are too likely to count."""
+    """200 chunks of 2,000; some distributions repeat windows that are too likely to count."""
     rng = np.random.default_rng(42)
     _passages([(f"{i:04d}", draw(rng, 2_000), draw(rng, 2_000)) for i in range(200)])
 
 
 @pytest.mark.slow
 def test_passages_are_those_of_every_window():
-    """A twin in plain Python: the same windows are kept, wherever the sequence is cut."""
+    """Plain Python code keeps the same windows for all divisions of the sequence."""
     rng = np.random.default_rng(43)
     hashes = rng.integers(0, 2**63, 5_000).astype(np.uint64)
     none = np.empty(0, np.uint64)
