@@ -43,7 +43,7 @@ def test_mislabelled_canaries_are_records_of_the_data_with_the_other_label():
 
 
 def test_canaries_out_of_distribution_lie_in_the_range_of_each_feature():
-    """Extremes of 2,000 uniform draws come within 1% of the range, but once in 10^8 seeds."""
+    """Extremes of 2,000 uniform draws are within 1% of the range for all but 1 in 10^8 seeds."""
     made = canaries(FEATURES, LABELS, 2000, kind="out of distribution")
     low, high = FEATURES.min(axis=0), FEATURES.max(axis=0)
     assert (made.own >= low).all() and (made.own <= high).all()
