@@ -13,12 +13,13 @@ from dpjax.core import validate
 from dpjax.core.options import option
 from dpjax.core.wording import EVENTS, BadValue, term
 from dpjax.inference import PLANNED, errors, first_round, levels_of_bets, start
+from dpjax.methods._alarm import TimeUp, alarm, no_output_in_time
 from dpjax.methods._candidates import promised
 from dpjax.methods._stopped import saying_so_far
 from dpjax.methods._walk import ENDLESS, TINY, Walk
 from dpjax.notions import BetWealth, Terms
 from dpjax.results import Finding, Findings
-from dpjax.sources import ONE_RUN, OpenedInTurn, Request, Rounds, Source
+from dpjax.sources import ONE_RUN, Opened, OpenedInTurn, Request, Rounds, Source
 
 _DRAWS = 250_000
 """Default number of draws per side, summed over all pairs."""
@@ -37,7 +38,10 @@ class Sequential:
     Attributes:
         num_draws: Number of draws per side, summed over all pairs, after which the audit ends. If
             `num_draws` is None, the default is 250,000, or no limit if `seconds` is given.
-        seconds: Time in seconds after which the audit ends, or None for no limit.
+        seconds: Time in seconds after which the audit ends, or None for no limit. The audit always
+            draws the first outputs of each pair, which determine the cells. After these, a call of
+            a Python function or a program is interrupted at the end of the time limit. A call that
+            returns nothing for a minute, or for the time limit if it is longer, is an error.
 
     Raises:
         TypeError, ValueError: If a number has the wrong type or is too small.
@@ -107,22 +111,38 @@ class Sequential:
         )
         began = time.perf_counter()
         with source.opened(pairs, request) as opened, saying_so_far(opened.tally, terms):
-            in_turn = cast(OpenedInTurn, opened)
-            # Outputs that are drawn one by one are stored. Other outputs are equal in a second draw
-            # only if dpjax provides the seeds.
-            again = source.one_by_one or getattr(source, "replayable", True)
-            walk = Walk(
-                in_turn, terms, total, few=few, run=int(run), redraws=source.takes_pairs and again,
-                compiles=not source.one_by_one,
-            )  # fmt: skip
-            if source.counts_again:
-                walk.refuse_other_outputs()
-            deadline = None if self.seconds is None else began + self.seconds
-            try:
-                walk.go(deadline)
-            except KeyboardInterrupt:
-                walk.ended, walk.is_interrupted = "the user stopped the audit", True
+            # A call of a Python function or a program may never return.
+            is_called = source.takes_pairs and source.sampler is None
+            limit = self.seconds if is_called else None
+            with alarm(limit, lambda: opened.tally.seen) as end_search:
+                try:
+                    walk = self._begun(source, opened, terms, total, few, run)
+                except TimeUp:
+                    raise no_output_in_time(source.name) from None
+                deadline = None if self.seconds is None else began + self.seconds
+                try:
+                    end_search()
+                    walk.go(deadline)
+                except TimeUp:
+                    walk.ended = "the time limit was reached"
+                except KeyboardInterrupt:
+                    walk.ended, walk.is_interrupted = "the user stopped the audit", True
             return walk.finding()
+
+    def _begun(
+        self, source: Source, opened: Opened, terms: Terms, total: int, few: bool, run: np.int32
+    ) -> Walk:
+        """Return an audit whose cells are determined, but which has placed no new bets."""
+        # Outputs that are drawn one by one are stored. Other outputs are equal in a second draw
+        # only if dpjax provides the seeds.
+        again = source.one_by_one or getattr(source, "replayable", True)
+        walk = Walk(
+            cast(OpenedInTurn, opened), terms, total, few=few, run=int(run),
+            redraws=source.takes_pairs and again, compiles=not source.one_by_one,
+        )  # fmt: skip
+        if source.counts_again:
+            walk.refuse_other_outputs()
+        return walk
 
     def _total_of(self, source: Source) -> int:
         """Return the largest number of draws per side.

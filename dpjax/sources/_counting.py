@@ -79,6 +79,11 @@ class Tally:
         self.confirmed: NDArray[np.int64] | None = None
         self._tell, self._seen, self._total = progress, 0, 0
 
+    @property
+    def seen(self) -> int:
+        """Number of outputs so far."""
+        return self._seen
+
     def confirm(self, counts: NDArray[np.int64]) -> None:
         """Add the counts of more confirmation outputs, int64 [2 sides, marks]."""
         self.confirmed = counts if self.confirmed is None else self.confirmed + counts

@@ -4,11 +4,13 @@ Python runs the signal handler between two instructions of the main thread, so a
 terminate C code that never returns to Python.
 """
 
+import math
 import signal
 import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from types import FrameType
 from typing import NoReturn
 
 from dpjax.core.wording import BadValue
@@ -17,6 +19,9 @@ _AGAIN = 0.1
 """Number of seconds until the alarm is repeated, in case a callback suppressed the first
 exception.
 """
+
+_SOON = 1e-6
+"""Number of seconds until an alarm that is already late."""
 
 _OVER, _LEAST_SHARE, _LEAST = 1.05, 0.05, 0.5
 """Constants that determine when an audit with a time limit terminates its calls.
@@ -117,19 +122,37 @@ class Deadline:
             TookTooLong: If the call does not return in time.
         """
         left, running = self.left(), True
-
-        def ring(number: int, frame: object) -> None:
-            if running:
-                _end()
-
-        other, again = signal.getitimer(signal.ITIMER_REAL)
-        handler = signal.signal(signal.SIGALRM, ring)
         began = time.monotonic()
+        other, again = signal.getitimer(signal.ITIMER_REAL)
+        # Time at which the caller's alarm, if there is one, should go off.
+        due = began + other if other else math.inf
+
+        def arm() -> None:
+            now = time.monotonic()
+            if due < began + left:
+                signal.setitimer(signal.ITIMER_REAL, max(due - now, _SOON))
+            else:
+                signal.setitimer(signal.ITIMER_REAL, max(began + left - now, _SOON), _AGAIN)
+
+        def ring(number: int, frame: FrameType | None) -> None:
+            nonlocal due
+            if not running:
+                return
+            if due >= began + left or not callable(handler):
+                _end()
+            due = math.inf
+            handler(number, frame)
+            # The caller's handler may have set another alarm.
+            if rest := signal.getitimer(signal.ITIMER_REAL)[0]:
+                due = time.monotonic() + rest
+            arm()
+
+        handler = signal.signal(signal.SIGALRM, ring)
         # The alarm may go off anywhere here, even at the first step of a `finally` block. The outer
         # `finally` block ensures that the timer and the handler are always removed.
         try:
             try:
-                signal.setitimer(signal.ITIMER_REAL, left, _AGAIN)
+                arm()
                 result = function(*arguments, **options)
                 running = False
                 return result
@@ -139,9 +162,8 @@ class Deadline:
             running = False
             signal.setitimer(signal.ITIMER_REAL, 0.0)
             signal.signal(signal.SIGALRM, handler)
-            if other:
-                # Restore the caller's alarm with the time that remained.
-                rest = max(other - (time.monotonic() - began), 1e-6)
+            if due < math.inf:
+                rest = max(due - time.monotonic(), _SOON)
                 signal.setitimer(signal.ITIMER_REAL, rest, again)
 
 
