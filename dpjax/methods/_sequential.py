@@ -109,25 +109,29 @@ class Sequential:
             each=few,
             held=None if earlier is None else earlier.held,
         )
-        began = time.perf_counter()
-        with source.opened(pairs, request) as opened, saying_so_far(opened.tally, terms):
-            # A call of a Python function or a program may never return.
-            is_called = source.takes_pairs and source.sampler is None
-            limit = self.seconds if is_called else None
-            with alarm(limit, lambda: opened.tally.seen) as end_search:
-                try:
+        walk, began = None, time.perf_counter()
+        # A call of a Python function or a program may never return.
+        limit = self.seconds if source.takes_pairs and source.sampler is None else None
+        deadline = None if self.seconds is None else began + self.seconds
+        try:
+            with (
+                source.opened(pairs, request) as opened,
+                alarm(limit, lambda: opened.tally.seen) as end_search,
+            ):
+                with saying_so_far(opened.tally, terms):
                     walk = self._begun(source, opened, terms, total, few, run)
-                except TimeUp:
-                    raise no_output_in_time(source.name) from None
-                deadline = None if self.seconds is None else began + self.seconds
-                try:
-                    end_search()
-                    walk.go(deadline)
-                except TimeUp:
-                    walk.ended = "the time limit was reached"
-                except KeyboardInterrupt:
-                    walk.ended, walk.is_interrupted = "the user stopped the audit", True
-            return walk.finding()
+                end_search()
+                walk.go(deadline)
+        except TimeUp:
+            if walk is None:
+                raise no_output_in_time(source.name) from None
+            walk.ended = "the time limit was reached"
+        except KeyboardInterrupt:
+            # The source has ended its workers and programs.
+            if walk is None:
+                raise
+            walk.ended, walk.is_interrupted = "the user stopped the audit", True
+        return walk.finding()
 
     def _begun(
         self, source: Source, opened: Opened, terms: Terms, total: int, few: bool, run: np.int32

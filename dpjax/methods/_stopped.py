@@ -10,6 +10,7 @@ import numpy as np
 
 from dpjax.core.errors import Stopped
 from dpjax.core.wording import confidence_text
+from dpjax.methods._alarm import TimeUp
 from dpjax.notions import Evidence, Terms
 from dpjax.sources import Tally
 
@@ -44,6 +45,8 @@ def saying_so_far(tally: Tally, terms: Terms) -> Iterator[SoFar]:
     so_far = SoFar(tally)
     try:
         yield so_far
+    except TimeUp:
+        raise
     except KeyboardInterrupt:
         raise Stopped(_sentence(so_far, terms)) from None
 

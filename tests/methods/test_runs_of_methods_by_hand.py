@@ -57,6 +57,8 @@ class Asked:
 
     counts_again, time_limit = False, None
 
+    sampler = "a function of JAX"
+
     def __init__(self, takes_pairs=True, one_by_one=False):
         self.takes_pairs, self.one_by_one, self.requests = takes_pairs, one_by_one, []
 
