@@ -82,7 +82,7 @@ def test_static_arguments_and_names_are_kept():
         return thing.x * jnp.ones(size)
 
     assert ones(SAME_FIELDS[0](), 3).shape == ones(SAME_FIELDS[0](), size=3).shape == (3,)
-    assert ones.__doc__ == "Some ones." and ones.__name__ == "ones"
+    assert ones.__doc__ == "Return an array of ones." and ones.__name__ == "ones"
     program = ones.program(SAME_FIELDS[0](), 3)
     ones(SAME_FIELDS[0](2.0), 3)
     assert program._cache_size() == 1, "another x is not another program"

@@ -19,13 +19,13 @@ import dpjax
 from benchmarks.fuzz import trusted
 from benchmarks.fuzz.mutations import mutated, mutated_values
 from dpjax.cli._given import pairs_of
+from dpjax.core.seals import seal_of
 from dpjax.empirical import panel_from_table
 from dpjax.partitions import Encoder
 from dpjax.sources._process import Programs
 from dpjax.sources.readers import read_samples
 from dpjax.sources.readers._entries import as_outputs
 from dpjax.sweeps import Store, SweepSpec, run_sweep
-from dpjax.watching._state import _seal as sealed
 
 Case = tuple[str, Callable[[], None]]
 """Name of an input, and a function that reads it.
@@ -392,7 +392,7 @@ def states(folder: Path) -> Iterator[Callable[[Random], Case]]:
         else:
             content = mutated_values(plain, source)
             if isinstance(content, dict):
-                content["seal"] = sealed(content)
+                content["seal"] = seal_of(content)
             path.write_text(json.dumps(content))
 
         def read() -> None:

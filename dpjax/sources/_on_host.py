@@ -33,6 +33,7 @@ from dpjax.sources._definition import definition_of
 from dpjax.sources._kept import Kept
 from dpjax.sources._labels_alone import notes_of_labels_alone
 from dpjax.sources._learned import lay_best
+from dpjax.sources._order_of_calls import notes_of_calls
 from dpjax.sources._pairs import AnyPairs
 from dpjax.sources._schedule import Draw, Restarted
 from dpjax.sources._source import Marked, Request, Source
@@ -153,7 +154,7 @@ class _OpenedOnHost:
         self._cut: int | None = None
         self._counted: set[int] = set()
         self._said: list[str] = []
-        self._rare: dict[int, list[str]] = {}
+        self._of_pilots: dict[int, list[str]] = {}
         # Keep all outputs if each output is expensive; otherwise, keep only outputs that determine
         # cells.
         every = request.each and not source.batched
@@ -176,7 +177,7 @@ class _OpenedOnHost:
         of_pairs = dict.fromkeys(
             note
             for pair in sorted(self._counted)
-            for note in (*columns[pair].notes(), *self._rare.get(pair, []))
+            for note in (*columns[pair].notes(), *self._of_pilots.get(pair, []))
         )
         ignored = notes_of_ignored(columns) if self._counted else []
         return [*self._said, *of_pairs, *ignored, *unvaried]
@@ -383,7 +384,11 @@ class _OpenedOnHost:
             sides = zip(pilots, rests, strict=True)
             pilots, rests = zip(*(parted(chain([p], r), size) for p, r in sides), strict=True)
         pilots = encoder.fixed(pilots)
-        self._rare[pair] = notes_of_labels_alone(pilots, encoder, f"outputs of {encoder.source}")
+        self._of_pilots[pair] = notes_of_labels_alone(
+            pilots, encoder, f"outputs of {encoder.source}"
+        )
+        if self._source.one_by_one:
+            self._of_pilots[pair] += notes_of_calls(encoder.source, pilots)
         folds = [fold_of(np.arange(len(pilot.labels))) for pilot in pilots]
         names = encoder.names
         if self._request.in_order:

@@ -22,6 +22,7 @@ References:
 import math
 from collections.abc import Callable, Sequence
 from statistics import NormalDist
+from typing import NamedTuple
 
 import numpy as np
 
@@ -45,8 +46,27 @@ products of ranks.
 """
 
 
+class Advice(NamedTuple):
+    """What the user can do if outputs are correlated, and if they are sorted or change once."""
+
+    if_correlated: str
+    if_sorted: str
+
+
+OF_RECORDINGS = Advice(
+    "Record every output in a separate run. If a Markov chain draws the outputs, pass a block "
+    "length at which outputs from different blocks are almost independent: "
+    f"{term('blocks=LENGTH', '--blocks LENGTH')}",
+    "pass the outputs in the order in which they were drawn",
+)
+
+
 def notes_of_order(
-    name: str, splits: Sequence[np.ndarray], values: np.ndarray | None = None
+    name: str,
+    splits: Sequence[np.ndarray],
+    values: np.ndarray | None = None,
+    *,
+    advice: Advice = OF_RECORDINGS,
 ) -> list[Doubt]:
     """If outputs are correlated, return a doubt that states the effective sample size.
 
@@ -56,6 +76,7 @@ def notes_of_order(
             the output lies in an event.
         values: Values [n] to rank, such as the positions of the outputs' cells on a line, or None
             to omit the test of ranks.
+        advice: What the user can do to get independent outputs.
     """
     ways: list[tuple[np.ndarray, Callable[[np.ndarray, list[int]], list[float]]]]
     ways = [(split, _chances_of_runs) for split in splits]
@@ -73,8 +94,7 @@ def notes_of_order(
         return [
             Doubt(
                 "The bound requires independent outputs, but independence cannot be checked for "
-                f"{name}, because its values are sorted or change only once: pass the outputs in "
-                "the order in which they were drawn."
+                f"{name}, because its values are sorted or change only once: {advice.if_sorted}."
             )
         ]
     _, distance, number = min(found)
@@ -89,9 +109,7 @@ def notes_of_order(
             f"{shown:.2g} (for independent draws, the probability of such a value "
             f"is below {_CHANCE:g}). The {size} outputs contain about as much information as "
             f"{effective_size(correlation, size)} independent outputs, so the bound may exceed the "
-            "true level. Record every output in a separate run. If a Markov chain draws the "
-            "outputs, pass a block length at which outputs from different blocks are almost "
-            f"independent: {term('blocks=LENGTH', '--blocks LENGTH')}."
+            f"true level. {advice.if_correlated}."
         )
     ]
 

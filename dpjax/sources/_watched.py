@@ -116,11 +116,14 @@ class Watched:
 
     def notes(self, pair: int) -> list[str]:
         """Return a note if a pair's outputs are constant, or mostly errors, on both sides."""
+        is_constant = all(self._constant.get((pair, side)) is not None for side in (0, 1))
+        failed = [self._failed.get((pair, side), 0) for side in (0, 1)]
+        if not is_constant and not all(failed):
+            return []
         first, second = (self.taken[pair, side][0] for side in (0, 1))
-        if all(self._constant.get((pair, side)) is not None for side in (0, 1)):
+        if is_constant:
             errors = self._error(pair, 0), self._error(pair, 1)
             return [Unvaried((first, second), self._pairs.labels[pair], self._failure(), errors)]
-        failed = [self._failed.get((pair, side), 0) for side in (0, 1)]
         if failed[0] < _MANY_FAILED * first or failed[1] < _MANY_FAILED * second:
             return []
         return [

@@ -37,7 +37,8 @@ def failing(share):
 
 def test_a_service_that_stops_answering_is_noted():
     result = dpjax.audit(limited(150), PAIR, claim=0.5, method=FEW)
-    assert result.verdict == "not refuted" and len(noted(result)) == 1
+    assert result.verdict == "doubtful" and len(noted(result)) == 1
+    assert all("because a service refuses further calls." in doubt for doubt in result.doubts)
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,33 @@
+"""A test of independence between the calls of a function that returns one output per call."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from dpjax.core.wording import Doubt
+from dpjax.partitions import Outputs
+from dpjax.sources._serial import Advice, notes_of_order
+
+_ADVICE = Advice(
+    "Draw fresh noise in every call: no call may depend on earlier calls, for example through a "
+    "cache, a fixed seed or the state of a Markov chain",
+    "no call may depend on the number of earlier calls, for example because a service refuses "
+    "further calls",
+)
+
+
+def notes_of_calls(name: str, pilots: Sequence[Outputs]) -> list[Doubt]:
+    """Return a doubt for each side whose first outputs depend on earlier outputs.
+
+    Args:
+        name: Name of the function, for the doubt.
+        pilots: First outputs of the database and of its neighbor, in the order of the calls.
+    """
+    found = []
+    for side, outputs in zip(("database", "neighbor"), pilots, strict=True):
+        # Rank numbers by their first entry, and labels by their indices.
+        ranked = outputs.values[:, 0] if not outputs.labels.any() else outputs.labels
+        place = np.unique(ranked, return_inverse=True)[1]
+        split = place >= max(np.median(place), 1)
+        found += notes_of_order(f"{name} ({side})", [split], place, advice=_ADVICE)
+    return found
