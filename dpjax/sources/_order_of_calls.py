@@ -4,13 +4,15 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from dpjax.core.wording import Doubt
+from dpjax.core.wording import Doubt, Sentence
 from dpjax.partitions import Outputs
 from dpjax.sources._serial import Advice, notes_of_order
 
 _ADVICE = Advice(
-    "Draw fresh noise in every call: no call may depend on earlier calls, for example through a "
-    "cache, a fixed seed or the state of a Markov chain",
+    Sentence(
+        "Draw fresh noise in every call: no call may depend on earlier calls, for example through "
+        "a cache, a fixed seed or the state of a Markov chain"
+    ),
     "no call may depend on the number of earlier calls, for example because a service refuses "
     "further calls",
 )

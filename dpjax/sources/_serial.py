@@ -26,7 +26,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dpjax.core.wording import Doubt, term
+from dpjax.core.wording import Doubt, Sentence, term
 from dpjax.inference import few_runs_p_value
 
 _DISTANCES = (1, 2, 4, 8, 16, 32, 64)
@@ -49,14 +49,16 @@ products of ranks.
 class Advice(NamedTuple):
     """What the user can do if outputs are correlated, and if they are sorted or change once."""
 
-    if_correlated: str
+    if_correlated: Sentence
     if_sorted: str
 
 
 OF_RECORDINGS = Advice(
-    "Record every output in a separate run. If a Markov chain draws the outputs, pass a block "
-    "length at which outputs from different blocks are almost independent: "
-    f"{term('blocks=LENGTH', '--blocks LENGTH')}",
+    Sentence(
+        "Record every output in a separate run. If a Markov chain draws the outputs, pass a block "
+        "length at which outputs from different blocks are almost independent: "
+        f"{term('blocks=LENGTH', '--blocks LENGTH')}"
+    ),
     "pass the outputs in the order in which they were drawn",
 )
 
@@ -109,7 +111,7 @@ def notes_of_order(
             f"{shown:.2g} (for independent draws, the probability of such a value "
             f"is below {_CHANCE:g}). The {size} outputs contain about as much information as "
             f"{effective_size(correlation, size)} independent outputs, so the bound may exceed the "
-            f"true level. {advice.if_correlated}."
+            f"true level. {advice.if_correlated.marked}."
         )
     ]
 
