@@ -125,8 +125,10 @@ def _for_people(result: "AuditResult") -> "AuditResult":
     from dpjax.cli._audit_options import TABLE
 
     options = options_of(TABLE)
-    sentence, *notes = (
-        neutral(in_options(text, options)) for text in (result.sentence, *result.notes)
-    )
-    statement = dataclasses.replace(result.statement, sentence=sentence)
-    return dataclasses.replace(result, statement=statement, notes=tuple(notes))
+
+    def said(text: str) -> str:
+        return neutral(in_options(text, options))
+
+    statement = dataclasses.replace(result.statement, sentence=said(result.sentence))
+    notes, doubts = (tuple(map(said, texts)) for texts in (result.notes, result.doubts))
+    return dataclasses.replace(result, statement=statement, notes=notes, doubts=doubts)

@@ -88,6 +88,7 @@ def test_doubtful_outputs_are_an_error_and_a_warning(run, tmp_path):
     done = run("audit", "--samples", *files[:2], "--claim", 0, "--junit", files[2], "--sarif",
                files[3])  # fmt: skip
     assert done.exit_code == 2 and "DOUBTFUL" in done.output
+    assert "--blocks LENGTH" in done.output and "blocks=LENGTH" not in done.output
     suite = ElementTree.parse(files[2]).getroot()[0]
     assert suite.get("errors") == "1" and suite.find("testcase/error").get("type") == "doubtful"
     (found,) = json.loads(files[3].read_text())["runs"][0]["results"]
