@@ -58,8 +58,8 @@ def audit(
             database) -> output that draws one output, a Python function that draws its own random
             numbers, a `dpjax.HostMechanism`, a `dpjax.CommandMechanism`, `dpjax.Recorded` outputs,
             or a `dpjax.OneRun`, which contains the scores of canaries from a single run. A function
-            whose first parameter is not named `key`, and which requires only (database) or
-            (database, num_samples) besides `seed` and `rng`, is audited as a
+            whose first parameter is not named `key` or `..._key`, and which requires only
+            (database) or (database, num_samples) besides `seed` and `rng`, is audited as a
             `dpjax.HostMechanism`; all others are JAX functions. An OpenDP measurement or a
             diffprivlib mechanism is also accepted; its claim and neighbors are read from the object
             (see `dpjax.LibraryMechanism`). If the subject is a `dpjax.Family`, the audit first

@@ -35,12 +35,13 @@ def is_batched(function: object) -> bool | None:
         further parameters; None if the parameters may be those of a JAX function, are not
         recognized, or cannot be read.
     """
-    required = _required(function) if callable(function) else None
-    if required is None or len(required) > 2:
+    found = _names(function) if callable(function) else None
+    if found is None:
         return None
-    if len(required) == 1:
-        return False
-    return True if required[1] in _SIZES else None
+    names, required = found
+    takes_size = len(names) > 1 and names[1] in _SIZES
+    others = [name for name in required if name not in names[: 2 if takes_size else 1]]
+    return None if others else takes_size
 
 
 def host_form(function: Callable[..., object]) -> str | None:
@@ -50,9 +51,10 @@ def host_form(function: Callable[..., object]) -> str | None:
         A clause for an error message, with words marked by `core.wording.term`. The result is None
         if the parameters look like those of a JAX function, are not recognized, or cannot be read.
     """
-    required = _required(function)
-    if required is None:
+    found = _names(function)
+    if found is None:
         return None
+    _, required = found
     name = name_of_function(function)
     inside = name if name.isidentifier() else "function"
     if len(required) == 1:
@@ -67,19 +69,26 @@ def host_form(function: Callable[..., object]) -> str | None:
     return None
 
 
-def _required(function: Callable[..., object]) -> list[str] | None:
-    """Return the names of the positional parameters without defaults, except `seed` and `rng`.
+def _names(function: Callable[..., object]) -> tuple[list[str], list[str]] | None:
+    """Return the names of a function's positional parameters, beginning with the database's.
 
     Returns:
-        The names, beginning with the database's; None if the first parameter may be a key of JAX,
-        if no parameter is required, or if the parameters cannot be read.
+        The names of all positional parameters, and of those that have no default and are not `seed`
+        or `rng`; None if the first parameter may be a key of JAX, if it is not required, or if the
+        parameters cannot be read.
     """
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):
         return None
     positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    if not positional or "key" in positional[0].name:
-        return None
+    names = [p.name for p in positional]
     required = [p.name for p in positional if p.default is p.empty and p.name not in _SEEDS]
-    return required if required and required[0] == positional[0].name else None
+    if not required or required[0] != names[0] or _is_key(names[0]):
+        return None
+    return names, required
+
+
+def _is_key(name: str) -> bool:
+    """Return whether a parameter is named like a key of JAX, such as `key` or `prng_key`."""
+    return any(word.endswith("key") for word in name.split("_"))

@@ -46,6 +46,18 @@ def many_with_setting(database, n_samples, scale=1.0, seed=0):
     return database + np.random.default_rng(seed).laplace(scale=scale, size=n_samples)
 
 
+def many_by_default(database, num_samples=1, rng=None):
+    return database + rng.laplace(size=num_samples)
+
+
+def one_or_many(database, rng, num_samples=1):
+    return database + rng.laplace(size=num_samples)
+
+
+def keys_of_records(keys, rng):
+    return float(np.sum(keys)) + rng.laplace()
+
+
 def bound(database, epsilon, rng):
     return database + rng.laplace(scale=1 / epsilon)
 
@@ -59,14 +71,16 @@ class Release:
 
 
 SINGLE = [
-    alone, with_rng, with_optional_rng, with_keyword_seed, with_setting,
-    partial(bound, epsilon=1.0), Release().draw, Release(), lambda x: x + np.random.laplace(),
+    alone, with_rng, with_optional_rng, with_keyword_seed, with_setting, keys_of_records,
+    one_or_many, partial(bound, epsilon=1.0), Release().draw, Release(),
+    lambda x: x + np.random.laplace(),
 ]  # fmt: skip
-BATCHED = [many, many_with_setting, partial(many_with_setting, scale=1.0)]
+BATCHED = [many, many_by_default, many_with_setting, partial(many_with_setting, scale=1.0)]
 
 JAX = [
     lambda key, count: count + jax.random.laplace(key),
     lambda prng_key, count=0.0: count + jax.random.laplace(prng_key),
+    lambda subkey, count=0.0: count + jax.random.laplace(subkey),
     lambda rng, count: count + jax.random.laplace(rng),
     lambda seed, num_samples: num_samples + jax.random.laplace(seed),
     lambda k, x: x + jax.random.laplace(k),
@@ -84,6 +98,8 @@ def test_python_functions_are_recognized_by_their_parameters(function):
     source = as_source(function)
     assert (source.kind, source.batched) == ("host", function in BATCHED)
     assert source.function is function
+    few = dpjax.Events(300, 400)
+    assert dpjax.audit(function, PAIR, method=few).lower_bound < 1.0
 
 
 @pytest.mark.parametrize("function", JAX)
