@@ -98,8 +98,9 @@ def test_python_functions_are_recognized_by_their_parameters(function):
     source = as_source(function)
     assert (source.kind, source.batched) == ("host", function in BATCHED)
     assert source.function is function
-    few = dpjax.Events(300, 400)
-    assert dpjax.audit(function, PAIR, method=few).lower_bound < 1.0
+    # The level is 1. Some functions take no seed, so the bound is above it with probability 1e-6.
+    terms = {"method": dpjax.Events(300, 400), "confidence": 1 - 1e-6}
+    assert dpjax.audit(function, PAIR, **terms).lower_bound <= 1.0
 
 
 @pytest.mark.parametrize("function", JAX)
