@@ -15,6 +15,7 @@ from dpjax.core.types import JsonObject
 from dpjax.core.wording import BadType, BadValue, term
 from dpjax.databases import Pairs
 from dpjax.methods import METHODS, Method, pairs_to_audit, settled
+from dpjax.methods._patience import with_warning
 from dpjax.methods._signposts import signposted
 from dpjax.notions import Epsilon, Notion, Terms, bets_of
 from dpjax.results import AuditResult, build, finding_of_repeats
@@ -132,7 +133,8 @@ def audit(
     if notion is None:
         stated = source.stated or (Epsilon(), None)
         notion, claim = stated[0], stated[1] if claim is None else claim
-    terms = replace(before, notion=notion, claim=claim)
+    shown = with_warning(execution, source) if method is None else execution
+    terms = replace(before, notion=notion, claim=claim, execution=shown)
     return _audited(source, found.pairs, method, terms, start, found.notes)
 
 

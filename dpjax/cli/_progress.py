@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from dpjax.cli._stop import say
 from dpjax.core.errors import neutral
+from dpjax.core.forecast import Forecast, clock
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -18,47 +19,14 @@ if TYPE_CHECKING:
 
 _LINE_SECONDS = 30.0
 
-_KNOWN_SECONDS = 1.0, 20.0
-"""Start and end, in seconds after the first report, of the period in which work may be announced.
 
-Within this period, work is announced if its estimated total time exceeds `_LONG_SECONDS`.
-"""
-
-_LONG_SECONDS = 60.0
-"""Estimated total time, in seconds, above which work is announced."""
-
-
-class _State:
+class _State(Forecast):
     """The progress of a computation, and the line of text that describes it."""
 
-    def __init__(self, unit: str):
-        self.unit, self.text, self.done, self.total = unit, "", 0, 0
-        # Units that were done earlier, as in a resumed sweep, are not included in the speed.
-        self.before: int | None = None
-        self._start = self._begun = time.monotonic()
-
-    def told(self, done: int, total: int, text: str) -> None:
-        if self.before is None:
-            # Start the clock at the first report so that the speed does not include imports.
-            self.before, self._begun = done, time.monotonic()
-        self.done, self.total, self.text = done, total, text
-
-    @property
-    def seconds(self) -> float:
-        """Seconds since the first report of progress."""
-        return time.monotonic() - self._begun
-
-    @property
-    def now(self) -> int:
-        """Number of units of work done since the first report of progress."""
-        return self.done - (self.before or 0)
-
-    @property
-    def left(self) -> float | None:
-        """Estimated remaining time in seconds at the current speed, or None if unknown."""
-        if not (self.now and self.total):
-            return None
-        return self.seconds * max(self.total - self.done, 0) / self.now
+    def __init__(self, unit: str, announce: Callable[[int, str], object] | None = None):
+        super().__init__(announce)
+        self.unit, self.text = unit, ""
+        self._start = time.monotonic()
 
     def words(self) -> str:
         total = f" of {self.total:,}" if self.total else ""
@@ -96,17 +64,12 @@ def progress_bar(
         >>> with progress_bar(quiet=True) as show:
         ...     execution = dpjax.Execution(progress=show)
     """
-    state, waiting = _State(unit), not quiet and announce is not None
+    said = None if quiet or announce is None else announce
+    state = _State(unit, said and (lambda total, seconds: say(said(total, seconds))))
 
     def show(done: int, total: int, text: str = "") -> None:
-        nonlocal waiting
-        state.told(done, total, text)
-        if waiting and announce is not None and state.left is not None:
-            known, late = _KNOWN_SECONDS
-            whole = state.seconds + state.left
-            if state.seconds >= known and whole > _LONG_SECONDS:
-                say(announce(total, clock(whole)))
-            waiting = state.seconds < known or (state.seconds < late and whole <= _LONG_SECONDS)
+        state.text = text
+        state.told(done, total)
 
     with nullcontext() if quiet else _shown(state):
         yield show
@@ -179,9 +142,3 @@ def _lines(state: _State) -> Iterator[None]:
         ended.set()
         with suppress(RuntimeError):
             thread.join(1.0)
-
-
-def clock(seconds: float) -> str:
-    """Format a time as h:mm:ss."""
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes // 60}:{minutes % 60:02d}:{rest:02d}"

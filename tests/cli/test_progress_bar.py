@@ -26,11 +26,12 @@ def test_words(now):
     state = _progress._State("outputs")
     now[0] = 2.0
     assert state.words() == "outputs, 0:00:02 so far"
-    state.told(0, 10_000, "")
+    state.told(0, 10_000)
     assert state.words() == "0 of 10,000 outputs, 0:00:02 so far"
     # The 2 s before were those of imports.
     now[0] = 4.0
-    state.told(2_000, 10_000, "entry 1/2 (a\n)")
+    state.text = "entry 1/2 (a\n)"
+    state.told(2_000, 10_000)
     assert state.words() == (
         "entry 1/2 (a\\n), 2,000 of 10,000 outputs, 1e+03 a second, 0:00:08 left"
     )

@@ -1,0 +1,44 @@
+"""A warning about audits that take long because each output needs a slow call."""
+
+import inspect
+import warnings
+from dataclasses import replace
+
+from dpjax.core.execution import Execution
+from dpjax.core.forecast import Forecast
+from dpjax.sources import Source
+
+
+def with_warning(execution: Execution | None, source: Source) -> Execution | None:
+    """Return execution options that warn once if an audit's draws need more than a minute.
+
+    Nobody chose the number of draws of such an audit, and a Python program shows no progress. The
+    warning is given after about a second. Sources that JAX draws, recorded outputs, sources with a
+    time limit and audits with a progress callback do not warn.
+    """
+    shown = execution is not None and execution.progress is not None
+    calls = getattr(source, "time_limit", 0.0) is None
+    if shown or not calls:
+        return execution
+
+    def warn(total: int, seconds: str) -> None:
+        warnings.warn(
+            f"{source.name} is slow: drawing {total:,} outputs takes about {seconds} in total. "
+            f"Pass dpjax.{type(source).__name__}(..., time_limit=60) to draw as many outputs as "
+            "fit into one minute, or method=dpjax.Events(num_samples=..., num_confirm=...) to "
+            "choose the number of draws.",
+            stacklevel=_level(),
+        )
+
+    return replace(execution or Execution(), progress=Forecast(warn).told)
+
+
+def _level() -> int:
+    """Return the number of frames between the caller and the code outside dpjax that runs it."""
+    frame, level, outside = inspect.currentframe(), 0, 1
+    while frame is not None:
+        level += 1
+        if frame.f_globals.get("__name__", "").partition(".")[0] == "dpjax":
+            outside = level
+        frame = frame.f_back
+    return outside
