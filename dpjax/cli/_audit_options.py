@@ -246,6 +246,12 @@ _ROWS: Table = {
         metavar="LOW,HIGH",
         owners=_SEARCHED,
     ),
+    "size": option(
+        int,
+        "Number of records in each database that is made from --like, if the claim holds only for "
+        "this number.",
+        owners=_SEARCHED,
+    ),
     "column": option(
         list[str],
         "The column of the outputs, by name or by index from 0; multiple columns, separated by "

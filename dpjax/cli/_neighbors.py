@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from dpjax.cli._table import Given, Value
+from dpjax.cli._table import Given, Value, chosen
 
 if TYPE_CHECKING:
     from dpjax.databases.spaces import Neighbors
@@ -13,13 +13,13 @@ _WITHIN = "within"
 
 
 def neighbors_of(written: Given) -> "Neighbors | None":
-    """Return the space of neighbors that --like, --relation and --bounds describe, or None.
+    """Return the space of neighbors that --like, --relation, --bounds and --size describe, or None.
 
     Raises:
         ValueError: If an option is malformed, or if --pairs is given, too.
     """
     if "like" not in written:
-        for name in ("relation", "bounds"):
+        for name in ("relation", "bounds", "size"):
             if name in written:
                 raise ValueError(f"--{name} needs --like, an example of a database.")
         return None
@@ -27,8 +27,10 @@ def neighbors_of(written: Given) -> "Neighbors | None":
         raise ValueError("give either --pairs, to use these pairs, or --like, to search for pairs.")
     from dpjax.databases.spaces import Domain, neighbors
 
-    bounds = written.get("bounds")
-    domain = None if bounds is None else Domain(bounds=_bounds_of(bounds))
+    values = chosen(written, ("size",))
+    if "bounds" in written:
+        values["bounds"] = _bounds_of(written["bounds"])
+    domain = Domain(**values) if values else None
     try:
         return neighbors(
             _example_of(written["like"]), _relation_of(written.get("relation")), domain

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 _SUBJECT = (
     "mechanism", "function", "epsilon", "param", "num_outcomes", "pairs", "like", "relation",
-    "bounds", "region", "key",
+    "bounds", "size", "region", "key",
 )  # fmt: skip
-_ANYWHERE = ("pairs", "like", "relation", "bounds", "region")
+_ANYWHERE = ("pairs", "like", "relation", "bounds", "size", "region")
 _SEARCH = ("budget", "keep", "factor", "region", "key")
 
 TABLE: Table = {

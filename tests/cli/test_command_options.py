@@ -61,7 +61,7 @@ def test_options_of_a_method_are_its_arguments(method):
 def test_options_of_a_source_are_its_arguments(source):
     fields = {field.name for field in SUBJECTS[source]} - OTHER_WORDS
     audits = {"pairs", "num_samples", "num_confirm", "num_draws"}
-    searched = {"like", "relation", "bounds"}
+    searched = {"like", "relation", "bounds", "size"}
     more = {
         **dict.fromkeys(("function", "host", "command"), searched),
         "mechanism": {"epsilon", "param"},

@@ -13,6 +13,8 @@ def test_options_describe_a_space(tmp_path):
     assert neighbors_of({"like": "[30, 80.5]"}) == neighbors([30, 80.5])
     found = neighbors_of({"like": "[30, 80]", "relation": "change-one", "bounds": "0, 1e2"})
     assert found == neighbors([30, 80], "change-one", Domain(bounds=(0.0, 100.0)))
+    found = neighbors_of({"like": "[30, 80]", "relation": "change-one", "size": 2})
+    assert found == neighbors([30, 80], "change-one", Domain(size=2))
     assert neighbors_of({"like": "3", "relation": "within:0.5"}) == neighbors(3, Within(0.5))
     near = {"like": "[3, 4]", "relation": "within:2:l1"}
     assert neighbors_of(near) == neighbors([3, 4], Within(2.0, "l1"))
@@ -25,6 +27,8 @@ def test_options_describe_a_space(tmp_path):
     [
         ({"bounds": "0,1"}, "--bounds needs --like, an example of a database"),
         ({"relation": "any"}, "--relation needs --like"),
+        ({"size": 2}, "--size needs --like"),
+        ({"like": "[1]", "size": 0}, "size must be an integer >= 1, but was 0"),
         ({"like": "[1]", "pairs": "p.json"}, "give either --pairs, .* or --like"),
         ({"like": "[1"}, r"--like \[1 must be a database as JSON, such as .*, or a file"),
         ({"like": "[1]", "bounds": "1"}, "--bounds must be two numbers, such as 0,100, but was"),
