@@ -9,24 +9,36 @@ from dpjax.core.forecast import Forecast
 from dpjax.sources import Source
 
 
-def with_warning(execution: Execution | None, source: Source) -> Execution | None:
+def with_warning(
+    execution: Execution | None, source: Source, instead: str = ""
+) -> Execution | None:
     """Return execution options that warn once if an audit's draws need more than a minute.
 
-    Nobody chose the number of draws of such an audit, and a Python program shows no progress. The
-    warning is given after about a second. Sources that JAX draws, recorded outputs, sources with a
-    time limit and audits with a progress callback do not warn.
+    A Python program shows no progress, so a user who did not choose the number of draws would not
+    know how long the audit takes. The warning is given after about a second. Sources that JAX
+    draws, recorded outputs, sources with a time limit and audits with a progress callback do not
+    warn.
+
+    Args:
+        execution: Execution options, or None for the default options.
+        source: Source of the audit.
+        instead: Sentence that says how to shorten the audit. The default names arguments of
+            `dpjax.audit` and of the source.
     """
     shown = execution is not None and execution.progress is not None
     calls = getattr(source, "time_limit", 0.0) is None
     if shown or not calls:
         return execution
+    instead = instead or (
+        f"Pass dpjax.{type(source).__name__}(..., time_limit=60) to draw as many outputs as fit "
+        "into one minute, or method=dpjax.Events(num_samples=..., num_confirm=...) to choose the "
+        "number of draws."
+    )
 
     def warn(total: int, seconds: str) -> None:
         warnings.warn(
             f"{source.name} is slow: drawing {total:,} outputs takes about {seconds} in total. "
-            f"Pass dpjax.{type(source).__name__}(..., time_limit=60) to draw as many outputs as "
-            "fit into one minute, or method=dpjax.Events(num_samples=..., num_confirm=...) to "
-            "choose the number of draws.",
+            f"{instead}",
             stacklevel=_level(),
         )
 

@@ -12,6 +12,7 @@ from dpjax.core import validate
 from dpjax.core.execution import Execution
 from dpjax.core.wording import BadValue
 from dpjax.methods import METHODS, Events, Method, Sequential, pairs_to_audit
+from dpjax.methods._patience import with_warning
 from dpjax.notions import Epsilon, Notion, Terms
 from dpjax.partitions import RegionLike
 from dpjax.results import REFUTING, AuditResult
@@ -28,6 +29,12 @@ DEFAULT_DRAWS = 400_000
 
 _FEWEST_DRAWS = 20_000
 """Number of draws below which the table reports a sequential audit as too short."""
+
+_SHORTER = (
+    "Pass seconds=60 to limit the test to a minute, or run pytest with --dpjax-budget 600 to limit "
+    "all privacy tests together to ten minutes."
+)
+"""Sentence that says how to shorten a test of a slow function."""
 
 
 @dataclass(frozen=True)
@@ -159,7 +166,8 @@ def _with_sizes(source: Source, asked: Asked) -> _Ran:
     usual = sizes_of(DEFAULT_DRAWS, num_pairs)
     given = asked.num_samples, asked.num_confirm
     sizes = Sizes(*(u if g is None else g for g, u in zip(given, usual, strict=True)))
-    result = _audit(source, asked, _method(source, asked, sizes), asked.key)
+    shown = None if asked.has_sizes else with_warning(None, source, _SHORTER)
+    result = _audit(source, asked, _method(source, asked, sizes), asked.key, shown)
     return _Ran(result, time.perf_counter(), _spent(result, sizes).draws(num_pairs))
 
 

@@ -10,6 +10,7 @@ from dpjax.core.forecast import Forecast
 from dpjax.mechanisms import Laplace
 from dpjax.methods import _patience
 from dpjax.sources import as_source
+from dpjax.testing import assert_private
 
 PAIR = [(0.0, 1.0)]
 
@@ -70,6 +71,17 @@ def test_a_slow_function_is_reported_where_the_audit_is_called(now):
     )
 
 
+def test_a_slow_test_says_how_to_limit_its_time(now):
+    with pytest.warns(UserWarning) as caught:
+        assert_private(slow(now), pairs=PAIR, epsilon=2.0)
+    assert len(caught) == 1 and caught[0].filename == __file__
+    assert str(caught[0].message) == (
+        "release is slow: drawing 400,000 outputs takes about 111:06:40 in total. Pass seconds=60 "
+        "to limit the test to a minute, or run pytest with --dpjax-budget 600 to limit all privacy "
+        "tests together to ten minutes."
+    )
+
+
 def test_no_warning_if_somebody_knows_how_long_the_audit_takes(now):
     shown = []
     execution = dpjax.Execution(progress=lambda done, total: shown.append(done))
@@ -78,6 +90,7 @@ def test_no_warning_if_somebody_knows_how_long_the_audit_takes(now):
         warnings.simplefilter("error")
         dpjax.audit(slow(now), PAIR, execution=execution)
         dpjax.audit(slow(now), PAIR, method=events)
+        assert_private(slow(now), pairs=PAIR, epsilon=2.0, num_samples=100)
     assert shown[-1] == 140_000
     limited = dpjax.HostMechanism(slow(now), time_limit=60.0)
     assert _patience.with_warning(None, limited) is None
