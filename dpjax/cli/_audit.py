@@ -81,6 +81,13 @@ def _announced(
     source: str, subject: Value, total: int, seconds: str, method: str = "events"
 ) -> str:
     """Return a sentence that announces a long audit and names the option that limits its time."""
+    limit = getattr(subject, "time_limit", None)
+    if limit is not None:
+        # The audit stops at the time limit, so the time for all outputs would be misleading.
+        return (
+            f"{subject.name} is called until it has drawn {total:,} outputs or the time limit "
+            f"(--time-limit {limit:g}, in seconds) has passed."
+        )
     if method == "sequential":
         return (
             f"drawing all {total:,} outputs takes about {seconds} in total; ctrl-c ends the audit "
@@ -90,10 +97,4 @@ def _announced(
         return f"drawing {total:,} outputs takes about {seconds} in total."
     calls = -(-total // subject.batch_size) if subject.batched else total
     said = f"{total:,} outputs need {calls:,} calls of {subject.name}, about {seconds} in total"
-    if subject.time_limit is not None:
-        # The audit stops at the time limit, so the time for all outputs would be misleading.
-        return (
-            f"{subject.name} is called until it has drawn {total:,} outputs or the time limit "
-            f"(--time-limit {subject.time_limit:g}, in seconds) has passed."
-        )
     return f"{said}; with --time-limit 60, dpjax draws as many outputs as fit into one minute."

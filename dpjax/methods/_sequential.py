@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from dpjax.core import validate
 from dpjax.core.options import option
-from dpjax.core.wording import EVENTS, BadValue, term
+from dpjax.core.wording import EVENTS, BadValue
 from dpjax.inference import PLANNED, errors, first_round, levels_of_bets, start
 from dpjax.methods._alarm import TimeUp, alarm, no_output_in_time
 from dpjax.methods._candidates import promised
@@ -38,7 +38,8 @@ class Sequential:
     Attributes:
         num_draws: Number of draws per side, summed over all pairs, after which the audit ends. If
             `num_draws` is None, the default is 250,000, or no limit if `seconds` is given.
-        seconds: Time in seconds after which the audit ends, or None for no limit. The audit always
+        seconds: Time in seconds after which the audit ends. If `seconds` is None, the time limit of
+            the source applies, such as the minute of a library object. The audit always
             draws the first outputs of each pair, which determine the cells. After these, a call of
             a Python function or a program is interrupted at the end of the time limit. A call that
             returns nothing for a minute, or for the time limit if it is longer, is an error.
@@ -77,18 +78,17 @@ class Sequential:
         """Audit a batch of runs, one after the other. See `Events.run` for the arguments.
 
         Raises:
-            ValueError: If the notion cannot be bounded by the counts of one event, if the source
-                has its own time limit, or if there are too few draws to construct the cells.
+            ValueError: If the notion cannot be bounded by the counts of one event, or if there are
+                too few draws to construct the cells.
         """
         terms.require_one_event("sequential audits", instead=EVENTS)
-        if getattr(source, "time_limit", None) is not None:
-            instead = term("seconds=... to the method", "--seconds")
-            raise BadValue(
-                f"time_limit must be left out for sequential audits: pass {instead} instead."
-            )
-        return Findings.of(*[self._run(source, pairs, terms, run) for run in runs])
+        seconds = getattr(source, "time_limit", None) if self.seconds is None else self.seconds
+        source = source.without_time_limit()
+        return Findings.of(*[self._run(source, pairs, terms, run, seconds) for run in runs])
 
-    def _run(self, source: Source, pairs: object, terms: Terms, run: np.int32) -> Finding:
+    def _run(
+        self, source: Source, pairs: object, terms: Terms, run: np.int32, seconds: float | None
+    ) -> Finding:
         earlier = terms.earlier
         if earlier is not None:
             _refuse_other_bets(earlier, terms)
@@ -111,8 +111,8 @@ class Sequential:
         )
         walk, began = None, time.perf_counter()
         # A call of a Python function or a program may never return.
-        limit = self.seconds if source.takes_pairs and source.sampler is None else None
-        deadline = None if self.seconds is None else began + self.seconds
+        limit = seconds if source.takes_pairs and source.sampler is None else None
+        deadline = None if seconds is None else began + seconds
         try:
             with (
                 source.opened(pairs, request) as opened,

@@ -201,6 +201,10 @@ class Member(OnHost):
         """Return the member with its time limit reduced by `seconds`; see `Source`."""
         return replace(self, source=self.source.with_time_used(seconds))
 
+    def without_time_limit(self) -> Self:
+        """Return the member without its time limit; see `Source`."""
+        return replace(self, source=self.source.without_time_limit())
+
     def encoder(self) -> Encoder:
         """Return a new encoder of the outputs."""
         return self.source.encoder()

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
@@ -335,13 +335,13 @@ class Source:
         """Return a copy of the source whose time limit, if any, is reduced by `seconds`."""
         return self
 
-    def warm(self, database: object, key: Array) -> None:
-        """Draw outputs and discard them, so that later draws do not include one-time costs.
+    def without_time_limit(self: Any) -> Any:
+        """Return a copy of the source without its time limit, if any."""
+        limited = getattr(self, "time_limit", None) is not None
+        return replace(self, time_limit=None) if limited else self
 
-        Args:
-            database: Database from which to draw.
-            key: Typed JAX key for these draws and no other draws.
-        """
+    def warm(self, database: object, key: Array) -> None:
+        """Draw outputs with a key of their own, and discard them, to exclude one-time costs."""
 
     def refuses(self, method: str) -> str | None:
         """Return the reason why a method cannot audit the source, or None if it can."""

@@ -92,10 +92,11 @@ def run(asked: Asked) -> AuditResult:
     if session is not None and session.budget is not None and draws:
         budgeted = not timed and not asked.has_sizes
         if budgeted:
-            timed, asked = True, replace(asked, seconds=session.next_share())
+            share, limit = session.next_share(), getattr(source, "time_limit", None)
+            timed, asked = True, replace(asked, seconds=min(share, limit or share))
     if not timed:
         ran = _with_sizes(source, asked)
-    elif _is_sequential(source, asked):
+    elif _is_sequential(asked):
         ran = _sequential(source, asked)
     else:
         ran = _within(source, asked)
@@ -137,11 +138,10 @@ def _written(notion: Notion) -> str:
     return notion.name if order is None else f"{notion.name}:{order:g}"
 
 
-def _is_sequential(source: Source, asked: Asked) -> bool:
+def _is_sequential(asked: Asked) -> bool:
     """Return whether `dpjax.Sequential` can run the audit."""
-    has_limit = getattr(source, "time_limit", None) is not None
     one_event = asked.claim is not None and asked.notion.hypothesis() is not None
-    return one_event and asked.region is None and not has_limit
+    return one_event and asked.region is None
 
 
 def _sequential(source: Source, asked: Asked) -> _Ran:

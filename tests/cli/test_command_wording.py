@@ -73,13 +73,6 @@ OPTIONS = options_of(TABLE)
             "--notion trade-off: use --method events.",
         ),
         (
-            lambda: dpjax.audit(
-                dpjax.HostMechanism(np.ones, time_limit=1), [(0, 1)], method=dpjax.Sequential()
-            ),
-            "time_limit must be left out for sequential audits: pass seconds=... to the method in",
-            "--time-limit must be left out for sequential audits: pass --seconds instead.",
-        ),
-        (
             lambda: dpjax.resume(dpjax.audit(Laplace(), method=dpjax.Events(90, 90))),
             "result must come from an audit with dpjax.Sequential(); other audits cannot be",
             "--resume must come from an audit with --method sequential; other audits cannot be",

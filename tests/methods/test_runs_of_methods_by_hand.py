@@ -62,6 +62,9 @@ class Asked:
     def __init__(self, takes_pairs=True, one_by_one=False):
         self.takes_pairs, self.one_by_one, self.requests = takes_pairs, one_by_one, []
 
+    def without_time_limit(self):
+        return self
+
     @contextmanager
     def opened(self, pairs, request):
         self.requests.append((pairs, request))
@@ -81,7 +84,7 @@ def terms(**options):
 
 
 def run(source, method, run=2, **options):
-    found = method._run(source, "pairs", terms(**options), np.int32(run))
+    found = method._run(source, "pairs", terms(**options), np.int32(run), method.seconds)
     return found, source.requests[-1]
 
 
@@ -127,8 +130,6 @@ def test_an_audit_that_goes_on_is_like_the_earlier_one(walked, monkeypatch):
 
 
 def test_what_sequential_audits_refuse():
-    with pytest.raises(ValueError, match="time_limit must be left out for sequential audits"):
-        Sequential().run(SimpleNamespace(time_limit=3.0), None, terms())
     profile = Terms(dpjax.Profile(), None, 0.99, 1, 3)
     with pytest.raises(ValueError, match=r"for sequential audits, but was Profile"):
         Sequential().run(SimpleNamespace(time_limit=None), None, profile)

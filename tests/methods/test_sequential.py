@@ -2,6 +2,7 @@
 
 import json
 import math
+import time
 import types
 from collections import Counter
 
@@ -270,9 +271,24 @@ def test_refusals(subject, options, message):
         dpjax.audit(subject, **{"method": Sequential(), **options})
 
 
-def test_a_time_limit_of_the_source_is_refused():
-    with pytest.raises(ValueError, match="time_limit must be left out"):
-        dpjax.audit(HostMechanism(noisy, time_limit=5.0), [(0, 1)], method=Sequential())
+def test_the_time_limit_of_the_source_applies_unless_the_method_has_one(monkeypatch):
+    """The default number of draws still applies. Each call of the function takes 0.1 s."""
+    now = [0.0]
+    monkeypatch.setattr(time, "perf_counter", lambda: now[0])
+
+    def slow(database, num_samples, rng):
+        now[0] += 0.1
+        return database + rng.laplace(size=num_samples)
+
+    def drawn(time_limit, seconds=None):
+        source = HostMechanism(slow, time_limit=time_limit)
+        result = dpjax.audit(source, [(0, 1)], claim=1.0, method=Sequential(seconds=seconds))
+        return result.settings["drawn"]
+
+    short = drawn(2.0)
+    assert short == drawn(9.0, seconds=2.0) < 250_000
+    assert drawn(2.0, seconds=3.0) > short
+    assert drawn(1e9) == drawn(None) == 250_000
 
 
 @pytest.mark.parametrize("options", [{"num_draws": 0}, {"num_draws": 1e4}, {"seconds": -1.0}])

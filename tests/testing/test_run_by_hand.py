@@ -5,6 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+import dpjax
 from dpjax import Epsilon, Events, Gdp, Guesses, Pairs, Renyi, Sequential, TradeOff
 from dpjax.testing import _run
 from dpjax.testing._budget import Sizes
@@ -148,17 +149,32 @@ def test_audits_of_planned_sizes(monkeypatch, sampler, fewest):
 
 
 @pytest.mark.parametrize(
-    ("limit", "claim", "notion", "region", "possible"),
+    ("claim", "notion", "region", "possible"),
     [
-        (None, 1.0, Epsilon(), None, True), (5.0, 1.0, Epsilon(), None, False),
-        (None, None, Epsilon(), None, False), (None, 1.0, TradeOff(), None, False),
-        (None, 1.0, Epsilon(), (0, 1), False), (None, 0.0, Gdp(), None, True),
+        (1.0, Epsilon(), None, True), (None, Epsilon(), None, False),
+        (1.0, TradeOff(), None, False), (1.0, Epsilon(), (0, 1), False), (0.0, Gdp(), None, True),
     ],
 )  # fmt: skip
-def test_which_audits_are_sequential(limit, claim, notion, region, possible):
+def test_which_audits_are_sequential(claim, notion, region, possible):
     asked = _run.Asked("s", None, claim=claim, notion=notion, region=region)
-    assert _run._is_sequential(SimpleNamespace(time_limit=limit), asked) is possible
-    assert _run._is_sequential(SimpleNamespace(), asked) is (possible or limit is not None)
+    assert _run._is_sequential(asked) is possible
+
+
+@pytest.mark.parametrize(("limit", "seconds"), [(None, 7.0), (2.0, 2.0), (9.0, 7.0)])
+def test_a_share_of_the_budget_is_within_the_time_limit_of_the_source(monkeypatch, limit, seconds):
+    told = []
+
+    def sequential(source, asked):
+        told.append(asked.seconds)
+        raise InterruptedError
+
+    session = SimpleNamespace(budget=100.0, next_share=lambda: 7.0)
+    monkeypatch.setattr(_run._session, "CURRENT", session)
+    monkeypatch.setattr(_run, "_sequential", sequential)
+    source = dpjax.HostMechanism(lambda database, num_samples, rng: [], time_limit=limit)
+    with pytest.raises(InterruptedError):
+        _run.run(_run.Asked(source, [(0, 1)], claim=1.0))
+    assert told == [pytest.approx(seconds, abs=0.5)]  # Checking the pairs takes a moment.
 
 
 def test_notions_in_the_table():
