@@ -5,6 +5,7 @@ from dpjax.results._build import build as build
 from dpjax.results._build import conclude as conclude
 from dpjax.results._build import concluded as concluded
 from dpjax.results._build import judge as judge
+from dpjax.results._build import verdict_of as verdict_of
 from dpjax.results._findings import Findings as Findings
 from dpjax.results._findings import Row as Row
 from dpjax.results._parts import ASSUMPTION_REFUTED as ASSUMPTION_REFUTED
@@ -20,7 +21,6 @@ from dpjax.results._parts import Provenance as Provenance
 from dpjax.results._parts import Witness as Witness
 from dpjax.results._repeats import finding_of_repeats as finding_of_repeats
 from dpjax.results._result import AuditResult as AuditResult
-from dpjax.results._unvaried import refuse_failures as refuse_failures
 from dpjax.results.recipes import as_lists as as_lists
 from dpjax.results.recipes import compared as compared
 from dpjax.results.recipes import plain_database as plain_database

@@ -78,15 +78,10 @@ def build(
     Raises:
         ValueError: If every call of the mechanism failed.
     """
-    doubts = tuple(note for note in finding.notes if isinstance(note, Doubt))
-    trials = finding.evidence.trials
-    refuse_failures(finding.notes)
-    statement, notes = verdict_on_unvaried(
-        finding.statement, finding.witness, trials, finding.notes
-    )
+    statement, notes = _settled(finding)
     on_device = finding.evidence.settings.get("generator") == "threefry2x32"
     return AuditResult(
-        statement=_doubted(statement) if doubts else statement,
+        statement=statement,
         witness=finding.witness,
         evidence=finding.evidence,
         recipe={
@@ -109,8 +104,27 @@ def build(
             seconds=seconds,
         ),
         notes=tuple(note for note in notes if not isinstance(note, Doubt)),
-        doubts=doubts,
+        doubts=tuple(note for note in notes if isinstance(note, Doubt)),
     )
+
+
+def verdict_of(finding: Finding) -> str:
+    """Return the verdict of the result that `build` would build from a finding.
+
+    Raises:
+        ValueError: If every call of the mechanism failed.
+    """
+    return _settled(finding)[0].verdict
+
+
+def _settled(finding: Finding) -> tuple[Conclusion, list[str]]:
+    """Return the statement and the notes, after changing the verdict to fit the notes if needed."""
+    refuse_failures(finding.notes)
+    statement, notes = verdict_on_unvaried(
+        finding.statement, finding.witness, finding.evidence.trials, finding.notes
+    )
+    doubtful = any(isinstance(note, Doubt) for note in notes)
+    return (_doubted(statement) if doubtful else statement), notes
 
 
 def _doubted(stated: Conclusion) -> Conclusion:

@@ -22,12 +22,12 @@ from dpjax.core.types import JsonObject
 from dpjax.methods import Method
 from dpjax.notions import Terms, bets_of, evidence_from_plain
 from dpjax.results import (
-    NOT_RANDOM,
+    NO_CLAIM,
     Findings,
     Row,
     finding_of_repeats,
     judge,
-    refuse_failures,
+    verdict_of,
 )
 from dpjax.results.provenance import key_of
 from dpjax.sources import Repeats
@@ -67,8 +67,8 @@ def compute(
     Returns:
         The columns `run`, `lower_bound` (NaN if the method provides no bound), `estimate` (NaN if
         the estimate is infinite or unknown), `pair`, `output` (list of numbers, or None), `exact`,
-        `status`, `verdict` (None without a claim) and `state` (None unless the entry is
-        sequential).
+        `status`, `verdict` (None without a claim, unless the outputs show a fault, such as
+        repeated noise) and `state` (None unless the entry is sequential).
 
     Raises:
         ValueError, TypeError: If the method cannot audit the entry's mechanism; the message names
@@ -103,20 +103,19 @@ def _terms(entry: Entry, words: tuple[int, int]) -> Terms:
 
 def _rows(entry: Entry, terms: Terms, numbers: NDArray[np.int32]) -> list[Row]:
     """Return a row per run; if the mechanism runs on the host, compute one run after another."""
+    if not entry.source.side_by_side:
+        return [row for n in numbers for row in _rows_of(entry, entry.method, terms, n[None])]
     # The last run is repeated until all devices have the same number of runs. Surplus rows are
-    # dropped below.
+    # dropped.
     missing = -len(numbers) % len(terms.layout.devices or (None,))
     padded = np.pad(numbers, (0, missing), mode="edge")
-    size = len(padded) if entry.source.side_by_side else 1
-    rows: list[Row] = []
-    for first in range(0, len(padded), size):
-        batch = padded[first : first + size]
-        rows += _rows_of(entry, entry.method, terms, batch)
-    return rows[: len(numbers)]
+    return _rows_of(entry, entry.method, terms, padded)[: len(numbers)]
 
 
 def _rows_of(entry: Entry, method: Method, terms: Terms, runs: NDArray[np.int32]) -> list[Row]:
     """Return the rows of a batch of runs; a run with repeated noise has the verdict "not random".
+
+    The verdict of a run on the host is that of `dpjax.audit`, so it may also be "doubtful".
 
     Raises:
         ValueError: If every call of a function or a program failed.
@@ -128,9 +127,10 @@ def _rows_of(entry: Entry, method: Method, terms: Terms, runs: NDArray[np.int32]
         pair = entry.pairs.labels.index(found.pairs.labels[0])
         (row,) = Findings.of(finding_of_repeats(found, terms)).rows()
         return [row._replace(pair=pair)]
-    if not entry.source.side_by_side:
-        refuse_failures(findings.finding(0).notes)
-    return findings.rows()
+    rows = findings.rows()
+    if entry.source.side_by_side:
+        return rows
+    return [row._replace(verdict=verdict_of(findings.finding(0))) for row in rows]
 
 
 def _rows_of_states(
@@ -160,7 +160,7 @@ def _columns(
     entry: Entry, terms: Terms, numbers: NDArray[np.int32], rows: Sequence[Row]
 ) -> Columns:
     stated, bounded = [row.statement for row in rows], entry.method.bounded
-    verdicts = [row.verdict if row.verdict == NOT_RANDOM else None for row in rows]
+    verdicts = [row.verdict for row in rows]
     if terms.claim is not None:
         verdicts = [row.verdict or judge(row.statement, terms)[0] for row in rows]
     return {
@@ -171,6 +171,6 @@ def _columns(
         "output": [row.output for row in rows],
         "exact": np.array([bounded and s.basis in _EXACT for s in stated]),
         "status": [row.status for row in rows],
-        "verdict": verdicts,
+        "verdict": [None if verdict == NO_CLAIM else verdict for verdict in verdicts],
         "state": [_state(row) for row in rows],
     }

@@ -23,7 +23,7 @@ from dpjax.plotting import (
 )
 from dpjax.report import Figure as Picture
 from dpjax.report import Glance, Page, Section, Shown, Table, Verdict, written
-from dpjax.results import ASSUMPTION_REFUTED
+from dpjax.results import ASSUMPTION_REFUTED, DOUBTFUL
 from dpjax.sweeps._entry import Entry
 from dpjax.sweeps._spec import SweepSpec
 
@@ -137,10 +137,12 @@ class SweepSummary(Shown):
                 bounds = np.asarray(rows["lower_bound"], float)
                 if not np.isfinite(bounds).any():
                     bounds = np.asarray(rows["estimate"], float)
-                # Failed runs, and runs whose assumption was refuted, have no bound.
+                # Failed and doubtful runs, and runs whose assumption was refuted, have no bound.
+                verdicts = np.asarray(rows["verdict"], object)
                 bounds = bounds[
                     (np.asarray(rows["status"]) == Status.OK.name)
-                    & (np.asarray(rows["verdict"], object) != ASSUMPTION_REFUTED)
+                    & (verdicts != ASSUMPTION_REFUTED)
+                    & (verdicts != DOUBTFUL)
                 ]
             bounds = tuple(np.sort(bounds[np.isfinite(bounds)]).tolist())
             claim = float(entry.claim) if isinstance(entry.claim, int | float) else None

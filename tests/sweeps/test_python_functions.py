@@ -66,3 +66,30 @@ def test_two_processes_may_store_a_function_without_a_seed(tmp_path):
     assert list(store.contents().finished.values()) == [first]
     assert "another process computed the same runs" in store.contents().strange[second]
     assert len(store.table()) == 2
+
+
+def silent(database):
+    return database
+
+
+class Walk:
+    """Outputs that depend on earlier calls; with this seed, almost every audit is doubtful."""
+
+    rng, place = np.random.default_rng(0), 0.0
+
+
+def walking(database):
+    Walk.place = 0.99 * Walk.place + Walk.rng.normal()
+    return database + Walk.place
+
+
+@pytest.mark.parametrize("method", [METHOD, dpjax.Sequential(400)])
+@pytest.mark.parametrize(("function", "verdict"), [(silent, "not random"), (walking, "doubtful")])
+def test_a_run_has_the_verdict_of_an_audit(tmp_path, function, verdict, method):
+    """A sweep must not call a claim violated if `dpjax.audit` gives no verdict."""
+    mechanism, pairs = HostMechanism(function, batched=False), [(0.0, 1.0)]
+    rows = rows_of(tmp_path, mechanism, pairs, method)
+    assert [row["verdict"] for row in rows] == [verdict] * 2
+    assert dpjax.audit(mechanism, pairs, method=method, claim=1.0).verdict == verdict
+    stored = str(Store.open(tmp_path / "sweep", [__name__]).summary())
+    assert ("0 of 2 runs have a bound" in stored) == (verdict == "doubtful")

@@ -280,4 +280,7 @@ def test_columns_of_a_block(method):
     assert (found["pair"].tolist(), found["output"]) == ([3, 3], [[1.0], [1.0]])
     assert (found["run"].tolist(), found["status"]) == ([7, 8], ["OK", "OK"])
     assert (found["verdict"], found["state"]) == (["violated"] * 2, [None] * 2)
-    assert _columns(entry, entry.terms(0), np.array([7, 8]), rows)["verdict"] == [None, None]
+    for row, verdict in zip(rows, ("no claim", "doubtful"), strict=True):
+        row.verdict = verdict
+    found = _columns(entry, entry.terms(0), np.array([7, 8]), rows)
+    assert found["verdict"] == [None, "doubtful"]

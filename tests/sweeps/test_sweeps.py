@@ -22,6 +22,7 @@ from dpjax.methods.histogram import Unplanned, histogram_levels
 from dpjax.methods.local import dpl_runs, mpl_runs
 from dpjax.methods.local._findings import bounds_of
 from dpjax.plotting._canvas import SERIES
+from dpjax.results import Row
 from dpjax.sources.streams import DrawnStreams
 from dpjax.sweeps import (
     Entry,
@@ -482,23 +483,24 @@ def test_entries_that_share_a_program_come_one_after_the_other():
     assert len({*shapes[:3]}) == 1 and shapes[3] != shapes[0]
 
 
-def test_runs_are_repeated_until_all_devices_have_as_many():
+def test_runs_are_repeated_until_all_devices_have_as_many(monkeypatch):
+    """Runs on the host are computed one after the other, and none of them twice."""
     asked = []
 
     class Counted:
         def run(self, source, pairs, terms, batch):
             asked.append(batch.tolist())
-            rows = [f"run {number}" for number in batch]
-            return SimpleNamespace(rows=lambda: rows, finding=lambda run: finding)
+            rows = [Row(None, pair=int(number)) for number in batch]
+            return SimpleNamespace(rows=lambda: rows, finding=lambda run: "a finding")
 
-    finding = SimpleNamespace(notes=[])
-
-    for together, expected in ((True, [[4, 7, 9, 9]]), (False, [[4], [7], [9], [9]])):
+    monkeypatch.setattr("dpjax.sweeps._compute.verdict_of", lambda finding: "doubtful")
+    for together, expected in ((True, [[4, 7, 9, 9]]), (False, [[4], [7], [9]])):
         source = SimpleNamespace(side_by_side=together)
         entry = SimpleNamespace(source=source, method=Counted(), pairs=None)
         terms = SimpleNamespace(layout=SimpleNamespace(devices=("a", "b")))
         rows = _rows(entry, terms, np.array([4, 7, 9], np.int32))
-        assert rows == ["run 4", "run 7", "run 9"] and asked == expected
+        assert [row.pair for row in rows] == [4, 7, 9] and asked == expected
+        assert {row.verdict for row in rows} == {None if together else "doubtful"}
         asked.clear()
 
 
