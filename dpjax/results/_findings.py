@@ -46,9 +46,15 @@ class Findings:
 
     @classmethod
     def of(cls, *findings: Finding) -> "Findings":
-        """Build the findings of a batch from the complete findings of each run."""
+        """Build the findings of a batch from the complete findings of each run.
+
+        The rows raise KeyboardInterrupt if an interrupt cut a run short. Such a run has a valid
+        result, but a stored row must not depend on interrupts.
+        """
 
         def row(found: Finding) -> Row:
+            if found.evidence.settings.get("interrupted"):
+                raise KeyboardInterrupt
             labels = () if found.pairs is None else found.pairs.labels
             pair = 0 if found.witness is None else labels.index(found.witness.pair)
             state = bets_of(found.evidence.counted)

@@ -145,7 +145,11 @@ def _is_sequential(asked: Asked) -> bool:
 
 
 def _sequential(source: Source, asked: Asked) -> _Ran:
-    """Run a sequential audit, which ends when the claim is refuted or the time is up."""
+    """Run a sequential audit, which ends when the claim is refuted or the time is up.
+
+    Raises:
+        KeyboardInterrupt: If an interrupt ended the audit; the test must not pass.
+    """
     arrived: list[float] = []
 
     def note(drawn: int, total: int) -> None:
@@ -154,6 +158,8 @@ def _sequential(source: Source, asked: Asked) -> _Ran:
 
     method, execution = Sequential(seconds=asked.seconds), Execution(progress=note)
     result = _audit(source, asked, method, asked.key, execution)
+    if result.settings.get("interrupted"):
+        raise KeyboardInterrupt
     # An audit that found repeated noise ends before it counts its draws.
     draws = 2 * result.settings.get("drawn", 0)
     few = draws < _FEWEST_DRAWS and result.verdict not in REFUTING

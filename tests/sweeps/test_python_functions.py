@@ -93,3 +93,25 @@ def test_a_run_has_the_verdict_of_an_audit(tmp_path, function, verdict, method):
     assert dpjax.audit(mechanism, pairs, method=method, claim=1.0).verdict == verdict
     stored = str(Store.open(tmp_path / "sweep", [__name__]).summary())
     assert ("0 of 2 runs have a bound" in stored) == (verdict == "doubtful")
+
+
+class Calls:
+    left = 0
+
+
+def interrupted(database, n, rng):
+    Calls.left -= 1
+    if not Calls.left:
+        raise KeyboardInterrupt
+    return database + rng.laplace(size=n)
+
+
+def test_a_run_that_an_interrupt_cut_short_is_not_stored(tmp_path):
+    """A sequential audit has a result after an interrupt, but the row needs all of its draws."""
+    mechanism, method = HostMechanism(interrupted), dpjax.Sequential(400)
+    whole = rows_of(tmp_path / "whole", mechanism, [(0, 1)], method)
+    Calls.left = 9
+    with pytest.raises(KeyboardInterrupt):
+        rows_of(tmp_path, mechanism, [(0, 1)], method)
+    for row, expected in zip(rows_of(tmp_path, mechanism, [(0, 1)], method), whole, strict=True):
+        assert row == {**expected, "seconds": row["seconds"]}

@@ -7,7 +7,7 @@ import pytest
 
 import dpjax
 from dpjax import Epsilon, Events, Gdp, Guesses, Pairs, Renyi, Sequential, TradeOff
-from dpjax.testing import _run
+from dpjax.testing import _run, assert_private
 from dpjax.testing._budget import Sizes
 
 
@@ -107,6 +107,20 @@ def test_sequential_audits_in_a_time(monkeypatch, drawn, verdict, few):
     assert (ran.ready, ran.draws, ran.is_fewest) == (7.0, 2 * drawn, few)
     ((source, _, method, key, _),) = asked
     assert (source, method, key) == ("source", Sequential(seconds=3.0), 4)
+
+
+def test_an_interrupted_audit_does_not_pass():
+    calls = []
+
+    def interrupted(database, num_samples, rng):
+        calls.append(num_samples)
+        if len(calls) == 9:
+            raise KeyboardInterrupt
+        return rng.laplace(database, 1.0, num_samples)
+
+    with pytest.raises(KeyboardInterrupt):
+        assert_private(interrupted, epsilon=1.0, pairs=[(0.0, 1.0)], seconds=60)
+    assert len(calls) == 9
 
 
 def test_audits_with_sizes(monkeypatch):
