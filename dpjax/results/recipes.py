@@ -16,6 +16,7 @@ from dpjax.core.wording import BadValue
 from dpjax.databases import Pairs, difference
 from dpjax.notions import NOTIONS, Epsilon, Notion
 from dpjax.partitions import Box, Outcomes, Region
+from dpjax.partitions.previews import preview_database
 from dpjax.results._exact import exact, is_exact, restored
 from dpjax.sources import AnyPairs
 
@@ -95,12 +96,25 @@ def pairs_from_plain(content: Any, stacked: bool) -> Pairs | AnyPairs:
     if stacked:
         return Pairs(*sides, labels)
     databases, neighbors = map(restored, sides)
+    lists = isinstance(databases, list) and isinstance(neighbors, list)
+    if not lists or not databases or len(databases) != len(neighbors):
+        shown = " and ".join(map(preview_database, sides))
+        raise BadValue(
+            "pairs must have two lists database and neighbor of equal length with at least one "
+            f"pair, but the lists were {shown}."
+        )
     if "dtype" in content:
         databases, neighbors = (
             [np.asarray(database, content["dtype"])[()] for database in side]
             for side in (databases, neighbors)
         )
-    return AnyPairs((databases, neighbors), labels)
+    made = AnyPairs.of(list(zip(databases, neighbors, strict=True)))
+    # A pair without a label would not be audited.
+    if labels and len(labels) != len(made):
+        raise ValueError(
+            f"labels must name each of the {len(made)} pairs, but there were {len(labels)}."
+        )
+    return AnyPairs(made.sides, tuple(map(str, labels)) or made.labels)
 
 
 def _region_to_plain(region: Region) -> JsonObject:

@@ -61,6 +61,43 @@ def test_entries(tmp_path, frugal, changes, message):
         SweepSpec.from_dict(spec_of(**changes))
 
 
+def noisy(database, num_samples, rng):
+    return rng.laplace(database, 1.0, num_samples)
+
+
+HOST = {"mechanism": f"{__name__}:noisy", "source": "host"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"labels": ["a"]}, "labels must name each of the 2 pairs, but there were 1"),
+        (
+            {"neighbor": [1.0]},
+            r"equal length with at least one pair, .* were \[0.0, 0.0\] and \[1.0\]",
+        ),
+        ({"database": [], "neighbor": []}, r"at least one pair, but the lists were \[\] and \[\]"),
+        ({"database": 0.0, "neighbor": 1.0}, r"two lists .* were 0.0 and 1.0"),
+        ({"database": "ab", "neighbor": "cd"}, "two lists"),
+    ],
+)
+def test_pairs_of_a_python_function(changes, message):
+    """With a single label, the second pair was not audited."""
+    pairs = {"database": [0.0, 0.0], "neighbor": [1.0, 5.0], **changes}
+    with pytest.raises(ValueError, match=message):
+        Entry.from_dict({**HOST, "pairs": pairs}, [__name__])
+
+
+def test_pairs_of_a_python_function_need_no_labels():
+    pairs = {"database": [0.0, 0.0], "neighbor": [1.0, 5.0]}
+    assert Entry.from_dict({**HOST, "pairs": pairs}, [__name__]).pairs.labels == (
+        "pair 0",
+        "pair 1",
+    )
+    named = Entry.from_dict({**HOST, "pairs": {**pairs, "labels": [1, "b"]}}, [__name__])
+    assert named.pairs.labels == ("1", "b")
+
+
 @pytest.mark.parametrize("change", [{"block_runs": 0}, {"block_runs": 2.5}, {"more": -1}])
 def test_numbers_of_runs(change):
     (name,) = change
