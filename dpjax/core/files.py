@@ -84,6 +84,8 @@ def path_to_write(what: str, path: str | Path, endings: tuple[str, ...]) -> Path
 def refuse_unwritable(what: str, path: Path) -> None:
     """Check that a file can be written, before its content is computed.
 
+    If the path is a link, the file to which it points will be written.
+
     Args:
         what: Role of the file, such as "report file". Error messages begin with this role.
         path: Path of the file to write.
@@ -92,14 +94,15 @@ def refuse_unwritable(what: str, path: Path) -> None:
         FileNotFoundError: If the file's folder does not exist.
         OSError: If no new files can be created in the folder, or if the path itself is a folder.
     """
-    if not path.parent.is_dir():
+    folder = Path(os.path.realpath(path)).parent
+    if not folder.is_dir():
         raise FileNotFoundError(f"{what} {path} is in a folder that does not exist.")
     if path.is_dir():
         raise IsADirectoryError(f"{what} {path} is a folder: pass the path of a file.")
     try:
         # Checking permissions is not enough: the mount may be read-only, or a quota may be
         # exhausted.
-        with tempfile.TemporaryFile(dir=path.parent):
+        with tempfile.TemporaryFile(dir=folder):
             pass
     except OSError as error:
         raise OSError(
@@ -193,6 +196,8 @@ class _Unpacked(io.RawIOBase):
 def write_whole(files: dict[Path, str | bytes]) -> None:
     """Write multiple files in such a way that no file appears until all of them are complete.
 
+    If a path is a link, the file to which it points is written, and the link stays.
+
     Args:
         files: Map from the path of each file to its content. Text is written in UTF-8. Characters
             that UTF-8 cannot encode, such as lone surrogates from file names, are escaped.
@@ -202,13 +207,17 @@ def write_whole(files: dict[Path, str | bytes]) -> None:
     """
     temporary = {}
     try:
-        for path, content in files.items():
+        for link, content in files.items():
+            path = Path(os.path.realpath(link))
             # The built-in `open` gives the file default permissions; `tempfile` would not.
             temporary[path] = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
             with open(temporary[path], "xb") as file:
                 if isinstance(content, str):
                     content = content.encode("utf-8", "backslashreplace")
                 file.write(content)
+                # Without this, a file could be empty after a power failure.
+                file.flush()
+                os.fsync(file.fileno())
         for path, complete in temporary.items():
             os.replace(complete, path)
     finally:

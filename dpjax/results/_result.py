@@ -147,6 +147,13 @@ class AuditResult(Parts, Shown):
         """
         path = as_path("path", path)
         text = read_document("result file", path)
+        if not text.strip():
+            raise ValueError(
+                f"result file {path} is empty: an audit that was killed prints no result, and the "
+                "shell empties the FILE of `--resume FILE --json > FILE` before dpjax reads it. "
+                "Print to another file, or use `--report FILE.html`, which keeps the old file "
+                "until the new one is complete."
+            )
         try:
             if path.suffix.lower() in (".html", ".htm"):
                 from dpjax.report import result_of_page

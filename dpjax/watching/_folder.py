@@ -1,5 +1,6 @@
 """Folders to which a running system writes its outputs, one file per chunk."""
 
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -36,7 +37,8 @@ class Folder:
         if not path.is_dir():
             raise ValueError(f"folder {path} must be a folder of recorded outputs, but is not.")
         self._path, self._columns = path, columns
-        self._state = None if state is None else state.resolve()
+        # Unlike `Path.resolve`, `realpath` accepts a link to itself.
+        self._state = None if state is None else os.path.realpath(state)
         self._seen: dict[str, tuple[int, int]] = {}
 
     def chunks(self) -> Iterator[tuple[str, object, object]]:
@@ -53,7 +55,7 @@ class Folder:
         for path in self._listed():
             if path.name.startswith(".") or path.suffix in _UNFINISHED or path.is_dir():
                 continue
-            if path.resolve() == self._state:
+            if os.path.realpath(path) == self._state:
                 continue
             try:
                 found = path.stat()

@@ -18,6 +18,10 @@ from dpjax.sources import Passages
 _FORMAT = 3
 
 
+class _OtherFormat(ValueError):
+    """The error for a state file of another version of dpjax; its text is the file's format."""
+
+
 class Taken(NamedTuple):
     """A chunk of outputs that a watch has accepted: name, numbers of outputs and digests."""
 
@@ -88,6 +92,8 @@ class State:
         try:
             content = json.loads(path.read_text("utf-8"))
             seal = content.pop("seal")
+            if type(content["watch"]) is int and content["watch"] != _FORMAT:
+                raise _OtherFormat(content["watch"])
             if seal != seal_of(content) or content["watch"] != _FORMAT:
                 raise ValueError("its checksum does not match")
             first, second = (None if side is None else unpacked(side) for side in content["held"])
@@ -105,6 +111,12 @@ class State:
             return found
         except OSError:
             raise
+        except _OtherFormat as error:
+            raise ValueError(
+                f"state file {path} has the format {error}, but this version of dpjax reads "
+                f"{_FORMAT}: install the version that wrote the file, or pass another state file, "
+                "and outputs that no watch has counted."
+            ) from None
         except Exception as error:  # Damaged or forged content may raise any exception.
             raise ValueError(
                 f"state file {path} was changed or damaged, or not written by a watch ({error}): "

@@ -311,6 +311,14 @@ def test_a_state_whose_seal_was_made_again_must_still_fit_together(tmp_path, cha
         dpjax.watch(chunks, claim=1.0, state=state)
 
 
+def test_a_state_of_another_version_is_not_called_damaged(tmp_path):
+    state = tmp_path / "watch.json"
+    list(dpjax.watch(laplace(), claim=1.0, state=state))
+    state.write_text(json.dumps({**json.loads(state.read_text()), "watch": 4}))
+    with pytest.raises(ValueError, match="has the format 4, but this version of dpjax reads 3"):
+        dpjax.watch(laplace(), claim=1.0, state=state)
+
+
 @pytest.mark.parametrize("text", ["[" * 10**5, '{"a":' * 10**5, "1" * 10**5])
 def test_a_state_that_is_no_json_to_read_is_refused(tmp_path, text):
     (tmp_path / "watch.json").write_text(text)
