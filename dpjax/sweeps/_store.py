@@ -120,13 +120,16 @@ class Store:
             more = cls.open(folder, spec.modules).spec.more
             spec = replace(spec, more=max(more, spec.more))
         manifest = manifest_of(spec)
-        if not (folder / MANIFEST).exists():
+        is_new = not (folder / MANIFEST).exists()
+        if is_new:
             refuse_strangers(folder)
-            try:
-                (folder / BLOCKS).mkdir(parents=True, exist_ok=True)
+        try:
+            # Copies of a store, such as archives, may lack an empty folder of blocks.
+            (folder / BLOCKS).mkdir(parents=True, exist_ok=True)
+            if is_new:
                 write_whole({folder / MANIFEST: json.dumps(manifest, indent=1) + "\n"})
-            except OSError as error:
-                raise OSError(f"the store {folder} cannot be created: {error.strerror}.") from None
+        except OSError as error:
+            raise OSError(f"the store {folder} cannot be created: {error.strerror}.") from None
         old = cls.open(folder, spec.modules)
         refuse_others(folder, old.spec, spec, old.contents().finished)
         refuse_other_numbers(folder, old.manifest, manifest)
@@ -196,7 +199,8 @@ class Store:
         found = Contents({}, [], {}, [], [])
         blocks = {block.name: block for block in self.spec.blocks()}
         earlier = {block._replace(more=0).name for block in blocks.values() if block.more}
-        for path in sorted((self.folder / BLOCKS).iterdir()):
+        held = self.folder / BLOCKS
+        for path in sorted(held.iterdir() if held.is_dir() else ()):
             whole, begun = _FILE.fullmatch(path.name), _BEGINNING.fullmatch(path.name)
             name = (whole or begun or {"name": None})["name"]
             if _MORE.sub("", name or "") in earlier and name not in blocks:

@@ -305,6 +305,19 @@ def test_a_notebook_shows_blocks_that_are_broken(copy):
     assert "broken blocks" in shown and "6 of 8" in shown
 
 
+def test_a_store_without_its_folder_of_blocks_begins_again(copy, whole):
+    """Archives and version control drop empty folders."""
+    folder, _ = copy
+    shutil.rmtree(folder / "blocks")
+    assert Store.open(folder).contents().finished == {}
+    (folder / "blocks").touch()
+    with pytest.raises(OSError, match=r"the store .* cannot be created: File exists"):
+        Store.create(folder, SPEC)
+    (folder / "blocks").unlink()
+    run_sweep(Store.create(folder, SPEC))
+    assert rows_equal(Store.open(folder), whole)
+
+
 def test_folders_that_hold_no_store(tmp_path):
     (tmp_path / "file").write_text("x")
     with pytest.raises(ValueError, match="the store must be a folder, but"):
