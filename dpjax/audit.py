@@ -18,7 +18,7 @@ from dpjax.methods import METHODS, Method, pairs_to_audit, settled
 from dpjax.methods._patience import with_warning
 from dpjax.methods._signposts import signposted
 from dpjax.notions import Epsilon, Notion, Terms, bets_of
-from dpjax.results import AuditResult, build, finding_of_repeats
+from dpjax.results import AuditResult, build, finding_of_repeats, refuse_resume
 from dpjax.results._subjects import subject_from_plain
 from dpjax.results.provenance import DECISIVE, key_of, versions
 from dpjax.results.recipes import notion_from_plain, options_from_plain, pairs_from_plain
@@ -258,7 +258,8 @@ def resume(
     Raises:
         ValueError: If the result is not from a sequential audit, if the result was computed with
             other package versions, if the mechanism does not reproduce the first outputs of the
-            earlier audit, or if `rerun` would raise a ValueError.
+            earlier audit, if a worker process lost outputs of a function without a seed, or if
+            `rerun` would raise a ValueError.
     """
     from dpjax.methods import Sequential
 
@@ -285,6 +286,7 @@ def resume(
                 f"but {now[name]} is installed. Install the old version, or start a new audit."
             )
     source, given = _recipe_of(result, subject, allow_import, allow_command, pairs)
+    refuse_resume(result.settings, source)
     pairs, _ = given.pop("pairs"), given.pop("method")
     terms = Terms(**given, earlier=earlier)
     return _audited(source, pairs, method, terms, start)

@@ -65,7 +65,7 @@ def finish(result: "AuditResult", as_json: bool, files: Files, place: Place | No
     A failure to write a file is reported, but does not change the exit code.
     """
     from dpjax.core.files import write_whole
-    from dpjax.results import NO_CLAIM, NOT_REFUTED, REFUTING
+    from dpjax.results import NO_CLAIM, NOT_REFUTED, REFUTING, is_cut_short
 
     def show() -> None:
         if as_json:
@@ -96,7 +96,8 @@ def finish(result: "AuditResult", as_json: bool, files: Files, place: Place | No
     if result.verdict in REFUTING:
         return 1
     # Audited code may raise KeyboardInterrupt without a signal, which must not look like a pass.
-    passed = STOPPED if result.settings.get("interrupted") else 0
+    stopped = STOPPED if result.settings.get("interrupted") else 2
+    passed = stopped if is_cut_short(result.settings) else 0
     return {NOT_REFUTED: passed, NO_CLAIM: passed}.get(result.verdict, 2)
 
 

@@ -62,11 +62,11 @@ def junit(result: "AuditResult") -> str:
     If the audit has no valid bound, or if it was interrupted before it refuted the claim, the test
     case has the status "error".
     """
-    from dpjax.results import ASSUMPTION_REFUTED, DOUBTFUL, REFUTING
+    from dpjax.results import ASSUMPTION_REFUTED, DOUBTFUL, REFUTING, is_cut_short
 
     kind = {DOUBTFUL: "error", ASSUMPTION_REFUTED: "error", **dict.fromkeys(REFUTING, "failure")}
-    interrupted = result.settings.get("interrupted", False)
-    found = kind.get(result.verdict, "error" if interrupted else None)
+    incomplete = is_cut_short(result.settings)
+    found = kind.get(result.verdict, "error" if incomplete else None)
     seconds = f"{result.seconds:.3f}"
     counts = {"tests": 1, "failures": found == "failure", "errors": found == "error", "skipped": 0}
     suites = ElementTree.Element("testsuites")
@@ -79,7 +79,7 @@ def junit(result: "AuditResult") -> str:
         text = _xml(value if isinstance(value, str) else json.dumps(value))
         ElementTree.SubElement(properties, "property", name=key, value=text)
     if found is not None:
-        stopped = "The audit was interrupted. " if interrupted else ""
+        stopped = "The audit was interrupted. " if incomplete else ""
         sentence = _xml(stopped + result.sentence)
         failed = ElementTree.SubElement(case, found, type=result.verdict, message=sentence)
         failed.text = _xml(str(result))

@@ -18,8 +18,8 @@ from dpjax.methods._candidates import promised
 from dpjax.methods._stopped import saying_so_far
 from dpjax.methods._walk import ENDLESS, TINY, Walk
 from dpjax.notions import BetWealth, Terms
-from dpjax.results import Finding, Findings
-from dpjax.sources import ONE_RUN, Opened, OpenedInTurn, Request, Rounds, Source
+from dpjax.results import Finding, Findings, lost_worker
+from dpjax.sources import ONE_RUN, Opened, OpenedInTurn, Request, Rounds, Source, WorkerLost
 
 _DRAWS = 250_000
 """Default number of draws per side, summed over all pairs."""
@@ -130,7 +130,12 @@ class Sequential:
             # The source has ended its workers and programs.
             if walk is None:
                 raise
-            walk.ended, walk.is_interrupted = "the user stopped the audit", True
+            walk.ended, walk.cut_short = "the user stopped the audit", {"interrupted": True}
+        except WorkerLost:
+            # The bounds hold at any time, even if the lost outputs decided that the audit ends.
+            if walk is None:
+                raise
+            walk.ended, walk.cut_short = lost_worker(source)
         return walk.finding()
 
     def _begun(

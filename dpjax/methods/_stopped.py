@@ -12,7 +12,7 @@ from dpjax.core.errors import Stopped
 from dpjax.core.wording import confidence_text
 from dpjax.methods._alarm import TimeUp
 from dpjax.notions import Evidence, Terms
-from dpjax.sources import Tally
+from dpjax.sources import Tally, WorkerLost
 
 Owner = TypeVar("Owner")
 Given = ParamSpec("Given")
@@ -76,7 +76,7 @@ def _sentence(so_far: SoFar, terms: Terms) -> str:
 def whole(
     method: Callable[Concatenate[Owner, Given], Value],
 ) -> Callable[Concatenate[Owner, Given], Value]:
-    """Wrap a method so that an interrupt undoes all changes of the object's attributes.
+    """Wrap a method so that an interrupt or a lost worker undoes all changes of the attributes.
 
     Otherwise, some attributes could describe new cells while others contain counts in old cells.
     """
@@ -88,7 +88,7 @@ def whole(
         before = {n: copy(v) if isinstance(v, list | np.ndarray) else v for n, v in state.items()}
         try:
             return method(owner, *args, **kwargs)
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, WorkerLost):
             state.update(before)
             raise
 

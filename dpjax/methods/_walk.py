@@ -73,7 +73,7 @@ class Walk:
 
     Attributes:
         ended: The reason why the audit ended, in words.
-        is_interrupted: Whether an interrupt ended the audit.
+        cut_short: Settings that state why the audit is incomplete; empty if it is complete.
     """
 
     def __init__(
@@ -88,7 +88,7 @@ class Walk:
         compiles: bool,
     ):
         self.ended, self._redraws = "all draws were used", redraws
-        self.is_interrupted = False
+        self.cut_short: dict[str, bool] = {}
         self._opened, self._terms = opened, terms
         self._searches = opened.search()
         drawn = [int(search.halves[0, :, 0].sum()) for search in self._searches]
@@ -366,7 +366,7 @@ class Walk:
                     **self._opened.settings,
                     "num_cells": cells.size,
                     "drawn": self._drawn,
-                    **({"interrupted": True} if self.is_interrupted else {}),
+                    **self.cut_short,
                 },
                 num_samples=self._first,
                 num_confirm=draws,

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from dpjax.core.errors import Status
 from dpjax.notions import BetWealth, Statement, bets_of
 from dpjax.results._build import Finding
+from dpjax.results._cut_short import refuse_cut_short
 
 
 class Row(NamedTuple):
@@ -48,13 +49,11 @@ class Findings:
     def of(cls, *findings: Finding) -> "Findings":
         """Build the findings of a batch from the complete findings of each run.
 
-        The rows raise KeyboardInterrupt if an interrupt cut a run short. Such a run has a valid
-        result, but a stored row must not depend on interrupts.
+        The rows raise an error if a run was cut short; see `refuse_cut_short`.
         """
 
         def row(found: Finding) -> Row:
-            if found.evidence.settings.get("interrupted"):
-                raise KeyboardInterrupt
+            refuse_cut_short(found.evidence.settings)
             labels = () if found.pairs is None else found.pairs.labels
             pair = 0 if found.witness is None else labels.index(found.witness.pair)
             state = bets_of(found.evidence.counted)

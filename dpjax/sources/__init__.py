@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from dpjax.sources._table import SOURCES as SOURCES
     from dpjax.sources._table import as_source as as_source
     from dpjax.sources._table import family_of as family_of
+    from dpjax.sources._workers import WorkerLost as WorkerLost
     from dpjax.sources.libraries import LibraryMechanism as LibraryMechanism
 else:
     from dpjax.core.lazy import lazy as _lazy

@@ -29,7 +29,7 @@ from dpjax.sources._on_host import OnHost
 from dpjax.sources._plain import known_options, stated_options
 from dpjax.sources._schedule import Draw, Raw, Restarted, Span, in_order, seeds_of_calls
 from dpjax.sources._source import Trust
-from dpjax.sources._workers import new_pool, worker_pool
+from dpjax.sources._workers import WorkerLost, new_pool, worker_pool
 
 
 @dataclass(frozen=True)
@@ -247,12 +247,14 @@ class HostMechanism(OnHost):
             f"seed, give the function a parameter seed or rng, or use {NO_WORKERS}."
         )
 
-    def _ended(self, without: str) -> BadValue:
+    def _ended(self, without: str) -> WorkerLost:
         """Return the error that is raised if a worker process ended without an answer."""
-        return BadValue(
-            f"the function {self.name} terminated its worker process, or cannot be imported in a "
-            "worker: it must be at the top level of an importable module, and a script must start "
-            f'the audit under `if __name__ == "__main__":`; or use {without}.'
+        return WorkerLost(
+            f"a worker process of the function {self.name} ended without an answer. Either the "
+            "function terminated it, or the system did, for instance because memory ran out, or "
+            "the function cannot be imported in a worker: it must be at the top level of an "
+            'importable module, and a script must start the audit under `if __name__ == "__main__":'
+            f"`; or use {without}."
         )
 
 

@@ -9,7 +9,12 @@ from multiprocessing import resource_tracker
 from multiprocessing.context import SpawnContext, SpawnProcess
 from typing import NamedTuple
 
+from dpjax.core.wording import BadValue
 from dpjax.sources._process import end_with_parent
+
+
+class WorkerLost(BadValue):
+    """The error for a worker process that ended without an answer."""
 
 
 class _Worker(SpawnProcess):

@@ -15,7 +15,7 @@ from dpjax.methods import METHODS, Events, Method, Sequential, pairs_to_audit
 from dpjax.methods._patience import with_warning
 from dpjax.notions import Epsilon, Notion, Terms
 from dpjax.partitions import RegionLike
-from dpjax.results import REFUTING, AuditResult
+from dpjax.results import REFUTING, AuditResult, refuse_cut_short
 from dpjax.sources import AnyPairs, Source, as_source
 from dpjax.sources._workers import kept_workers
 from dpjax.testing import _session
@@ -148,7 +148,7 @@ def _sequential(source: Source, asked: Asked) -> _Ran:
     """Run a sequential audit, which ends when the claim is refuted or the time is up.
 
     Raises:
-        KeyboardInterrupt: If an interrupt ended the audit; the test must not pass.
+        KeyboardInterrupt, ValueError: If the audit was cut short; see `refuse_cut_short`.
     """
     arrived: list[float] = []
 
@@ -158,8 +158,7 @@ def _sequential(source: Source, asked: Asked) -> _Ran:
 
     method, execution = Sequential(seconds=asked.seconds), Execution(progress=note)
     result = _audit(source, asked, method, asked.key, execution)
-    if result.settings.get("interrupted"):
-        raise KeyboardInterrupt
+    refuse_cut_short(result.settings)
     # An audit that found repeated noise ends before it counts its draws.
     draws = 2 * result.settings.get("drawn", 0)
     few = draws < _FEWEST_DRAWS and result.verdict not in REFUTING

@@ -39,6 +39,13 @@ def test_exit_codes_of_verdicts(forgotten, capsys, verdict, interrupted, code):
     assert capsys.readouterr().out == '{"a": 1}\n' and not forgotten
 
 
+def test_an_audit_that_lost_a_worker_is_no_success(forgotten):
+    for verdict, code in (("not refuted", 2), ("no claim", 2), ("violated", 1)):
+        ended = result(verdict)
+        ended.settings["lost_worker"] = True
+        assert finish(ended, True, Files()) == code
+
+
 def test_a_file_that_fails_is_named_and_changes_nothing_else(forgotten, capsys, tmp_path):
     def plot(path):
         raise OSError("no room")
