@@ -46,6 +46,7 @@ def refuse_misplaced(function: str, given: Collection[str], accepted: Collection
         TypeError: If a name is not accepted. The message tells the user where the argument belongs,
             or it suggests a similar name.
     """
+    __tracebackhide__ = True
     for name in given:
         if name not in accepted:
             raise TypeError(f"{function}() has no argument {name!r}: {_place_of(name, accepted)}")

@@ -18,6 +18,7 @@ from dpjax.partitions.previews import preview
 from dpjax.results import DOUBTFUL, NOT_RANDOM, REFUTING, AuditResult
 from dpjax.sources import Family, Recorded, as_source, family_of
 from dpjax.testing import _session
+from dpjax.testing._refusals import briefly
 from dpjax.testing._replay import replay_lines, running_test
 from dpjax.testing._run import Asked, detectable_level, run
 
@@ -74,6 +75,7 @@ class Options(AuditOptions, total=False):
 
 
 @signposted
+@briefly
 def assert_private(
     subject: object, epsilon: float | None = None, pairs: object = None, **options: Unpack[Options]
 ) -> AuditResult:
@@ -118,6 +120,7 @@ def assert_private(
 
 
 @signposted
+@briefly
 def assert_not_private(
     subject: object, epsilon: float | None = None, pairs: object = None, **options: Unpack[Options]
 ) -> AuditResult:
@@ -156,6 +159,7 @@ def assert_not_private(
     return result
 
 
+@briefly
 def audit_in_test(
     subject: object, pairs: object = None, **options: Unpack[AuditOptions]
 ) -> AuditResult:
