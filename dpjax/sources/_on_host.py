@@ -172,15 +172,12 @@ class _OpenedOnHost:
     @property
     def notes(self) -> list[str]:
         """Notes for the result, as collected so far."""
-        unvaried = [note for pair in sorted(self._counted) for note in self._stream.notes(pair)]
-        columns = [encoder.columns for encoder in self._encoders]
-        of_pairs = dict.fromkeys(
-            note
-            for pair in sorted(self._counted)
-            for note in (*columns[pair].notes(), *self._of_pilots.get(pair, []))
-        )
+        columns, counted = [encoder.columns for encoder in self._encoders], sorted(self._counted)
+        known = {pair: [*columns[pair].notes(), *self._of_pilots.get(pair, [])] for pair in counted}
+        of_pairs = dict.fromkeys(note for pair in counted for note in known[pair])
+        watched = [note for pair in counted for note in self._stream.notes(pair, known[pair])]
         ignored = notes_of_ignored(columns) if self._counted else []
-        return [*self._said, *of_pairs, *ignored, *unvaried]
+        return [*self._said, *of_pairs, *ignored, *watched]
 
     def search(self) -> list[Search]:
         """Draw and count the outputs of the first search round; see `dpjax.sources.Opened`."""

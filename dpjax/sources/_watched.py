@@ -1,16 +1,18 @@
-"""Encoded outputs of a host mechanism, and detection of repeated noise."""
+"""Encoded outputs of a host mechanism, and detection of repeated or shared noise."""
 
 import time
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from hashlib import blake2b
 
 import numpy as np
 
 from dpjax.core.types import JsonObject
-from dpjax.core.wording import Unvaried
+from dpjax.core.wording import Doubt, Unvaried
 from dpjax.notions import RepeatedRuns
 from dpjax.partitions import Encoder, Outputs
 from dpjax.partitions.missing import FAILED
+from dpjax.sources._between_batches import BetweenBatches
 from dpjax.sources._counting import Tally
 from dpjax.sources._pairs import AnyPairs
 from dpjax.sources._repeats import LEAST_NATS, Repeats, content_of, nats_of
@@ -57,6 +59,7 @@ class Watched:
         (self._key, self._run), self._tally = seed, tally
         self.taken: dict[tuple[int, int], tuple[int, float]] = {}
         self._seen: dict[tuple[int, int, bytes], tuple[int, int]] = {}
+        self._between: defaultdict[tuple[int, int], BetweenBatches] = defaultdict(BetweenBatches)
         # The first output of each (pair, side), or None if a different output has occurred.
         self._constant: dict[tuple[int, int], tuple[float, ...] | None] = {}
         # Number of calls for each (pair, side) that ended with an error.
@@ -114,7 +117,27 @@ class Watched:
         """Return, for each pair and side, the number of outputs and the duration in seconds."""
         return [[self.taken[pair, side] for side in (0, 1)] for pair in range(len(self._pairs))]
 
-    def notes(self, pair: int) -> list[str]:
+    def notes(self, pair: int, known: Sequence[str] = ()) -> list[str]:
+        """Return doubts about a pair's batches, and a note on constant outputs or many errors.
+
+        Args:
+            pair: Index of the pair.
+            known: Notes on the pair. If they contain a doubt, no doubt about batches is added.
+        """
+        is_doubted = any(isinstance(note, Doubt) for note in known)
+        doubts = [] if is_doubted else self._doubts(pair)
+        return [*doubts, *self._notes_on_both(pair)]
+
+    def _doubts(self, pair: int) -> list[Doubt]:
+        """Return a doubt for each side whose batches have different distributions."""
+        name, batched = self._encoders[pair].source, bool(self._settings.get("batched"))
+        found = [
+            self._between[pair, side].doubt(f"{name} ({where})", 2 * len(self._pairs), batched)
+            for side, where in enumerate(("database", "neighbor"))
+        ]
+        return [doubt for doubt in found if doubt is not None]
+
+    def _notes_on_both(self, pair: int) -> list[str]:
         """Return a note if a pair's outputs are constant, or mostly errors, on both sides."""
         is_constant = all(self._constant.get((pair, side)) is not None for side in (0, 1))
         failed = [self._failed.get((pair, side), 0) for side in (0, 1)]
@@ -174,6 +197,7 @@ class Watched:
         same = only is not None and rows.shape[1] == len(only) and bool(np.all(rows == only))
         self._constant[pair, side] = only if same else None
         self._count_errors(outputs, pair, side)
+        self._between[pair, side].add(outputs, self._encoders[pair].names)
         for size in _BEGINNINGS:
             if size > len(outputs.labels) or (nats := nats_of(outputs, size)) < LEAST_NATS:
                 continue
