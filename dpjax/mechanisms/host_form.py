@@ -2,16 +2,17 @@
 
 A JAX function has the form (key, database) -> output. A Python function that dpjax audits as
 `dpjax.HostMechanism` has the form (database) -> output or (database, num_samples) -> outputs, with
-an optional parameter `seed` or `rng`.
+an optional parameter `seed` or `rng`. The database comes first; the others may be in any order.
 """
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
 from dpjax.core.errors import name_of_function
 from dpjax.core.wording import ON_HOST, term
 
-_SEEDS = ("seed", "rng")
+SEEDS = ("seed", "rng")
 """Names of parameters for randomness, which `dpjax.HostMechanism` passes by keyword."""
 
 _SIZES = ("num_samples", "n_samples", "num_draws")
@@ -20,11 +21,28 @@ _SIZES = ("num_samples", "n_samples", "num_draws")
 _OTHER_SIZES = ("samples", "size", "num", "n", "count")
 """Names of the number of outputs that a parameter for a database may have, too."""
 
+_OTHER_SEEDS = ("random_state", "generator", "random", "random_generator")
+"""Names of parameters for randomness whose type is not clear."""
+
 _SETTINGS = ("epsilon", "eps", "delta", "scale", "sigma", "sensitivity", "noise_multiplier", "rho")
 """Names of parameters that set the amount of noise."""
 
 ANY_FUNCTION = "otherwise wrap a function of (database, num_samples) as " + ON_HOST
 """Suggestion for a function whose parameters have none of the common names."""
+
+
+class _Form(NamedTuple):
+    """The parameters of a function, whose first one is the database.
+
+    Attributes:
+        size: Name of the parameter for the number of outputs, or None if there is none.
+        is_second: Whether this parameter is the second one that is passed by position.
+        others: Names of further parameters that are required, other than `seed` and `rng`.
+    """
+
+    size: str | None
+    is_second: bool
+    others: list[str]
 
 
 def is_batched(function: object) -> bool | None:
@@ -35,13 +53,20 @@ def is_batched(function: object) -> bool | None:
         further parameters; None if the parameters may be those of a JAX function, are not
         recognized, or cannot be read.
     """
-    found = _names(function) if callable(function) else None
-    if found is None:
-        return None
-    names, required = found
-    takes_size = len(names) > 1 and names[1] in _SIZES
-    others = [name for name in required if name not in names[: 2 if takes_size else 1]]
-    return None if others else takes_size
+    found = _form(function) if callable(function) else None
+    return None if found is None or found.others else found.size is not None
+
+
+def size_arguments(function: Callable[..., object], number: int) -> tuple[list[int], dict]:
+    """Return the number of outputs as positional arguments and as keyword arguments.
+
+    The number is passed by position if it is the second parameter, whose name may be arbitrary, and
+    otherwise by its name.
+    """
+    found = _form(function)
+    if found is None or found.size is None or found.is_second:
+        return [number], {}
+    return [], {found.size: number}
 
 
 def host_form(function: Callable[..., object]) -> str | None:
@@ -51,42 +76,66 @@ def host_form(function: Callable[..., object]) -> str | None:
         A clause for an error message, with words marked by `core.wording.term`. The result is None
         if the parameters look like those of a JAX function, are not recognized, or cannot be read.
     """
-    found = _names(function)
-    if found is None:
+    found, first = _form(function), next(iter(signature_of(function).values()), None)
+    if first is not None and first.name in SEEDS + _SIZES:
+        return f"put the database first, as in (database, {first.name})"
+    gathers = first is not None and first.kind is first.VAR_POSITIONAL
+    if found is None and not gathers:
         return None
-    _, required = found
-    name = name_of_function(function)
+    name, (size, _, others) = name_of_function(function), found or _Form(None, False, [])
     inside = name if name.isidentifier() else "function"
-    if len(required) == 1:
+    if size is None and not others:
         call = term(f"dpjax.HostMechanism({inside}, batched=False)", "--host with --one-by-one")
         return f"audit a function of the form (database) -> one output as {call}"
-    if len(required) == 2 and required[1] in _SIZES + _OTHER_SIZES:
+    seeds = [other for other in others if other in _OTHER_SEEDS]
+    if seeds:
+        return (
+            f"rename the parameter {seeds[0]} to rng to get a numpy.random.Generator, or to seed "
+            "to get an integer below 2^63"
+        )
+    if not others or (size is None and len(others) == 1 and others[0] in _OTHER_SIZES):
         call = term(f"dpjax.HostMechanism({inside})", "--host")
         return f"audit a function of the form (database, num_samples) -> outputs as {call}"
-    if len(required) > 2 or required[1] in _SETTINGS:
-        bound = ", ".join(f"{each}=..." for each in required[1:])
+    if len(others) > 1 or others[0] in _SETTINGS:
+        bound = ", ".join(f"{each}=..." for each in others)
         return f"bind all parameters but the database, as in functools.partial({inside}, {bound})"
     return None
 
 
-def _names(function: Callable[..., object]) -> tuple[list[str], list[str]] | None:
-    """Return the names of a function's positional parameters, beginning with the database's.
+def _form(function: Callable[..., object]) -> _Form | None:
+    """Return what a function's parameters are for.
 
     Returns:
-        The names of all positional parameters, and of those that have no default and are not `seed`
-        or `rng`; None if the first parameter may be a key of JAX, if it is not required, or if the
-        parameters cannot be read.
+        None if the first parameter may be a key of JAX, if it is not required, or if the parameters
+        cannot be read.
     """
+    parameters = signature_of(function)
+    positional = [
+        p for p in parameters.values() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)
+    ]
+    if not positional or not _is_required(positional[0]):
+        return None
+    database = positional[0].name
+    if _is_key(database) or database in SEEDS:
+        return None
+    second = [p.name for p in positional[1:2]]
+    required = [p.name for p in parameters.values() if _is_required(p) and p.name not in SEEDS]
+    # Only the second parameter may be a number of outputs that has a default.
+    size = next((name for name in [*second, *required[1:]] if name in _SIZES), None)
+    return _Form(size, second == [size], [name for name in required[1:] if name != size])
+
+
+def signature_of(function: Callable[..., object]) -> Mapping[str, inspect.Parameter]:
+    """Return the parameters of a function, or an empty mapping if they cannot be read."""
     try:
-        parameters = inspect.signature(function).parameters.values()
+        return inspect.signature(function).parameters
     except (TypeError, ValueError):
-        return None
-    positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    names = [p.name for p in positional]
-    required = [p.name for p in positional if p.default is p.empty and p.name not in _SEEDS]
-    if not required or required[0] != names[0] or _is_key(names[0]):
-        return None
-    return names, required
+        return {}
+
+
+def _is_required(parameter: inspect.Parameter) -> bool:
+    gathers = parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD)
+    return parameter.default is parameter.empty and not gathers
 
 
 def _is_key(name: str) -> bool:

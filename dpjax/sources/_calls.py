@@ -1,6 +1,5 @@
 """Calls to a user's function, each with its own copy of the database and a deadline."""
 
-import inspect
 import os
 from collections.abc import Callable
 from typing import cast
@@ -11,14 +10,13 @@ from dpjax.core.errors import name_of_function, text_of
 from dpjax.core.settings import callers_floats
 from dpjax.core.types import JsonObject
 from dpjax.core.wording import ONE_BY_ONE, OUTCOMES, BadValue
+from dpjax.mechanisms.host_form import SEEDS, signature_of, size_arguments
 from dpjax.partitions._nested import rows_of, table_of
 from dpjax.partitions.missing import Raised, as_array, as_columns
 from dpjax.partitions.previews import preview, preview_database
 from dpjax.sources._copies import copier
 from dpjax.sources._deadline import Deadline, TookTooLong
 from dpjax.sources._schedule import Raw, Seeds
-
-_SEEDS = ("seed", "rng")
 
 
 def draw_batch(
@@ -58,7 +56,8 @@ def draw_batch(
     asked = f"{num_samples} outputs from the database {preview_database(database)}"
     given = fresh()
     try:
-        batch = _called(deadline, function, given, num_samples, **_seed_given(kind, seed))
+        size, named = size_arguments(function, num_samples)
+        batch = _called(deadline, function, given, *size, **named, **_seed_given(kind, seed))
     except KeyboardInterrupt:
         raise
     except TookTooLong:
@@ -205,8 +204,5 @@ def _seed_given(kind: str | None, seed: int) -> JsonObject:
 
 def seed_argument(function: Callable[..., object]) -> str | None:
     """Return the name of a function's parameter for randomness ("seed" or "rng"), or None."""
-    try:
-        parameters = inspect.signature(function).parameters
-    except (TypeError, ValueError):
-        return None
-    return next((name for name in _SEEDS if name in parameters), None)
+    parameters = signature_of(function)
+    return next((name for name in SEEDS if name in parameters), None)

@@ -14,6 +14,7 @@ from dpjax.core.errors import name_of_function, text_of
 from dpjax.core.options import option
 from dpjax.core.types import JsonObject
 from dpjax.core.wording import NO_RESTART, NO_WORKERS, ONE_BY_ONE, BadType, BadValue, term
+from dpjax.mechanisms.host_form import size_arguments
 from dpjax.mechanisms.named import imported, path_of
 from dpjax.partitions.low_bits import check_bits
 from dpjax.partitions.outputs import Encoder
@@ -45,7 +46,8 @@ class HostMechanism(OnHost):
 
     Attributes:
         function: Function (database, num_samples) -> outputs, where the outputs are an array, a
-            list, a dict of columns, or a data frame. With `batched=False`, the form is instead
+            list, a dict of columns, or a data frame. Another parameter may come before
+            `num_samples` if the latter has this name. With `batched=False`, the form is instead
             (database) -> one output. If the function has a parameter `seed` (an integer below 2^63)
             or `rng` (a `numpy.random.Generator`), dpjax provides the argument, and the audit can be
             replayed. Without such a parameter, the function must draw fresh randomness on every
@@ -264,9 +266,9 @@ def _check_arguments(function: Callable[..., object], name: str, batched: bool) 
     except (TypeError, ValueError):
         return  # C code may have no signature; then only a call can check the arguments.
     seed = seed_argument(function)
-    given = (None, 1) if batched else (None,)
+    size, named = size_arguments(function, 1) if batched else ([], {})
     try:
-        signature.bind(*given, **({} if seed is None else {seed: 0}))
+        signature.bind(None, *size, **named, **({} if seed is None else {seed: 0}))
     except TypeError:
         wanted = "(database, num_samples)" if batched else "(database)"
         said = (

@@ -50,6 +50,18 @@ def many_by_default(database, num_samples=1, rng=None):
     return database + rng.laplace(size=num_samples)
 
 
+def many_last(database, rng, num_samples):
+    return database + rng.laplace(size=num_samples)
+
+
+def many_by_keyword(database, *, num_samples, rng):
+    return database + rng.laplace(size=num_samples)
+
+
+def one_or_many_by_keyword(database, *, num_samples=1):
+    return database + np.random.laplace(size=num_samples)
+
+
 def one_or_many(database, rng, num_samples=1):
     return database + rng.laplace(size=num_samples)
 
@@ -72,10 +84,13 @@ class Release:
 
 SINGLE = [
     alone, with_rng, with_optional_rng, with_keyword_seed, with_setting, keys_of_records,
-    one_or_many, partial(bound, epsilon=1.0), Release().draw, Release(),
+    one_or_many, one_or_many_by_keyword, partial(bound, epsilon=1.0), Release().draw, Release(),
     lambda x: x + np.random.laplace(),
 ]  # fmt: skip
-BATCHED = [many, many_by_default, many_with_setting, partial(many_with_setting, scale=1.0)]
+BATCHED = [
+    many, many_last, many_by_keyword, many_by_default, many_with_setting,
+    partial(many_with_setting, scale=1.0),
+]  # fmt: skip
 
 JAX = [
     lambda key, count: count + jax.random.laplace(key),
@@ -117,6 +132,42 @@ def test_the_audit_is_that_of_the_wrapped_function(function):
     wrapped = dpjax.audit(dpjax.HostMechanism(function, batched=function is many), PAIR, **terms)
     assert plain.verdict == "violated" and plain.lower_bound == wrapped.lower_bound
     assert plain.recipe == wrapped.recipe and plain.witness == wrapped.witness
+
+
+def unclear(database, random_state):
+    return float(database) + random_state.laplace()
+
+
+def gathers(*arguments):
+    return float(arguments[0]) + np.random.laplace()
+
+
+def swapped(rng, database):
+    return float(database) + rng.laplace()
+
+
+def size_first(num_samples, database):
+    return float(database) + np.random.laplace(size=num_samples)
+
+
+def set_last(database, num_samples, epsilon):
+    return float(database) + np.random.laplace(scale=1 / epsilon, size=num_samples)
+
+
+@pytest.mark.parametrize(
+    ("function", "advice"),
+    [
+        (unclear, "rename the parameter random_state to rng to get a numpy.random.Generator, or"),
+        (gathers, r"as dpjax.HostMechanism\(gathers, batched=False\)"),
+        (swapped, r"put the database first, as in \(database, rng\)"),
+        (size_first, r"put the database first, as in \(database, num_samples\)"),
+        (set_last, r"as in functools.partial\(set_last, epsilon=\.\.\.\)"),
+        (bound, r"as in functools.partial\(bound, epsilon=\.\.\.\)"),
+    ],
+)
+def test_functions_that_are_not_recognized_are_refused_with_advice(function, advice):
+    with pytest.raises(TypeError, match=advice):
+        dpjax.audit(function, PAIR)
 
 
 def test_an_assertion_prints_an_import_of_the_function():
