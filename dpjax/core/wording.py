@@ -40,6 +40,9 @@ OUTCOMES = term("special='outcomes'", "--special 'outcomes'")
 ERRORS = term("special='error'", "--special 'error'")
 # The marked words above name alternatives that multiple messages suggest.
 
+NOTHING = "None"
+"""Name of the outcome None, which a function without a return statement returns."""
+
 
 class Sentence(str):
     """A message about Python arguments that can be converted to refer to command-line options.
@@ -117,7 +120,7 @@ class Unvaried(Sentence):
             the note.
         pair: Label of the pair.
         failure: Error with which every call for every pair ended, such as "error: ValueError"; or
-            None if some call returned an output.
+            NOTHING if every call returned None; or None if some call returned an output.
         errors: For each side, the error with which every call for this pair ended, or None.
     """
 

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from dpjax.core.numerics import has_inexact
-from dpjax.core.wording import BadValue
+from dpjax.core.wording import NOTHING, BadValue
 
 FAILED = "error: "
 """Beginning of the reason why a call returned no output, such as "error: ValueError"."""
@@ -43,7 +43,7 @@ def missing(item: object) -> str | None:
     if isinstance(item, Raised):
         return str(item)
     if item is None:
-        return "None"
+        return NOTHING
     if item is np.ma.masked:
         return str(MASKED)
     if isinstance(item, np.datetime64 | np.timedelta64):

@@ -8,7 +8,7 @@ the verdict is "not random" if the lower bound on epsilon is above `_USEFUL`.
 import math
 from dataclasses import replace
 
-from dpjax.core.wording import ERRORS, BadValue, Unvaried
+from dpjax.core.wording import ERRORS, NOTHING, BadValue, Unvaried
 from dpjax.results._parts import NO_CLAIM, NOT_RANDOM, VIOLATED, Conclusion, Witness
 
 _USEFUL = 4.0
@@ -32,11 +32,18 @@ def verdict_on_unvaried(
 
 
 def refuse_failures(notes: list[str]) -> None:
-    """Raise a ValueError if every call of the mechanism failed, so that nothing was audited."""
+    """Raise a ValueError if every call failed or returned None, so that nothing was audited."""
     for note in notes:
-        if isinstance(note, Unvaried) and note.failure is not None:
+        failure = note.failure if isinstance(note, Unvaried) else None
+        if failure == NOTHING:
             raise BadValue(
-                f"there is no verdict, because every call ended with {note.failure!r}, for both "
+                "there is no verdict, because every call returned None, for both databases of "
+                "every pair: audited code must return an output. Perhaps a function lacks a return "
+                "statement. If None is the output, return a label such as 'none' in its place."
+            )
+        if failure is not None:
+            raise BadValue(
+                f"there is no verdict, because every call ended with {failure!r}, for both "
                 f"databases of every pair: audited code must return an output. {ERRORS} shows the "
                 "whole error."
             )

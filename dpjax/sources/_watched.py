@@ -8,7 +8,7 @@ from hashlib import blake2b
 import numpy as np
 
 from dpjax.core.types import JsonObject
-from dpjax.core.wording import Doubt, Unvaried
+from dpjax.core.wording import NOTHING, Doubt, Unvaried
 from dpjax.notions import RepeatedRuns
 from dpjax.partitions import Encoder, Outputs
 from dpjax.partitions.missing import FAILED
@@ -156,15 +156,23 @@ class Watched:
         ]
 
     def _failure(self) -> str | None:
-        """Return the error that is the only outcome of all calls for all pairs, or None."""
-        errors = {self._error(pair, side) for pair, side in self._constant}
-        return errors.pop() if len(errors) == 1 else None
+        """Return the error or NOTHING if it is the only outcome of all pairs; otherwise None."""
+        (only, *others) = {self._only(pair, side) for pair, side in self._constant}
+        return only if not others and (only == NOTHING or self._is_error(only)) else None
 
     def _error(self, pair: int, side: int) -> str | None:
         """Return the error that is the only outcome of all calls for one side, or None."""
+        only = self._only(pair, side)
+        return only if self._is_error(only) else None
+
+    def _only(self, pair: int, side: int) -> str | None:
+        """Return the label that is the only outcome of all calls for one side, or None."""
         only = self._constant[pair, side]
-        name = None if only is None else self._encoders[pair].names[int(only[0])]
-        return name if name and name.startswith(FAILED) else None
+        return None if only is None else self._encoders[pair].names[int(only[0])]
+
+    @staticmethod
+    def _is_error(name: str | None) -> bool:
+        return name is not None and name.startswith(FAILED)
 
     def refuse_same(self, pair: int, restarted: Restarted) -> None:
         """Raise an error if two new runs of the mechanism have equal outputs.

@@ -99,6 +99,29 @@ def test_calls_that_all_fail_are_no_verdict(method):
     assert dpjax.audit(text, [(0, 1)], method=method, claim=1.0).verdict == "not refuted"
 
 
+def forgets(database, rng):
+    database + rng.laplace()
+
+
+@pytest.mark.parametrize("method", [FEW, dpjax.Sequential(300)])
+def test_functions_that_always_return_none_get_no_verdict(method):
+    with pytest.raises(ValueError, match=r"every call returned None, .* lacks a return statement"):
+        dpjax.audit(forgets, [(0, 1), (1, 2)], method=method, claim=1.0)
+
+
+def test_none_is_an_output_if_there_is_another():
+    """A label 'None' is an output, and so is None if only one database gives it."""
+    for function, verdict in (
+        (lambda database: "None", "not refuted"),
+        (lambda database: database or None, "not random"),
+        (lambda database, rng: None if rng.random() < 0.5 else database, "violated"),
+    ):
+        assert dpjax.audit(function, [(0, 1)], method=FEW, claim=1.0).verdict == verdict
+    # None may be the only output at one of several pairs.
+    found = dpjax.audit(lambda count: count // 2 or None, [(2, 3), (0, 1)], method=FEW, claim=1.0)
+    assert found.verdict == "not refuted"
+
+
 def test_recordings_count_one_at_a_time_too():
     x, y = np.full(3000, 0.4), np.full(3000, 1.4)
     result = dpjax.audit(dpjax.Recorded(x, y), method=dpjax.Sequential(), claim=1.0)
