@@ -125,7 +125,7 @@ def notes_of_new_draws(names: Sequence[str], values: Sequence[SideValues]) -> li
         values: Values of each side, with their counts.
 
     Raises:
-        ValueError: If the two sides share draws, or if one side contains copies.
+        ValueError: If the two sides share draws, or if one side contains copies or row numbers.
     """
     try:
         refuse_shared_draws(*values)
@@ -135,6 +135,7 @@ def notes_of_new_draws(names: Sequence[str], values: Sequence[SideValues]) -> li
         raise ValueError(f"{names[0]} and {names[1]}: {error}") from None
     for name, side in zip(names, values, strict=True):
         refuse_copies(name, side)
+        side.row_numbers.refuse(name)
     if all(side.is_constant for side in values):
         return [Unvaried((values[0].total, values[1].total), RECORDED)]
     return [*notes_of_copies(*values), *notes_of_near_copies(*values)]

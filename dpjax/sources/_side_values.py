@@ -5,6 +5,7 @@ from hashlib import blake2b
 import numpy as np
 
 from dpjax.sources._hashes import hashes_of_kinds
+from dpjax.sources._row_numbers import RowNumbers
 from dpjax.sources._spacings import Spacings
 
 ORDER_NATS = 60.0
@@ -54,6 +55,7 @@ class SideValues:
         again: If a long sequence occurs twice, the indices of the first outputs of its two
             occurrences; otherwise None.
         spacings: Spacings between values that are floats.
+        row_numbers: Entries of vectors that may be row numbers.
         leading: The first number in each of the first outputs, float64 [m]. The array is empty if
             outputs are not numbers.
     """
@@ -63,6 +65,7 @@ class SideValues:
         self.first, self.limit, self.total = self.hashes, np.uint64(2**64 - 1), 0
         self.again: tuple[int, int] | None = None
         self.spacings, self.leading = Spacings(), np.empty(0)
+        self.row_numbers = RowNumbers()
         self._last, self._chunks = self.hashes, dict[bytes, int]()
         self._digests = dict[str, bytes]()
         self._begins: np.ndarray | None = None
@@ -72,6 +75,7 @@ class SideValues:
         if outputs.dtype.kind in "biuf" and len(self.leading) < _RANKED:
             first = outputs[: _RANKED - len(self.leading)].astype(np.float64)
             self.leading = np.concatenate([self.leading, first.reshape(len(first), -1)[:, 0]])
+        self.row_numbers.add(outputs)
         for start in range(0, len(outputs), _ROWS):
             self.spacings.add(outputs[start : start + _ROWS])
             kinds, places = hashes_of_kinds(outputs[start : start + _ROWS], self._digests)

@@ -1,0 +1,71 @@
+"""Detection of row numbers and IDs that were recorded as an entry of the outputs.
+
+Row numbers could distinguish the two sides of any mechanism, also in a random order. They are
+integers that are all different, although they lie in a short range. For n independent draws from
+one distribution, and for a fixed range of R integers that contains a draw with probability p, the
+probability that all draws lie in the range and are different is at most
+
+    p^n (1 - 1/R) (1 - 2/R) ... (1 - (n - 1)/R) <= p exp(-n (n - 1) / (2 R)).
+
+For all ranges of R integers together, the probabilities p add up to R. The probability that n
+independent draws are all different, with a largest draw that is the smallest plus R - 1, is
+therefore at most R exp(-n (n - 1) / (2 R)).
+"""
+
+import math
+
+import numpy as np
+
+_CHANCE = 1e-9
+"""Maximum probability that independent outputs are refused."""
+
+_LOOKED_AT = 2**14
+"""Maximum number of outputs, from the first one on, that are examined."""
+
+
+class RowNumbers:
+    """The first vectors of a side, in which an entry may be a row number."""
+
+    def __init__(self):
+        self._rows: np.ndarray | None = None
+
+    def add(self, outputs: np.ndarray) -> None:
+        """Keep the first vectors; other outputs have no further entry, so they are left out."""
+        if outputs.ndim != 2 or outputs.shape[1] < 2 or outputs.dtype.kind not in "iuf":
+            return
+        known = outputs[:0] if self._rows is None else self._rows
+        if len(known) < _LOOKED_AT and known.shape[1] == outputs.shape[1]:
+            self._rows = np.concatenate([known, outputs[: _LOOKED_AT - len(known)]])
+
+    def refuse(self, name: str) -> None:
+        """Raise an error if an entry of the vectors seems to be a row number.
+
+        Args:
+            name: Name of the recording.
+
+        Raises:
+            ValueError: If the integers in an entry are all different, and the probability of this
+                is below 1e-9 for independent outputs.
+        """
+        entries = () if self._rows is None else self._rows.T
+        for place, entry in enumerate(entries):
+            if _nats(entry) > math.log(len(entries) / _CHANCE):
+                raise ValueError(
+                    f"{name} must hold independent outputs, but entry {place} of its vectors seems "
+                    f"to contain row numbers or IDs: {len(entry)} different integers from "
+                    f"{int(entry.min())} to {int(entry.max())}. Leave out this entry."
+                )
+
+
+def _nats(entry: np.ndarray) -> float:
+    """Return the surprise, in nats, that the integers of an entry are all different.
+
+    The result is 0 if the entry holds other numbers, or equal ones.
+    """
+    number = len(entry)
+    if not np.all(np.isfinite(entry)) or np.any(entry != np.rint(entry)):
+        return 0.0
+    if len(np.unique(entry)) < number:
+        return 0.0
+    width = int(entry.max()) - int(entry.min()) + 1
+    return number * (number - 1) / (2 * width) - math.log(width)
