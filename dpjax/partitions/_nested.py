@@ -11,7 +11,7 @@ import numpy as np
 
 from dpjax.core.numerics import MOST_EXACT, has_inexact
 from dpjax.core.wording import BadValue
-from dpjax.partitions.missing import Raised, entries, is_array, missing
+from dpjax.partitions.missing import Raised, entries, has_index, is_array, missing
 
 Key = TypeVar("Key")
 
@@ -80,7 +80,7 @@ class Nested(NamedTuple):
             return _placeholder(len(values) - 1)
 
         def text(part: object, path: str) -> str:
-            if is_array(type(part)):
+            if is_array(type(part)) or has_index(type(part)):
                 part = entries(part)
             if isinstance(part, dict):
                 inside = (
@@ -171,7 +171,7 @@ def form_of(item: object) -> "Raised | Label | tuple[float, ...] | Nested":
     if (plain := _plain_number(item)) is not None:
         return (plain,)
     if type(item) not in (dict, list, tuple) or not item:
-        if is_array(type(item)):
+        if is_array(type(item)) or has_index(type(item)):
             item = entries(item)
         if (text := missing(item)) is not None:
             return Raised(text)

@@ -81,9 +81,27 @@ def is_array(kind: type) -> bool:
     return issubclass(kind, np.ndarray) or hasattr(kind, "__dlpack__")
 
 
+@lru_cache
+def has_index(kind: type) -> bool:
+    """Return whether a type is a series or a frame of pandas, whose rows have labels."""
+    return hasattr(kind, "iloc") and hasattr(kind, "index")
+
+
 def entries(array: Any) -> object:
-    """Return the content of an array as Python objects: a scalar, or nested lists."""
-    return unmasked(array if isinstance(array, np.ndarray) else np.asarray(array)).tolist()
+    """Return the content of an array, a series or a frame: a scalar, nested lists, or a dict.
+
+    The labels of rows are part of a series or frame, unless they are just the row numbers. Their
+    order counts, because it may be the order of the confidential values.
+    """
+    if not has_index(type(array)):
+        return unmasked(array if isinstance(array, np.ndarray) else np.asarray(array)).tolist()
+    columns = as_columns(array)
+    if columns is not None:
+        content: object = {name: list(column) for name, column in columns.items()}
+    else:
+        content = list(_values(array)) if array.ndim == 1 else array.to_numpy().tolist()
+    labels = array.index.tolist()
+    return content if labels == [*range(len(labels))] else [labels, content]
 
 
 def as_array(outputs: object) -> np.ndarray:

@@ -9,6 +9,7 @@ import pytest
 
 import dpjax
 from dpjax.partitions import Encoder
+from dpjax.partitions._nested import form_of
 
 KINDS = {
     "None": None,
@@ -168,3 +169,31 @@ def test_masks_of_structured_arrays_are_outcomes(kind, mask):
     masks["x"][[0, 2]] = mask
     labels = Encoder("it").encode(np.ma.array(table, mask=masks)).labels.tolist()
     assert labels[0] == labels[2] != labels[1]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (pd.Series([1.0], ["p"]), pd.Series([1.0], ["q"])),
+        (pd.Series([1, 1], ["p", "q"]), pd.Series([1, 1], ["q", "p"])),
+        (pd.Series([1, pd.NA], dtype="Int64"), pd.Series([1, 0])),
+        ({"a": pd.Series([1.0])}, {"a": pd.Series([2.0])}),
+        (pd.DataFrame({"a": [1.0]}), pd.DataFrame({"b": [1.0]})),
+        (pd.DataFrame({"a": [1, 2], "b": "x"}), pd.DataFrame({"a": [1, 2], "b": "y"})),
+        (pd.DataFrame([[1.0, 2.0]]), pd.DataFrame([[1.0, 3.0]])),
+    ],
+)
+def test_series_and_frames_are_told_apart(one, other):
+    assert form_of(one) != form_of(other)
+    assert form_of(one) == form_of(one.copy())
+    found = Encoder("f").encode([one, other, one])
+    rows = [(label, *row) for label, row in zip(found.labels, found.values.tolist(), strict=True)]
+    assert rows[0] == rows[2] != rows[1]
+
+
+def test_the_index_of_a_series_is_a_part_of_it_unless_it_counts_rows():
+    assert form_of(pd.Series([1.0, 2.0])) == form_of([1.0, 2.0])
+    assert form_of(pd.Series([1.0, 2.0], ["p", "q"])) == form_of([["p", "q"], [1.0, 2.0]])
+    assert form_of(pd.DataFrame({"a": [1, 2]}, ["p", "q"])) == form_of([["p", "q"], {"a": [1, 2]}])
+    with pytest.raises(ValueError, match="must have different column names, but 'a' is repeated"):
+        form_of(pd.DataFrame([[1.0, 2.0]], columns=["a", "a"]))

@@ -6,7 +6,6 @@ from fractions import Fraction
 import jax
 import jax.numpy as jnp
 import numpy as np
-import pandas as pd
 import pytest
 
 import dpjax
@@ -51,8 +50,6 @@ REFUSED = {
     "nested fractions": (({"a": Fraction(1, 3)}, {"a": 1 / 3}), "cannot represent exactly"),
     "long doubles": ((np.longdouble(1) + np.longdouble(2) ** -60, 1.0), "cannot represent exactly"),
     "vectors of huge integers": (([0.5, 2**60], [0.5, 2**60 + 1]), "integers above 2\\^53"),
-    "indices": ((pd.Series([1.0], ["p"]), pd.Series([1.0], ["q"])), "numbers, vectors or labels"),
-    "frames": ((pd.DataFrame({"a": [1.0]}), pd.DataFrame({"b": [1.0]})), "vectors or labels"),
     "byte arrays": ((bytearray(b"a"), bytearray(b"b")), "numbers, vectors or labels"),
 }
 
