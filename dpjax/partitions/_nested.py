@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from numbers import Integral, Real
+from types import CoroutineType, GeneratorType
 from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
@@ -20,6 +21,12 @@ _REAL = (Real, np.bool_)
 
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 """Pattern of the memory address in the text of an object, which is no part of its value."""
+
+_CONTENTS = {
+    CoroutineType: "wrap the async function in a function that returns asyncio.run(...)",
+    GeneratorType: "return its contents, as a list, or the only value that it yields",
+}
+"""Advice on objects that have to be run to get their contents."""
 
 _COMPLEX = (complex, np.complexfloating)
 
@@ -135,10 +142,8 @@ def _refuse_identity(label: object) -> None:
     hash(label)
     by_identity = type(label).__eq__ is object.__eq__ or isinstance(label, frozenset)
     if by_identity and _ADDRESS.search(repr(label)):
-        raise BadValue(
-            f"{label!r:.80}, an object that equals only itself: return its contents, such as a "
-            "dict of its attributes."
-        )
+        advice = _CONTENTS.get(type(label), "return its contents, such as a dict of its attributes")
+        raise BadValue(f"{label!r:.80}, an object that equals only itself: {advice}.")
 
 
 def _plain(label: Any) -> Any:

@@ -225,7 +225,19 @@ class Opaque:
         self.value = value
 
 
-@pytest.mark.parametrize("make", [Opaque, lambda v: (x for x in [v]), lambda v: lambda: v])
+def test_objects_that_have_to_be_run_are_refused_with_advice():
+    async def later():
+        return 1.0
+
+    coroutine = later()
+    with pytest.raises(ValueError, match=r"coroutine .*a function that returns asyncio\.run"):
+        encoded([coroutine])
+    coroutine.close()
+    with pytest.raises(ValueError, match=r"generator .*its contents, as a list"):
+        encoded([(x for x in [1.0])])
+
+
+@pytest.mark.parametrize("make", [Opaque, lambda v: map(abs, [v]), lambda v: lambda: v])
 def test_objects_that_equal_only_themselves_are_refused(make):
     for form in (lambda v: v, lambda v: {"a": v, "n": 1.0}, lambda v: ("a", [v]), lambda v: {v: 1}):
         with pytest.raises(ValueError, match="equals only itself: return its contents"):
