@@ -3,6 +3,7 @@
 import importlib
 import json
 import sys
+from operator import attrgetter
 from pathlib import Path
 
 from dpjax.cli._table import Value
@@ -48,7 +49,8 @@ def function_of(path: str, option: str) -> Value:
             "the file."
         )
     try:
-        return getattr(found, attribute)
+        # The name may be that of a method, as in release.py:counter.release.
+        return attrgetter(attribute)(found)
     except AttributeError:
         names = [name for name, value in vars(found).items() if callable(value)]
         hint = nearest(attribute, [name for name in names if not name.startswith("_")])

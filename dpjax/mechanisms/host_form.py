@@ -79,6 +79,8 @@ def host_form(function: Callable[..., object]) -> str | None:
     found, first = _form(function), next(iter(signature_of(function).values()), None)
     if first is not None and first.name in SEEDS + _SIZES:
         return f"put the database first, as in (database, {first.name})"
+    if first is not None and first.name == "self":
+        return "pass the method of an object instead of its class"
     gathers = first is not None and first.kind is first.VAR_POSITIONAL
     if found is None and not gathers:
         return None

@@ -18,6 +18,9 @@ from dpjax.mechanisms.named import name_of
 _PILOT_SAMPLES = 4096
 _PILOT_TAIL = 0.005
 
+_SHOWN = 8
+"""Maximum number of methods that a message lists."""
+
 
 def pairs_of(mechanism: object, pairs: Any) -> Pairs:
     if isinstance(mechanism, str):
@@ -57,14 +60,24 @@ def _refuse_outputs(mechanism: object) -> None:
             "scores of the canaries from one training run, as "
             f"{term('dpjax.OneRun(scores, included)', '--one-run')}."
         )
-    if not (callable(mechanism) or isinstance(mechanism, Mechanism)):
+    if callable(mechanism) or isinstance(mechanism, Mechanism):
+        return
+    methods = [name for name, value in vars(type(mechanism)).items() if callable(value)]
+    public = [name for name in methods if not name.startswith("_")]
+    if public and not hasattr(mechanism, "__len__"):
         raise BadType(
             "mechanism must be a mechanism or a function, but was of type "
-            f"{type(mechanism).__name__}: pass outputs that were recorded for two databases as "
-            f"{term('dpjax.Recorded(x, y)', '--samples X Y')}, but pass databases as "
-            f"{term('pairs=[(database, neighbor)]', '--pairs')}, together with the function that "
-            "computes a release from them."
+            f"{type(mechanism).__name__}, which cannot be called: pass the method that computes a "
+            f"release from a database. The type has the methods {', '.join(public[:_SHOWN])}"
+            f"{', ...' if len(public) > _SHOWN else ''}."
         )
+    raise BadType(
+        "mechanism must be a mechanism or a function, but was of type "
+        f"{type(mechanism).__name__}: pass outputs that were recorded for two databases as "
+        f"{term('dpjax.Recorded(x, y)', '--samples X Y')}, but pass databases as "
+        f"{term('pairs=[(database, neighbor)]', '--pairs')}, together with the function that "
+        "computes a release from them."
+    )
 
 
 def mechanism_at(mechanism: object, pairs: Pairs) -> Mechanism:

@@ -85,6 +85,9 @@ def test_functions_of_files_and_modules(here):
     assert function_of("mine.py:noisy", "--host")() == 5
     assert function_of("mine:noisy", "--host")() == 5
     assert sys.path[0] == str(here)
+    assert function_of("mine:number.conjugate", "--host")() == 3
+    with pytest.raises(ValueError, match=r"has no .number\.release."):
+        function_of("mine:number.release", "--host")
     # Only functions are proposed.
     with pytest.raises(ValueError, match=r"--host 'mine:noise': the module has no .*noisy"):
         function_of("mine:noise", "--host")

@@ -159,6 +159,7 @@ def set_last(database, num_samples, epsilon):
     [
         (unclear, "rename the parameter random_state to rng to get a numpy.random.Generator, or"),
         (gathers, r"as dpjax.HostMechanism\(gathers, batched=False\)"),
+        (Release.draw, "pass the method of an object instead of its class"),
         (swapped, r"put the database first, as in \(database, rng\)"),
         (size_first, r"put the database first, as in \(database, num_samples\)"),
         (set_last, r"as in functools.partial\(set_last, epsilon=\.\.\.\)"),

@@ -32,9 +32,26 @@ class Data:
     """An object that is neither a function nor a mechanism."""
 
 
+class Client:
+    """An object that releases outputs, but cannot be called."""
+
+    def __init__(self):
+        self.budget = 1.0
+
+    def release(self, database):
+        return database
+
+    def spend(self):
+        return self.budget
+
+
 @pytest.mark.parametrize(
     ("subject", "message"),
     [
+        (
+            Client(),
+            r"type Client, which cannot be called: pass .* has the methods release, spend\.",
+        ),
         ("laplace", r"was the name 'laplace': make one with dpjax.mechanisms.find_mechanism"),
         (Laplace, r"was the class Laplace: write Laplace\(\.\.\.\)"),
         (Model(), "was the torch module Model"),
