@@ -22,6 +22,7 @@ from dpjax.partitions.missing import (
     missing,
     rows_of_objects,
 )
+from dpjax.partitions.previews import described
 from dpjax.sources.readers._columns import without_indices
 
 _ROWS = 2**18
@@ -169,6 +170,11 @@ def as_outputs(name: str, outputs: object) -> np.ndarray:
         array = array[:, 0]
     if array.ndim == 2 and array.shape[1] == 0:
         array = as_objects([()] * len(array))
+    if array.ndim == 0:
+        raise TypeError(
+            f"{name} must be an array or a list with one entry per output, but was "
+            f"{described(outputs)}."
+        )
     if array.ndim not in (1, 2):
         raise ValueError(f"{name} must have the shape [n] or [n, d], but had {array.shape}.")
     if array.dtype.kind not in "biufUSO":

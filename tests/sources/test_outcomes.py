@@ -234,7 +234,7 @@ def test_lists_whose_outputs_numpy_would_merge():
     masked = as_outputs("x", [np.ma.array([1.0, 2.0], mask=[True, False])])
     assert masked.dtype == object
     for outputs, message in (
-        (np.zeros((2, 2, 2)), r"had \(2, 2, 2\)"), (3, r"had \(\)"),
+        (np.zeros((2, 2, 2)), r"had \(2, 2, 2\)"), (3, r"was 3 \(int\)"),
         ("file.csv", r"dpjax.Recording\('file.csv'\)"),
     ):  # fmt: skip
         with pytest.raises((TypeError, ValueError), match=message):

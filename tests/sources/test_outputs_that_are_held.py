@@ -293,6 +293,12 @@ def test_texts_and_their_subclasses_are_one_kind():
     assert _held._array(["a", b"a"]).dtype == object
 
 
+@pytest.mark.parametrize("outputs", [map(abs, [1, 2]), {1, 2}, {"a": [1, 2]}, 3.0])
+def test_outputs_without_an_order_or_a_length_are_refused(outputs):
+    with pytest.raises(TypeError, match=r"x must be an array or a list .* but was .*\)\.$"):
+        _held.as_outputs("x", outputs)
+
+
 def test_tuples_are_lists():
     assert _held._array((1, "1")).tolist() == _held._array([1, "1"]).tolist() == [1, "1"]
     assert _held._array((None, "")).tolist() == _held._array([None, ""]).tolist()

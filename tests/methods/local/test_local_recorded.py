@@ -298,7 +298,7 @@ def broken(value, at=5):
         (VECTORS[0], VECTORS[1][:, :2], {}, TypeError, re.escape("(501, 3), (501, 2)")),
         (*VECTORS, {"discrete": True}, ValueError, "discrete outputs must be a vector"),
         (np.ones((9, 2, 2)), NORMAL, {}, ValueError, r"x must have the shape \[n\] or \[n, d\]"),
-        (3.0, NORMAL, {}, ValueError, r"x must have the shape \[n\] or \[n, d\], but had \(\)"),
+        (3.0, NORMAL, {}, TypeError, r"x must be an array or a list .* but was 3\.0 \(float\)"),
         (NORMAL + 1j, NORMAL, {}, TypeError, "x must hold numbers or labels, .* complex128"),
         ([1, "a", None] * 99, NORMAL, {}, TypeError, "x must hold either numbers or labels"),
         ([[1.0], [1.0, 2.0]], NORMAL, {}, TypeError, "x must hold either numbers or labels"),
