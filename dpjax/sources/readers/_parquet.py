@@ -95,6 +95,8 @@ def _values(column: "pa.Array | pa.ChunkedArray") -> np.ndarray | None:
     """Convert a column of numbers or strings to an array, or return None for other types."""
     import pyarrow as pa
 
+    if pa.types.is_decimal(column.type):
+        return _floats(column)
     if not pa.types.is_dictionary(column.type):
         kinds = (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean)
         plain = any(is_one(column.type) for is_one in kinds)
@@ -103,3 +105,24 @@ def _values(column: "pa.Array | pa.ChunkedArray") -> np.ndarray | None:
         return _values(column.dictionary_decode())
     used, places = np.unique(column.indices.to_numpy(), return_inverse=True)
     return as_labels(column.dictionary.take(pa.array(used)).to_pylist(), places)
+
+
+def _floats(column: "pa.Array | pa.ChunkedArray") -> np.ndarray:
+    """Convert decimals to floats, if different decimals remain different.
+
+    Raises:
+        ValueError: If a decimal has more digits than a float64 keeps.
+    """
+    import pyarrow as pa
+
+    floats = column.cast(pa.float64())
+    try:
+        same = floats.cast(column.type).equals(column)
+    except pa.ArrowInvalid:  # A float is rounded up to a number of too many digits.
+        same = False
+    if not same:
+        raise ValueError(
+            f"it holds decimals ({column.type}) with more digits than float64 keeps: convert them "
+            "to strings, which are compared as labels, or round them"
+        )
+    return floats.to_numpy(zero_copy_only=False)

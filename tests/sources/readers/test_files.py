@@ -1,6 +1,7 @@
 """Files of recorded outputs: what is read equals what was written, or the file is rejected."""
 
 import sys
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -313,6 +314,20 @@ def test_columns_of_parquet_of_several_kinds_are_no_vector(tmp_path):
     with pytest.raises(ValueError, match=r"several columns, \['a', 'b'\], and not all are numeric"):
         read_samples(tmp_path / "ab.parquet")
     assert read_samples(tmp_path / "ab.parquet", "b").tolist() == ["x", "y"]
+
+
+def test_decimals_of_parquet_are_numbers_unless_they_would_be_rounded(tmp_path):
+    pq, pa = pytest.importorskip("pyarrow.parquet"), pytest.importorskip("pyarrow")
+    texts = ["0.100", "-2.500", "1234567.125"]
+    for precision, scale in ((10, 3), (38, 9)):
+        column = pa.array([*map(Decimal, texts)], pa.decimal128(precision, scale))
+        pq.write_table(pa.table({"id": ["a", "b", "c"], "d": column}), tmp_path / "d.parquet")
+        assert read_samples(tmp_path / "d.parquet", "d").tolist() == [*map(float, texts)]
+    for text in ("0.12345678901234567890", "9" * 18):
+        column = pa.array([Decimal(text)], pa.decimal128(38, 20))
+        pq.write_table(pa.table({"d": column}), tmp_path / "d.parquet")
+        with pytest.raises(ValueError, match=r"decimals .* with more digits than float64 keeps"):
+            read_samples(tmp_path / "d.parquet")
 
 
 def test_columns_of_parquet_have_no_number_below_0(tmp_path):
