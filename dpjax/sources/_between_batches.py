@@ -71,7 +71,7 @@ class BetweenBatches:
         size = len(outputs.labels)
         if size < _LEAST:
             return
-        entries = _entries(outputs, names)
+        entries = _sorted(outputs, names)
         if self._first is None:
             self._first = _First(size, [*map(_curve, entries)])
             return
@@ -106,26 +106,28 @@ class BetweenBatches:
         )
 
 
-def _entries(outputs: Outputs, names: Sequence[str]) -> list[np.ndarray]:
-    """Return the numbers of a batch that are compared, each [n].
+def _sorted(outputs: Outputs, names: Sequence[str]) -> list[np.ndarray]:
+    """Return the numbers of a batch that are compared, in ascending order, each [n].
 
     Labels get numbers that depend only on their names, because their indices depend on the order
     in which they occur.
     """
-    kinds, places = np.unique(outputs.labels, return_inverse=True)
+    counts = np.bincount(outputs.labels)
+    kinds = np.flatnonzero(counts)
     hashes = np.array([crc32(names[int(k)].encode()) if k else -1 for k in kinds], float)
-    return [hashes[places], *outputs.values.T[:_MOST_ENTRIES]]
+    order = np.argsort(hashes)
+    labels = np.repeat(hashes[order], counts[kinds][order])
+    return [labels, *np.sort(outputs.values.T[:_MOST_ENTRIES], axis=1)]
 
 
 def _curve(entry: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return quantiles of an entry, and the shares of its numbers up to each; see `_shares`."""
-    ranks = np.linspace(0, len(entry) - 1, _NUM_POINTS + 1, dtype=int)[:-1]
-    points = np.unique(np.sort(entry)[ranks])
+    """Return quantiles of an entry's sorted numbers, and the shares of the numbers up to each."""
+    points = np.unique(entry[np.linspace(0, len(entry) - 1, _NUM_POINTS + 1, dtype=int)[:-1]])
     return points, _shares(entry, points)
 
 
 def _shares(entry: np.ndarray, points: np.ndarray) -> np.ndarray:
-    """Return the shares of an entry's numbers that are at most each point, and below each point."""
-    places = [np.searchsorted(points, entry, side) for side in ("left", "right")]
-    counts = np.stack([np.bincount(place, minlength=len(points) + 1) for place in places])
-    return np.cumsum(counts, axis=1)[:, :-1] / len(entry)
+    """Return the shares of an entry's sorted numbers below each point, and up to each point."""
+    return np.stack([np.searchsorted(entry, points, side) for side in ("left", "right")]) / len(
+        entry
+    )

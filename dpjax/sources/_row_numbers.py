@@ -9,7 +9,8 @@ probability that all draws lie in the range and are different is at most
 
 For all ranges of R integers together, the probabilities p add up to R. The probability that n
 independent draws are all different, with a largest draw that is the smallest plus R - 1, is
-therefore at most R exp(-n (n - 1) / (2 R)).
+therefore at most R exp(-n (n - 1) / (2 R)). This bound increases with R, so the bounds for the
+ranges of 1, ..., R integers add up to at most R^2 exp(-n (n - 1) / (2 R)).
 """
 
 import math
@@ -68,4 +69,4 @@ def _nats(entry: np.ndarray) -> float:
     if len(np.unique(entry)) < number:
         return 0.0
     width = int(entry.max()) - int(entry.min()) + 1
-    return number * (number - 1) / (2 * width) - math.log(width)
+    return number * (number - 1) / (2 * width) - 2 * math.log(width)

@@ -30,6 +30,12 @@ DEFAULT_DRAWS = 400_000
 _FEWEST_DRAWS = 20_000
 """Number of draws below which the table reports a sequential audit as too short."""
 
+_LEAST_SECONDS, _LEAST_DRAWS = 1.0, 200
+"""If the budget leaves less than _LEAST_SECONDS for a sequential audit, the audit nevertheless makes
+_FEWEST_DRAWS draws, or as many as it can within _LEAST_SECONDS. An audit of many pairs makes
+_LEAST_DRAWS draws per side of each pair.
+"""
+
 _SHORTER = (
     "Pass seconds=60 to limit the test to a minute, or run pytest with --dpjax-budget 600 to limit "
     "all privacy tests together to ten minutes."
@@ -97,7 +103,7 @@ def run(asked: Asked) -> AuditResult:
     if not timed:
         ran = _with_sizes(source, asked)
     elif _is_sequential(asked):
-        ran = _sequential(source, asked)
+        ran = _sequential(source, asked, budgeted)
     else:
         ran = _within(source, asked)
     result = ran.result
@@ -144,8 +150,14 @@ def _is_sequential(asked: Asked) -> bool:
     return one_event and asked.region is None
 
 
-def _sequential(source: Source, asked: Asked) -> _Ran:
+def _sequential(source: Source, asked: Asked, budgeted: bool) -> _Ran:
     """Run a sequential audit, which ends when the claim is refuted or the time is up.
+
+    Args:
+        source: Source of the audit.
+        asked: The audit, with a time limit.
+        budgeted: Whether the time limit is a share of the budget. An audit with a small share makes
+            the minimum number of draws.
 
     Raises:
         KeyboardInterrupt, ValueError: If the audit was cut short; see `refuse_cut_short`.
@@ -156,12 +168,17 @@ def _sequential(source: Source, asked: Asked) -> _Ran:
         if drawn and not arrived:
             arrived.append(time.perf_counter())
 
-    method, execution = Sequential(seconds=asked.seconds), Execution(progress=note)
-    result = _audit(source, asked, method, asked.key, execution)
+    assert asked.seconds is not None
+    method = Sequential(seconds=asked.seconds)
+    is_short = budgeted and asked.seconds < _LEAST_SECONDS
+    if is_short:
+        least = max(_FEWEST_DRAWS // 2, _LEAST_DRAWS * _num_pairs(asked.subject, asked.pairs))
+        method = Sequential(num_draws=least, seconds=_LEAST_SECONDS)
+    result = _audit(source, asked, method, asked.key, Execution(progress=note))
     refuse_cut_short(result.settings)
     # An audit that found repeated noise ends before it counts its draws.
     draws = 2 * result.settings.get("drawn", 0)
-    few = draws < _FEWEST_DRAWS and result.verdict not in REFUTING
+    few = (is_short or draws < _FEWEST_DRAWS) and result.verdict not in REFUTING
     return _Ran(result, arrived[0], draws, few)
 
 

@@ -58,16 +58,16 @@ def test_other_entries_are_not(entry):
 
 
 def test_the_chance_by_hand():
-    """60 of 60 integers: 59 / 2 - log 60 = 25.4 nats; a chance of 1e-9 in two entries is 21.4."""
-    assert _nats(np.arange(60)) == pytest.approx(59 / 2 - math.log(60))
-    assert _nats(3.0 * np.arange(60)) == pytest.approx(60 * 59 / 2 / 178 - math.log(178))
-    for size, refused in ((60, True), (50, False)):  # 49 / 2 - log 50 = 20.6
+    """70 of 70 integers: 69 / 2 - 2 log 70 = 26 nats; a chance of 1e-9 in two entries is 21.4."""
+    assert _nats(np.arange(70)) == pytest.approx(69 / 2 - 2 * math.log(70))
+    assert _nats(3.0 * np.arange(70)) == pytest.approx(70 * 69 / 2 / 208 - 2 * math.log(208))
+    for size, refused in ((70, True), (60, False)):  # 59 / 2 - 2 log 60 = 21.3
         found = RowNumbers()
         for start in range(0, size, 10):
             found.add(np.stack([np.arange(start, start + 10), np.zeros(10)], axis=1))
         found.add(np.zeros(5))  # not a vector
         if refused:
-            with pytest.raises(ValueError, match="60 different integers from 0 to 59"):
+            with pytest.raises(ValueError, match="70 different integers from 0 to 69"):
                 found.refuse("x")
         else:
             found.refuse("x")

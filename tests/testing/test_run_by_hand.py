@@ -103,7 +103,7 @@ def test_sequential_audits_in_a_time(monkeypatch, drawn, verdict, few):
     monkeypatch.setattr(
         _run, "_audit", lambda *given: SimpleNamespace(**vars(real(*given)) | {"verdict": verdict})
     )
-    ran = _run._sequential("source", _run.Asked("a subject", None, seconds=3.0, key=4))
+    ran = _run._sequential("source", _run.Asked("a subject", None, seconds=3.0, key=4), False)
     assert (ran.ready, ran.draws, ran.is_fewest) == (7.0, 2 * drawn, few)
     ((source, _, method, key, _),) = asked
     assert (source, method, key) == ("source", Sequential(seconds=3.0), 4)
@@ -121,6 +121,26 @@ def test_an_interrupted_audit_does_not_pass():
     with pytest.raises(KeyboardInterrupt):
         assert_private(interrupted, epsilon=1.0, pairs=[(0.0, 1.0)], seconds=60)
     assert len(calls) == 9
+
+
+@pytest.mark.parametrize(
+    ("seconds", "num_pairs", "method"),
+    [
+        (0.5, 1, Sequential(10_000, 1.0)), (0.5, 50, Sequential(10_000, 1.0)),
+        (0.5, 60, Sequential(12_000, 1.0)), (1.0, 1, Sequential(seconds=1.0)),
+    ],
+)  # fmt: skip
+def test_a_small_share_of_the_budget_still_makes_some_draws(
+    monkeypatch, seconds, num_pairs, method
+):
+    asked = answered(monkeypatch, drawn=10_000)
+    given = _run.Asked("a subject", [(0, 1)] * num_pairs, seconds=seconds)
+    ran = _run._sequential("source", given, True)
+    assert asked[-1][2] == method
+    assert ran.is_fewest is (method.num_draws is not None)
+    # A time limit that the test passes applies as it is.
+    _run._sequential("source", given, False)
+    assert asked[-1][2] == Sequential(seconds=seconds)
 
 
 def test_audits_with_sizes(monkeypatch):
@@ -178,7 +198,8 @@ def test_which_audits_are_sequential(claim, notion, region, possible):
 def test_a_share_of_the_budget_is_within_the_time_limit_of_the_source(monkeypatch, limit, seconds):
     told = []
 
-    def sequential(source, asked):
+    def sequential(source, asked, budgeted):
+        assert budgeted
         told.append(asked.seconds)
         raise InterruptedError
 
