@@ -31,8 +31,8 @@ _FEWEST_DRAWS = 20_000
 """Number of draws below which the table reports a sequential audit as too short."""
 
 _LEAST_SECONDS, _LEAST_DRAWS = 1.0, 200
-"""If the budget leaves less than _LEAST_SECONDS for a sequential audit, the audit nevertheless makes
-_FEWEST_DRAWS draws, or as many as it can within _LEAST_SECONDS. An audit of many pairs makes
+"""If the budget leaves less than _LEAST_SECONDS for a sequential audit, the audit still makes
+_FEWEST_DRAWS draws, or as many as it can within _LEAST_SECONDS. If there are many pairs, it makes
 _LEAST_DRAWS draws per side of each pair.
 """
 
