@@ -1,11 +1,10 @@
 """A warning about audits that take long because each output needs a slow call."""
 
-import inspect
-import warnings
 from dataclasses import replace
 
 from dpjax.core.execution import Execution
 from dpjax.core.forecast import Forecast
+from dpjax.core.warned import warn
 from dpjax.sources import Source
 
 
@@ -35,22 +34,10 @@ def with_warning(
         "number of draws."
     )
 
-    def warn(total: int, seconds: str) -> None:
-        warnings.warn(
+    def announce(total: int, seconds: str) -> None:
+        warn(
             f"{source.name} is slow: drawing {total:,} outputs takes about {seconds} in total. "
-            f"{instead}",
-            stacklevel=_level(),
+            f"{instead}"
         )
 
-    return replace(execution or Execution(), progress=Forecast(warn).told)
-
-
-def _level() -> int:
-    """Return the number of frames between the caller and the code outside dpjax that runs it."""
-    frame, level, outside = inspect.currentframe(), 0, 1
-    while frame is not None:
-        level += 1
-        if frame.f_globals.get("__name__", "").partition(".")[0] == "dpjax":
-            outside = level
-        frame = frame.f_back
-    return outside
+    return replace(execution or Execution(), progress=Forecast(announce).told)

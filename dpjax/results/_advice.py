@@ -7,6 +7,7 @@ from dpjax.results._parts import (
     NOT_RANDOM,
     NOT_REFUTED,
     VIOLATED,
+    is_from_calls,
 )
 from dpjax.results._shortcuts import Parts
 
@@ -84,6 +85,8 @@ def _no_claim(result: Parts) -> list[str]:
 
 
 def _doubtful(result: Parts) -> list[str]:
+    if is_from_calls(result.evidence.settings):
+        return ["Change the audited code so that every output has its own noise, and audit again."]
     return [
         "Record the outputs again, each from a separate call that draws fresh noise.",
         "If you know that the outputs are independent, pass independent=True to get a verdict.",

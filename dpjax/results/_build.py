@@ -18,6 +18,7 @@ from dpjax.results._parts import (
     Observed,
     Provenance,
     Witness,
+    is_from_calls,
 )
 from dpjax.results._result import AuditResult
 from dpjax.results._subjects import subject_to_plain
@@ -124,15 +125,21 @@ def _settled(finding: Finding) -> tuple[Conclusion, list[str]]:
         finding.statement, finding.witness, finding.evidence.trials, finding.notes
     )
     doubtful = any(isinstance(note, Doubt) for note in notes)
-    return (_doubted(statement) if doubtful else statement), notes
+    calls = is_from_calls(finding.evidence.settings)
+    return (_doubted(statement, calls) if doubtful else statement), notes
 
 
-def _doubted(stated: Conclusion) -> Conclusion:
+def _doubted(stated: Conclusion, calls: bool) -> Conclusion:
     """Return a statement with the verdict "doubtful", because draws do not look independent."""
+    instead = (
+        "Change the audited code so that every output has its own noise, and audit it again."
+        if calls
+        else "If you know that the outputs are independent, pass "
+        f"{term('independent=True', '--independent')}."
+    )
     sentence = Sentence(
         "There is no verdict: the bound requires independent draws, and the outputs do not look "
-        "independent. If you know that the outputs are independent, pass "
-        f"{term('independent=True', '--independent')}."
+        f"independent. {instead}"
     )
     return replace(stated, verdict=DOUBTFUL, sentence=sentence)
 

@@ -19,12 +19,16 @@ ASSUMPTION_REFUTED = "assumption refuted"
 DOUBTFUL = "doubtful"
 """Verdict if the draws do not look independent, in which case the bound may be wrong."""
 
-
 NOT_RANDOM = "not random"
 """Verdict if the outputs are a function of the data, without random noise."""
 
 REFUTING = (VIOLATED, NOT_RANDOM)
 """Verdicts that refute a claim."""
+
+
+def is_from_calls(settings: JsonObject) -> bool:
+    """Return whether the outputs of an audit come from calls of a function or a program."""
+    return "batched" in settings
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -159,7 +159,8 @@ class Store:
         except (FileNotFoundError, NotADirectoryError):
             raise ValueError(f"{folder} holds no sweep: {MANIFEST} is missing.") from None
         except (ValueError, LookupError, TypeError, RecursionError) as error:
-            raise ValueError(f"{folder / MANIFEST} cannot be read: {error!r}.") from None
+            said = f"cannot be read: {error!r}. Restore the file, or use a new folder."
+            raise ValueError(f"{folder / MANIFEST} {said}") from None
         if found != FORMAT:
             raise ValueError(
                 f"{folder} has the store format {found}, but this version of dpjax reads {FORMAT}: "

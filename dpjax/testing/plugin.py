@@ -33,7 +33,9 @@ def _seconds(text: str) -> float:
     except ValueError:
         value = 0.0
     if not 0 < value < float("inf"):
-        raise pytest.UsageError(f"--dpjax-budget must be a number of seconds > 0, but was {text}.")
+        raise pytest.UsageError(
+            f"--dpjax-budget must be a number of seconds > 0, but was {text!r}."
+        )
     return value
 
 

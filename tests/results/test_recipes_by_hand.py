@@ -149,6 +149,10 @@ def test_a_doubt_takes_the_verdict():
         "There is no verdict: the bound requires independent draws, and the outputs do not look "
         "independent. If you know that the outputs are independent, pass independent=True."
     )
+    found = built(finding([Doubt("why")], settings={"batched": False}))
+    assert found.verdict == "doubtful" and found.sentence.endswith(
+        "Change the audited code so that every output has its own noise, and audit it again."
+    )
 
 
 def test_pairs_of_a_recipe(monkeypatch):

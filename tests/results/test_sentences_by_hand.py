@@ -90,6 +90,9 @@ def test_advice_on_other_verdicts():
         found = advice(made(verdict=verdict))
         assert len(found) == 2 and found[0].startswith(first)
         assert found[1].startswith(seconds[verdict])
+    # A function cannot be told that its outputs are independent.
+    (only,) = advice(made(verdict="doubtful", settings={"batched": True}))
+    assert only.startswith("Change the audited code so that every output has its own noise")
 
 
 GUESS = (

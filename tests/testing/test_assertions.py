@@ -267,3 +267,16 @@ def test_repeated_noise_is_found_within_a_time_limit():
 
     with pytest.raises(AssertionError, match="fixed is not private"):
         testing.assert_private(HostMechanism(fixed, batch_size=1000), 1.0, pairs=PAIRS, seconds=5.0)
+
+
+@pytest.mark.parametrize("pairs", [PAIRS, [(2.0, 2.5), *PAIRS]])
+def test_constant_outputs_pass_with_a_warning(pairs):
+    """A constant is private, but perhaps the function is not the one that adds noise."""
+
+    def constant(count, n):
+        return np.zeros(n)
+
+    source = HostMechanism(constant, batch_size=1000)
+    with pytest.warns(UserWarning, match="constant: All .* were the same.* no random") as caught:
+        testing.assert_private(source, 1.0, pairs=pairs, num_samples=100, num_confirm=100)
+    assert {warning.filename for warning in caught} == {__file__}
