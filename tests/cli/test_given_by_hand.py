@@ -144,6 +144,13 @@ def subject(batched, time_limit):
             "f is called until it has drawn 2,050 outputs or the time limit (--time-limit 5, in "
             "seconds) has passed.",
         ),
+        (
+            "object",
+            (False, 60.0),
+            "f is called until it has drawn 2,050 outputs or the time limit (--time-limit 60, in "
+            "seconds) has passed.",
+        ),
+        ("object", (False, None), "drawing 2,050 outputs takes about 3 s in total."),
     ],
 )
 def test_what_a_long_audit_announces(source, given, sentence):
