@@ -151,10 +151,12 @@ def _audited(
     method = METHODS[source.usual_method]() if method is None else method
     if reason := source.refuses(method.name) or method.accepts(source):
         raise BadType(reason)
+    seconds = getattr(method, "seconds", None)
+    limited = source if seconds is None else source.with_time_limit(seconds)
     with contained(source.name):
         try:
-            pairs, searched = pairs_to_audit(source, pairs, terms)
-            timed = source.with_time_used(time.perf_counter() - start) if searched else source
+            pairs, searched = pairs_to_audit(limited, pairs, terms)
+            timed = limited.with_time_used(time.perf_counter() - start) if searched else limited
             try:
                 finding = method.run(timed, pairs, terms, ONE_RUN).finding(0)
             except TooShort:

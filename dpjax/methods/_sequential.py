@@ -38,8 +38,9 @@ class Sequential:
     Attributes:
         num_draws: Number of draws per side, summed over all pairs, after which the audit ends. If
             `num_draws` is None, the default is 250,000, or no limit if `seconds` is given.
-        seconds: Time in seconds after which the audit ends. If `seconds` is None, the time limit of
-            the source applies, such as the minute of a library object. The audit always
+        seconds: Time in seconds after which the audit ends, including the search for pairs. If
+            `seconds` is None, the time limit of the source applies, such as the minute of a library
+            object. The audit always
             draws the first outputs of each pair, which determine the cells. After these, a call of
             a Python function or a program is interrupted at the end of the time limit. A call that
             returns nothing for a minute, or for the time limit if it is longer, is an error.
@@ -82,8 +83,8 @@ class Sequential:
                 too few draws to construct the cells.
         """
         terms.require_one_event("sequential audits", instead=EVENTS)
-        seconds = getattr(source, "time_limit", None) if self.seconds is None else self.seconds
-        source = source.without_time_limit()
+        limits = [x for x in (self.seconds, getattr(source, "time_limit", None)) if x is not None]
+        seconds, source = min(limits, default=None), source.with_time_limit(None)
         return Findings.of(*[self._run(source, pairs, terms, run, seconds) for run in runs])
 
     def _run(

@@ -201,9 +201,9 @@ class Member(OnHost):
         """Return the member with its time limit reduced by `seconds`; see `Source`."""
         return replace(self, source=self.source.with_time_used(seconds))
 
-    def without_time_limit(self) -> Self:
-        """Return the member without its time limit; see `Source`."""
-        return replace(self, source=self.source.without_time_limit())
+    def with_time_limit(self, limit: float | None) -> Self:
+        """Return the member with another time limit; see `Source`."""
+        return replace(self, source=self.source.with_time_limit(limit))
 
     def encoder(self) -> Encoder:
         """Return a new encoder of the outputs."""

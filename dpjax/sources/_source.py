@@ -335,10 +335,9 @@ class Source:
         """Return a copy of the source whose time limit, if any, is reduced by `seconds`."""
         return self
 
-    def without_time_limit(self: Any) -> Any:
-        """Return a copy of the source without its time limit, if any."""
-        limited = getattr(self, "time_limit", None) is not None
-        return replace(self, time_limit=None) if limited else self
+    def with_time_limit(self: Any, limit: float | None) -> Any:
+        """Return a copy of the source with another time limit, if it can have one."""
+        return replace(self, time_limit=limit) if hasattr(self, "time_limit") else self
 
     def warm(self, database: object, key: Array) -> None:
         """Draw outputs with a key of their own, and discard them, to exclude one-time costs."""

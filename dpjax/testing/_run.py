@@ -36,6 +36,9 @@ _FEWEST_DRAWS draws, or as many as it can within _LEAST_SECONDS. If there are ma
 _LEAST_DRAWS draws per side of each pair.
 """
 
+_LEAST_LEFT = 0.05
+"""Minimum time limit, in seconds, of an audit whose search for pairs used all of its time."""
+
 _SHORTER = (
     "Pass seconds=60 to limit the test to a minute, or run pytest with --dpjax-budget 600 to limit "
     "all privacy tests together to ten minutes."
@@ -91,15 +94,19 @@ def run(asked: Asked) -> AuditResult:
     session, source = _session.CURRENT, as_source(asked.subject)
     draws = source.takes_pairs
     start = time.perf_counter()
-    if draws:
-        asked = replace(asked, pairs=_pairs_of(source, asked))
-        source = source.with_time_used(time.perf_counter() - start)
     timed, budgeted = asked.seconds is not None and draws, False
     if session is not None and session.budget is not None and draws:
         budgeted = not timed and not asked.has_sizes
         if budgeted:
             share, limit = session.next_share(), getattr(source, "time_limit", None)
             timed, asked = True, replace(asked, seconds=min(share, limit or share))
+    if draws:
+        limited = source.with_time_limit(asked.seconds) if timed else source
+        pairs, searched = _pairs_of(limited, asked)
+        asked, used = replace(asked, pairs=pairs), time.perf_counter() - start
+        source = source.with_time_used(used)
+        if asked.seconds is not None and searched:
+            asked = replace(asked, seconds=max(asked.seconds - used, _LEAST_LEFT))
     if not timed:
         ran = _with_sizes(source, asked)
     elif _is_sequential(asked):
@@ -126,17 +133,17 @@ def run(asked: Asked) -> AuditResult:
     return result
 
 
-def _pairs_of(source: Source, asked: Asked) -> object:
-    """Return the test's pairs; if `pairs` is a space of neighbors, search for the best pairs.
+def _pairs_of(source: Source, asked: Asked) -> tuple[object, bool]:
+    """Return the test's pairs, and whether they were searched for in a space of neighbors.
 
     Raises:
         ValueError: If the two databases of every pair are equal, so that any mechanism would pass.
     """
     terms = Terms(asked.notion, asked.claim, asked.confidence, 1, asked.key)
-    pairs, _ = pairs_to_audit(source, asked.pairs, terms)
+    pairs, searched = pairs_to_audit(source, asked.pairs, terms)
     if pairs is not None:
         AnyPairs.of(pairs).refuse_equal()
-    return pairs
+    return pairs, bool(searched)
 
 
 def _written(notion: Notion) -> str:

@@ -62,7 +62,7 @@ class Asked:
     def __init__(self, takes_pairs=True, one_by_one=False):
         self.takes_pairs, self.one_by_one, self.requests = takes_pairs, one_by_one, []
 
-    def without_time_limit(self):
+    def with_time_limit(self, limit):
         return self
 
     @contextmanager

@@ -291,6 +291,22 @@ def test_the_time_limit_of_the_source_applies_unless_the_method_has_one(monkeypa
     assert drawn(1e9) == drawn(None) == 250_000
 
 
+@pytest.mark.parametrize("time_limit", [None, 1e9])
+def test_the_time_limit_includes_the_search_for_pairs(monkeypatch, time_limit):
+    """Each call takes 0.1 s, so the draws of a search without a limit would take over an hour."""
+    now = [0.0]
+    monkeypatch.setattr(time, "perf_counter", lambda: now[0])
+
+    def slow(database, rng):
+        now[0] += 0.1
+        return len(database) + rng.laplace()
+
+    source = HostMechanism(slow, batched=False, time_limit=time_limit)
+    space = dpjax.neighbors([1.0, 2.0])
+    result = dpjax.audit(source, space, claim=1.0, method=Sequential(seconds=100.0))
+    assert now[0] < 101 and result.settings["drawn"] > 200
+
+
 @pytest.mark.parametrize("options", [{"num_draws": 0}, {"num_draws": 1e4}, {"seconds": -1.0}])
 def test_options_out_of_range(options):
     with pytest.raises((ValueError, TypeError), match=next(iter(options))):
