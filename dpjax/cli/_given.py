@@ -8,7 +8,7 @@ from pathlib import Path
 
 from dpjax.cli._table import Value
 
-_BEGINNINGS = {b"\x93NUMPY": ".npy", b"PK\x03\x04": ".npz", b"PAR1": ".parquet"}
+_BEGINNINGS = {b"\x93NUMPY": ".npy", b"PK\x03\x04": ".npz", b"PAR1": ".parquet", b"{": ".jsonl"}
 """Map from the first bytes of a file to the suffix of the file's format."""
 
 _PART = 2**20

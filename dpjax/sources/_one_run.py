@@ -80,8 +80,8 @@ class OneRun(GuessedCanaries):
     name: str = "one run"  # pyright: ignore[reportIncompatibleMethodOverride]
     kind: ClassVar[str] = "one_run"
     asked: ClassVar[tuple[str, str]] = (
-        "File with scores of canaries from one run (csv, tsv, txt or parquet); --score and "
-        "--included name its columns.",
+        "File with scores of canaries from one run (csv, tsv, txt, jsonl or parquet); --score "
+        "and --included name its columns.",
         "FILE",
     )
     # The command line reads the next two values from the source code of this class, without an

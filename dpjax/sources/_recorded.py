@@ -80,9 +80,9 @@ class Recorded(Source):
     name: str = "recorded outputs"  # pyright: ignore[reportIncompatibleMethodOverride]
     kind: ClassVar[str] = "samples"
     asked: ClassVar[tuple[str, str]] = (
-        "Recorded outputs for both databases (npy, npz, parquet, csv, tsv, txt, and the last three "
-        "with gzip, as in csv.gz): one file each, multiple files as a pattern or separated by "
-        "commas, or - for standard input.",
+        "Recorded outputs for both databases (npy, npz, parquet, csv, tsv, txt, jsonl, and the "
+        "last four with gzip, as in csv.gz): one file each, multiple files as a pattern or "
+        "separated by commas, or - for standard input.",
         "X Y",
     )
     takes_pairs: ClassVar[bool] = False

@@ -1,4 +1,4 @@
-"""Readers of recorded outputs: npy, npz, csv, tsv, text and Parquet files, in chunks."""
+"""Readers of recorded outputs in npy, npz, csv, tsv, text, JSON lines and Parquet files."""
 
 from typing import TYPE_CHECKING
 

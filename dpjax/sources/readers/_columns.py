@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
+from dpjax.core.errors import nearest
 from dpjax.sources.readers._entries import decimal_comma_text, is_integer, is_number
 
 LOOKED_AT = 100
@@ -22,6 +23,25 @@ numbers unless a value occurs twice in it.
 def without_indices(names: Sequence[str]) -> list[str]:
     """Return the names of a table's columns, or [] if the names are only indices."""
     return [] if [*names] == [*map(str, range(len(names)))] else [*names]
+
+
+def place_of(column: str | int | None, names: list[str]) -> int | None:
+    """Return the index of a column that is given by its name or index, or None for None.
+
+    Raises:
+        ValueError: If the file has no such column.
+    """
+    if column is None:
+        return None
+    if isinstance(column, str) and column in names:
+        return names.index(column)
+    try:
+        place = int(column)
+    except ValueError:
+        raise ValueError(f"has no column {column!r}; {nearest(str(column), names)}") from None
+    if not 0 <= place < len(names):
+        raise ValueError(f"has no column {place}: {columns_in_words(len(names))}")
+    return place
 
 
 def columns_in_words(number: int) -> str:

@@ -23,6 +23,9 @@ _DECIMAL_COMMA = re.compile(r"\s*[+-]?(0|[1-9][0-9]*),0[0-9]+\s*")
 a vector, but the digits of a number with a decimal comma, as in 1,05.
 """
 
+_DIGITS = 60
+"""Maximum number of digits that an error message quotes from a number."""
+
 _SMALLEST, _LARGEST = -(2**63), 2**63 - 1
 
 
@@ -91,6 +94,24 @@ def first_inexact(values: np.ndarray, entries: Sequence[str]) -> int | None:
         if is_integer(entry := entries[place]) and Decimal(entry) != Decimal(values[place]):
             return place
     return None
+
+
+def inexact_text(entries: Sequence[str], width: int, row: int) -> str:
+    """Return an error message about numbers that no 64-bit type can represent together.
+
+    Args:
+        entries: Entries that are all numbers.
+        width: Number of entries per row.
+        row: Number of the first entry's row.
+    """
+    where = too_large(entries)
+    if where is None:
+        where = first_inexact(np.array([float(entry) for entry in entries]), entries) or 0
+    return (
+        f"has the integer {entries[where].strip(SPACE)[:_DIGITS]} in row {row + where // width}, "
+        "and no 64-bit type can represent it together with the other numbers: write reals with a "
+        "point or an exponent, and outcomes as labels"
+    )
 
 
 def has_decimal_comma(entry: str) -> bool:

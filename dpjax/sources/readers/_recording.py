@@ -15,6 +15,7 @@ from dpjax.core.errors import needs
 from dpjax.core.files import as_path, refuse_endless
 from dpjax.core.wording import BadValue, term
 from dpjax.sources.readers._columns import without_indices
+from dpjax.sources.readers._json_lines import json_chunks, json_columns
 from dpjax.sources.readers._numpy import npy_chunks, npz_chunks
 from dpjax.sources.readers._parquet import parquet_chunks, parquet_columns
 from dpjax.sources.readers._text import text_chunks, text_columns
@@ -22,24 +23,33 @@ from dpjax.sources.readers._text import text_chunks, text_columns
 _ROWS = 2**18
 """Maximum number of outputs per chunk. Only one chunk at a time is in memory."""
 
-_READERS: dict[str, Callable[[Path, str | int | None, int], Iterator[np.ndarray]]] = {
+_Reader = Callable[[Path, str | int | None, int], Iterator[np.ndarray]]
+
+_READERS: dict[str, _Reader] = {
     ".npy": npy_chunks,
     ".npz": npz_chunks,
     ".csv": text_chunks,
     ".tsv": text_chunks,
     ".txt": text_chunks,
-    **dict.fromkeys((".csv.gz", ".tsv.gz", ".txt.gz"), text_chunks),
+    ".jsonl": json_chunks,
+    ".ndjson": json_chunks,
     ".parquet": parquet_chunks,
 }
 
+_COLUMNS: dict[_Reader, Callable[[Path], list[str]]] = {
+    text_chunks: text_columns,
+    json_chunks: json_columns,
+    parquet_chunks: parquet_columns,
+}
+"""Functions that return the names of a file's columns, by the reader of the file."""
+
+_TEXTS = [kind for kind, reader in _READERS.items() if reader in (text_chunks, json_chunks)]
+"""Suffixes of files that may be compressed."""
+
+_READERS |= {f"{kind}.gz": _READERS[kind] for kind in _TEXTS}
+
 _SHOWN = 1000
 """Maximum length, in characters, of an error message about a file."""
-
-_COLUMNS = {
-    kind: parquet_columns if kind == ".parquet" else text_columns
-    for kind, reader in _READERS.items()
-    if reader in (text_chunks, parquet_chunks)
-}
 
 
 @dataclass(frozen=True)
@@ -48,9 +58,11 @@ class Recording:
 
     Attributes:
         where: A file, multiple files separated by commas, a pattern with * or ?, or a list of
-            files. The suffix selects the format: .npy, .npz, .csv, .tsv, .txt, .parquet, .csv.gz,
-            .tsv.gz or .txt.gz. Text files have one output per line: a number, multiple numbers that
-            form a vector, or a label.
+            files. The suffix selects the format: .npy, .npz, .csv, .tsv, .txt, .jsonl, .ndjson or
+            .parquet. The suffix .gz may follow .csv, .tsv, .txt, .jsonl or .ndjson. Text files
+            have one output per line: a number, multiple numbers that form a vector, or a label. In
+            JSON lines, these are a number, a list and a string; or the fields of an object are
+            columns.
         column: Column of the outputs, given by its name or its index (from 0); or a list of
             columns. If `column` is a list, the numbers in each row form a vector. In an npz file,
             `column` may be the name of an array. If `column` is None, all columns are read.
@@ -141,7 +153,7 @@ class Recording:
 
     def _columns_of(self, path: Path) -> list[str]:
         refuse_endless("samples file", self._at(path))
-        columns = _COLUMNS.get(_ending(path))
+        columns = _COLUMNS.get(_READERS[_ending(path)])
         with _naming(path):
             return columns(self._at(path)) if columns is not None and self.column is None else []
 

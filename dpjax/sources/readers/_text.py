@@ -2,9 +2,7 @@
 
 import csv
 import re
-from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator
-from io import TextIOWrapper
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
@@ -12,11 +10,9 @@ from typing import NamedTuple
 import numpy as np
 
 from dpjax.core import validate
-from dpjax.core.errors import nearest
-from dpjax.core.files import opened
 from dpjax.sources.readers._columns import (
     LOOKED_AT,
-    columns_in_words,
+    place_of,
     refuse_decimal_commas,
     refuse_index,
     refuse_other_delimiter,
@@ -26,20 +22,17 @@ from dpjax.sources.readers._entries import (
     as_labels,
     as_numbers,
     decimal_comma_text,
-    first_inexact,
     has_decimal_comma,
+    inexact_text,
     is_number,
-    too_large,
 )
+from dpjax.sources.readers._lines import lines_of, start_of, text_from
 from dpjax.sources.readers._plain import plain_chunks
 
 _DELIMITERS = {".csv": ",", ".tsv": "\t", ".txt": None}
 
 _PART = 2**24
 """Maximum number of characters in a chunk. A chunk has at most _PART / 16 entries."""
-
-_DIGITS = 60
-"""Maximum number of digits that an error message quotes from a number."""
 
 _ENTRY = re.compile(f"[^{SPACE}]+")
 
@@ -78,8 +71,8 @@ def text_chunks(path: Path, column: str | int | None, rows: int) -> Iterator[np.
         read += len(chunk)
         lines_before += len(chunk)
         offset += size
-    with _opened(path, offset) as file:
-        lines = _rows(_lines(file), delimiter, lines_before)
+    with text_from(path, offset) as file:
+        lines = _rows(lines_of(file), delimiter, lines_before)
         for kept in _parts(lines, width, rows):
             chunk = _chunk(kept, place, read)
             if numeric is None:
@@ -144,7 +137,7 @@ def _layout(path: Path, column: str | int | None) -> _Layout | None:
         return None
     validate.within_limit("columns", len(head[0]), "has too many columns")
     names = [name.strip(SPACE) for name in head[0]]
-    place = _place_of(column, names)
+    place = place_of(column, names)
     looked_at = 0 if place is None else place
     header = isinstance(column, str) and column in names
     if len(head) > 1 and len(head[1]) > looked_at:
@@ -156,8 +149,8 @@ def _layout(path: Path, column: str | int | None) -> _Layout | None:
 
 
 def _refuse_columns(path: Path, layout: _Layout) -> None:
-    with _opened(path, layout.offset) as file:
-        rows = list(islice(_rows(_lines(file), layout.delimiter, layout.lines), LOOKED_AT))
+    with text_from(path, layout.offset) as file:
+        rows = list(islice(_rows(lines_of(file), layout.delimiter, layout.lines), LOOKED_AT))
     if {len(row) for row in rows} == {layout.width}:
         if layout.delimiter == "," and not layout.header:
             refuse_decimal_commas(rows)
@@ -166,47 +159,19 @@ def _refuse_columns(path: Path, layout: _Layout) -> None:
 
 def _head(path: Path, delimiter: str | None) -> tuple[list[list[str]], int, int, int]:
     """Return the first two rows, and the first row's start, end and number of lines."""
-    with opened(path) as file:
-        start = 0
-        while file.read(len(BOM_UTF8)) == BOM_UTF8:  # Some programs write the BOM twice.
-            start += len(BOM_UTF8)
+    start = start_of(path)
     seen: list[str] = []
-    with _opened(path, start) as file:
-        rows = _rows(_remembering(_lines(file), seen), delimiter)
+    with text_from(path, start) as file:
+        rows = _rows(_remembering(lines_of(file), seen), delimiter)
         head = list(islice(rows, 1))
         end, lines = start + len("".join(seen).encode()), len(seen)
         return head + list(islice(rows, 1)), start, end, lines
-
-
-def _opened(path: Path, offset: int) -> TextIOWrapper:
-    file = opened(path)
-    file.seek(offset)
-    return TextIOWrapper(file, encoding="utf-8", newline="")
 
 
 def _remembering(lines: Iterable[str], seen: list[str]) -> Iterator[str]:
     for line in lines:
         seen.append(line)
         yield line
-
-
-def _lines(file: TextIOWrapper) -> Iterator[str]:
-    r"""Yield lines; the sequence \r\r\n counts as a single line end."""
-    held, most = "", validate.limit("line_bytes")
-    while line := file.readline(most + 1):
-        if len(line) > most:
-            validate.within_limit("line_bytes", len(line), "has a line that is too long")
-        if held and line == "\r\n":
-            line, held = held + line, ""
-        elif held:
-            yield held
-            held = ""
-        if line.endswith("\r"):
-            held = line
-        else:
-            yield line
-    if held:
-        yield held
 
 
 def _numbered(lines: Iterable[str], delimiter: str | None) -> Iterator[tuple[int, list[str]]]:
@@ -243,20 +208,6 @@ def _rows(
             yield row
 
 
-def _place_of(column: str | int | None, names: list[str]) -> int | None:
-    if column is None:
-        return None
-    if isinstance(column, str) and column in names:
-        return names.index(column)
-    try:
-        place = int(column)
-    except ValueError:
-        raise ValueError(f"has no column {column!r}; {nearest(str(column), names)}") from None
-    if not 0 <= place < len(names):
-        raise ValueError(f"has no column {place}: {columns_in_words(len(names))}")
-    return place
-
-
 def _chunk(rows: list[list[str]], place: int | None, read: int) -> np.ndarray:
     width = 1 if place is not None else len(rows[0])
     entries = (
@@ -267,14 +218,7 @@ def _chunk(rows: list[list[str]], place: int | None, read: int) -> np.ndarray:
         return values if width == 1 else values.reshape(-1, width)
     first = [is_number(entry) for entry in entries]
     if all(first):
-        where = too_large(entries)
-        if where is None:
-            where = first_inexact(np.array([float(entry) for entry in entries]), entries) or 0
-        raise ValueError(
-            f"has the integer {entries[where].strip(SPACE)[:_DIGITS]} in row "
-            f"{read + 1 + where // width}, and no 64-bit type can represent it together with the "
-            "other numbers: write reals with a point or an exponent, and outcomes as labels"
-        )
+        raise ValueError(inexact_text(entries, width, read + 1))
     if any(first):
         # If the first entry is empty, assume that the column is meant to hold numbers.
         empty = not entries[0].strip(SPACE)
