@@ -10,12 +10,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from dpjax.core import validate
+from dpjax.core.unpacking import Streams, decompressor
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
 _MANY_TIMES = 100
 """Largest plausible compression ratio of numbers or text."""
+
+PACKED = (".gz", ".bz2", ".xz")
+"""Suffixes of compressed files that `opened` decompresses."""
 
 _BUFFER = 2**18
 
@@ -153,21 +157,22 @@ def refuse_bomb(unpacked: int, packed: int) -> None:
 
 
 def opened(path: Path) -> BinaryIO:
-    """Open a file for reading, decompressing it if its name ends in .gz.
+    """Open a file for reading, decompressing it if its name ends in .gz, .bz2 or .xz.
 
-    After a seek backwards, a gz file is decompressed again from its beginning. If the file is a
+    After a seek backwards, the file is decompressed again from its beginning. If the file is a
     decompression bomb, reading raises ValueError.
     """
-    if path.suffix.lower() != ".gz":
+    if path.suffix.lower() not in PACKED:
         return path.open("rb")
     return io.BufferedReader(_Unpacked(path), _BUFFER)
 
 
 class _Unpacked(io.RawIOBase):
-    """The decompressed content of a gz file. Reading raises ValueError for a decompression bomb."""
+    """The decompressed content of a file. Reading raises ValueError for a decompression bomb."""
 
     def __init__(self, path: Path):
-        self._file, self._packed = gzip.open(path), path.stat().st_size
+        suffix, self._packed = path.suffix.lower(), path.stat().st_size
+        self._file = gzip.open(path) if suffix == ".gz" else Streams(path, decompressor(suffix))
 
     def readable(self) -> bool:
         return True

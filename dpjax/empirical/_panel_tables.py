@@ -14,7 +14,7 @@ import numpy as np
 
 from dpjax.core import validate
 from dpjax.core.errors import nearest, needs
-from dpjax.core.files import opened
+from dpjax.core.files import PACKED, opened
 from dpjax.core.parquet import text_columns_of
 from dpjax.core.wording import BadType, BadValue, prefixed, term
 from dpjax.empirical._panel import Panel, checked, panel_from_array
@@ -175,11 +175,12 @@ def _pandas() -> ModuleType:
 def _read(path: Path, keys: tuple[str, str]) -> object:
     needs("tables", "io", "pandas")
     readers = {".csv": _read_csv, ".parquet": _read_parquet, ".pq": _read_parquet}
-    kind = ".csv" if path.name.lower().endswith(".csv.gz") else path.suffix.lower()
+    packed = tuple(f".csv{suffix}" for suffix in PACKED)
+    kind = ".csv" if path.name.lower().endswith(packed) else path.suffix.lower()
     if kind not in readers:
         raise ValueError(
             "databases must be a file whose name ends in one of "
-            f"{', '.join((*readers, '.csv.gz'))}, but was {path.name!r}."
+            f"{', '.join((*readers, *packed))}, but was {path.name!r}."
         )
     if kind != ".csv":
         needs("Parquet files", "io", "pyarrow")

@@ -3,6 +3,7 @@
 import gzip
 import io
 import json
+import lzma
 import shlex
 import sys
 
@@ -140,10 +141,11 @@ def test_a_packed_table_of_records(run, folder):
     content = "\n".join(["database,individual,value", *rows]).encode()
     (folder / "t.csv").write_bytes(content)
     (folder / "t.csv.gz").write_bytes(gzip.compress(content))
-    plain, packed = (
-        run("empirical", f"t.csv{end}", "--epsilon", 1, "--json") for end in ("", ".gz")
+    (folder / "t.csv.xz").write_bytes(lzma.compress(content))
+    plain, *packed = (
+        run("empirical", f"t.csv{end}", "--epsilon", 1, "--json") for end in ("", ".gz", ".xz")
     )
-    assert packed.exit_code == 0 and packed.output == plain.output
+    assert all(found.exit_code == 0 and found.output == plain.output for found in packed)
 
 
 @pytest.mark.parametrize("command", ["audit", "empirical"])

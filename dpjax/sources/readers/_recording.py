@@ -12,7 +12,7 @@ import numpy as np
 
 from dpjax.core.arrays import beside, joined
 from dpjax.core.errors import needs
-from dpjax.core.files import as_path, refuse_endless
+from dpjax.core.files import PACKED, as_path, refuse_endless
 from dpjax.core.wording import BadValue, term
 from dpjax.sources.readers._columns import without_indices
 from dpjax.sources.readers._json_lines import json_chunks, json_columns
@@ -46,7 +46,9 @@ _COLUMNS: dict[_Reader, Callable[[Path], list[str]]] = {
 _TEXTS = [kind for kind, reader in _READERS.items() if reader in (text_chunks, json_chunks)]
 """Suffixes of files that may be compressed."""
 
-_READERS |= {f"{kind}.gz": _READERS[kind] for kind in _TEXTS}
+_ACCEPTED = f"{', '.join(_READERS)}, where {', '.join(PACKED)} may follow {', '.join(_TEXTS)}"
+
+_READERS |= {kind + packed: _READERS[kind] for kind in _TEXTS for packed in PACKED}
 
 _SHOWN = 1000
 """Maximum length, in characters, of an error message about a file."""
@@ -59,10 +61,10 @@ class Recording:
     Attributes:
         where: A file, multiple files separated by commas, a pattern with * or ?, or a list of
             files. The suffix selects the format: .npy, .npz, .csv, .tsv, .txt, .jsonl, .ndjson or
-            .parquet. The suffix .gz may follow .csv, .tsv, .txt, .jsonl or .ndjson. Text files
-            have one output per line: a number, multiple numbers that form a vector, or a label. In
-            JSON lines, these are a number, a list and a string; or the fields of an object are
-            columns.
+            .parquet. A suffix .gz, .bz2 or .xz may follow .csv, .tsv, .txt, .jsonl or .ndjson. Text
+            files have one output per line: a number, multiple numbers that form a vector, or a
+            label. In JSON lines, these are a number, a list and a string; or the fields of an
+            object are columns.
         column: Column of the outputs, given by its name or its index (from 0); or a list of
             columns. If `column` is a list, the numbers in each row form a vector. In an npz file,
             `column` may be the name of an array. If `column` is None, all columns are read.
@@ -103,8 +105,7 @@ class Recording:
                 needs("Parquet files", "io", "pyarrow")
             if _ending(path) not in _READERS:
                 raise ValueError(
-                    f"samples file {path} must end in {', '.join(_READERS)}, but ends in "
-                    f"{_ending(path)!r}."
+                    f"samples file {path} must end in {_ACCEPTED}, but ends in {_ending(path)!r}."
                 )
 
     @property
@@ -301,7 +302,7 @@ def _add_ends(ends: dict[str, np.ndarray], chunk: np.ndarray, path: Path) -> Non
 
 def _ending(path: Path) -> str:
     """Return the suffix of a file, which selects its reader."""
-    return "".join(path.suffixes[-2:] if path.suffix.lower() == ".gz" else [path.suffix]).lower()
+    return "".join(path.suffixes[-2:] if path.suffix.lower() in PACKED else [path.suffix]).lower()
 
 
 def _shortened(text: str) -> str:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dpjax.core import validate
+from dpjax.core.files import PACKED
 from dpjax.sources.readers._columns import (
     LOOKED_AT,
     place_of,
@@ -38,8 +39,8 @@ _ENTRY = re.compile(f"[^{SPACE}]+")
 
 
 def _kind_of(path: Path) -> str:
-    """Return the suffix that determines the file's format; a final .gz is ignored."""
-    return Path(path.stem if path.suffix.lower() == ".gz" else path).suffix.lower()
+    """Return the suffix that determines the file's format; a final .gz, .bz2 or .xz is ignored."""
+    return Path(path.stem if path.suffix.lower() in PACKED else path).suffix.lower()
 
 
 def text_chunks(path: Path, column: str | int | None, rows: int) -> Iterator[np.ndarray]:

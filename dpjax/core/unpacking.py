@@ -1,0 +1,89 @@
+"""Decompression of bz2 and xz files, which refuses everything that is not a whole stream."""
+
+import io
+from collections.abc import Callable
+from pathlib import Path
+from typing import Protocol
+
+_READ = 2**16
+
+_MEMORY = 2**28
+"""Maximum memory of an xz decompressor, in bytes. The largest preset of xz needs 2^26 bytes; a
+damaged file may ask for 2^32.
+"""
+
+
+class _Decompressor(Protocol):
+    @property
+    def eof(self) -> bool: ...
+
+    @property
+    def needs_input(self) -> bool: ...
+
+    @property
+    def unused_data(self) -> bytes: ...
+
+    def decompress(self, data: bytes, max_length: int = -1, /) -> bytes: ...
+
+
+def decompressor(suffix: str) -> Callable[[], _Decompressor]:
+    """Return a function that creates decompressors for files with the suffix .bz2 or .xz."""
+    # Import the modules here, since Python may have been built without them.
+    if suffix == ".bz2":
+        import bz2
+
+        return bz2.BZ2Decompressor
+    import lzma
+
+    return lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_MEMORY)
+
+
+class Streams:
+    """The decompressed content of a file that consists of one or more compressed streams.
+
+    The files of Python's modules bz2 and lzma stop silently at bytes that begin no stream, so
+    outputs in a damaged stream would be left out.
+    """
+
+    def __init__(self, path: Path, new: Callable[[], _Decompressor]):
+        self._file, self._new = path.open("rb"), new
+        self._stream, self._at = new(), 0
+
+    def read(self, size: int) -> bytes:
+        """Read at most `size` bytes, or none at the end of the file.
+
+        Raises:
+            EOFError: If the file is cut short.
+        """
+        while True:
+            data = b""
+            if self._stream.eof:
+                data = self._stream.unused_data or self._file.read(_READ)
+                if not data:
+                    return b""
+                self._stream = self._new()
+            elif self._stream.needs_input:
+                data = self._file.read(_READ)
+                if not data:
+                    raise EOFError("it is cut short")
+            if content := self._stream.decompress(data, size):
+                self._at += len(content)
+                return content
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        """Go to a position, counted in decompressed bytes from the beginning."""
+        assert whence == io.SEEK_SET
+        if offset < self._at:
+            self._file.seek(0)
+            self._stream, self._at = self._new(), 0
+        while self._at < offset and self.read(min(offset - self._at, _READ)):
+            pass
+        return self._at
+
+    def tell(self) -> int:
+        """Return the position, in decompressed bytes."""
+        return self._at
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
