@@ -23,6 +23,10 @@ _DECIMAL_COMMA = re.compile(r"\s*[+-]?(0|[1-9][0-9]*),0[0-9]+\s*")
 a vector, but the digits of a number with a decimal comma, as in 1,05.
 """
 
+_PERCENT = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)\s*%\s*")
+_THOUSANDS = re.compile(r"\s*[+-]?[1-9]\d{0,2}([ '\u2019\u00a0\u202f]\d{3})+(\.\d*)?\s*")
+"""Pattern of a number whose thousands are separated by spaces or apostrophes, as in 12 001."""
+
 _DIGITS = 60
 """Maximum number of digits that an error message quotes from a number."""
 
@@ -117,6 +121,27 @@ def inexact_text(entries: Sequence[str], width: int, row: int) -> str:
 def has_decimal_comma(entry: str) -> bool:
     """Return whether a string is a number with a decimal comma."""
     return re.fullmatch(r"\s*[+-]?\d*,\d+([eE][+-]?\d+)?\s*", entry) is not None
+
+
+def refuse_written_numbers(entries: Sequence[str], row: int) -> None:
+    """Raise an error if all labels seem to be numbers with percent signs or separated thousands.
+
+    As labels, numbers would only be compared for equality.
+
+    Args:
+        entries: Entries that were read as labels.
+        row: Number of the first entry's row.
+
+    Raises:
+        ValueError: If all entries are percentages, or have separated thousands.
+    """
+    for pattern, what in ((_PERCENT, "percent signs"), (_THOUSANDS, "separators of thousands")):
+        if entries and all(map(pattern.fullmatch, entries)):
+            entry = entries[0].strip()
+            number = re.sub(r"[^\d.+-]", "", entry)
+            raise ValueError(
+                f"has {entry!r} in row {row}, but {what} are not supported: write {number}"
+            )
 
 
 def decimal_comma_text(entry: str, row: int) -> str:

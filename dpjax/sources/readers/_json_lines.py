@@ -9,7 +9,13 @@ import numpy as np
 
 from dpjax.core import validate
 from dpjax.sources.readers._columns import LOOKED_AT, place_of, refuse_index
-from dpjax.sources.readers._entries import SPACE, as_labels, as_numbers, inexact_text
+from dpjax.sources.readers._entries import (
+    SPACE,
+    as_labels,
+    as_numbers,
+    inexact_text,
+    refuse_written_numbers,
+)
 from dpjax.sources.readers._lines import lines_of, start_of, text_from
 
 _PART = 2**24
@@ -193,6 +199,7 @@ def _array(outputs: list, read: int, layout: _Layout) -> np.ndarray:
     if isinstance(first, bool):
         return np.array(outputs)
     if isinstance(first, str) and not isinstance(first, _Number):
+        refuse_written_numbers(outputs, read + 1)
         return as_labels(outputs)
     width = len(first) if isinstance(first, list) else 1
     if width > 1 and read == 0:

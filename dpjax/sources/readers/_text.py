@@ -26,6 +26,7 @@ from dpjax.sources.readers._entries import (
     has_decimal_comma,
     inexact_text,
     is_number,
+    refuse_written_numbers,
 )
 from dpjax.sources.readers._lines import lines_of, start_of, text_from
 from dpjax.sources.readers._plain import plain_chunks
@@ -229,6 +230,8 @@ def _chunk(rows: list[list[str]], place: int | None, read: int) -> np.ndarray:
     if width > 1:
         raise ValueError("must have one label per line; otherwise, name the column to use")
     refuse_other_delimiter(entries, read + 1)
+    named = int(read == 0)  # The entry in row 1 may be the name of a column.
+    refuse_written_numbers(entries[named:], read + 1 + named)
     return as_labels([entry.strip(SPACE) for entry in entries])
 
 

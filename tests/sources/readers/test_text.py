@@ -1,5 +1,7 @@
 """Lines, headers and chunks of text files, read by the slower reader."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -15,6 +17,7 @@ from dpjax.sources.readers._entries import (
     is_number,
     too_large,
 )
+from dpjax.sources.readers._json_lines import json_chunks
 from dpjax.sources.readers._text import text_chunks, text_columns
 
 
@@ -301,3 +304,29 @@ def test_names_that_are_only_indices_are_no_names():
     assert without_indices(["0", "1"]) == [] == without_indices([])
     for names in (["a", "b"], ["1", "0"], ["0", "b"]):
         assert without_indices(names) == names
+
+
+@pytest.mark.parametrize(
+    ("entries", "message"),
+    [
+        (["share", "3.1%", "12 %"], "has '3.1%' in row 2, but percent signs are not .* write 3.1$"),
+        (["n", "12 001", "1 200 000.5"], "has '12 001' in row 2, but separators .* write 12001$"),
+        (["n", "-1\u202f001"], "write -1001$"),
+        (["n", "1'001"], "write 1001$"),
+    ],
+)
+def test_numbers_that_would_be_labels(tmp_path, entries, message):
+    with pytest.raises(ValueError, match=message):
+        read(tmp_path, "\n".join(entries))
+    lines = "".join(f"{json.dumps(entry)}\n" for entry in entries[1:])
+    (tmp_path / "x.jsonl").write_text(lines)
+    with pytest.raises(ValueError, match=message.split(", but")[-1]):
+        list(json_chunks(tmp_path / "x.jsonl", None, 10))
+
+
+@pytest.mark.parametrize(
+    "entries", [["3.1%", "5%", "none"], ["12 001", "1 20"], ["05 001", "06 002"], ["%", "5%"]]
+)
+def test_labels_that_are_no_numbers(tmp_path, entries):
+    (chunk,) = read(tmp_path, "\n".join(["name", *entries]))
+    assert chunk.tolist() == ["name", *entries]
