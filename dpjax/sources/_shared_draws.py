@@ -52,7 +52,9 @@ def refuse_same_origin(x: object, y: object) -> None:
         for origin in x.origins.keys() & y.origins.keys():
             raise ValueError(
                 f"samples file {x.origins[origin]} is on both sides, which must be drawn "
-                f"independently. {_ANEW}"
+                f"independently. {_ANEW} If a column of the file names the database, split the "
+                'file, as in x, y = (group.answer for _, group in frame.groupby("database")) with '
+                "pandas, and pass dpjax.Recorded(x, y)."
             )
 
 
