@@ -332,7 +332,11 @@ REFUSED = [
     ),
     (
         lambda: dpjax.audit(dpjax.Recorded(rng().normal(size=39), rng().normal(size=100))),
-        r"x must hold at least 40 outputs, but held 39",
+        r"x must hold at least 40 outputs, but held 39\.",
+    ),
+    (
+        lambda: dpjax.audit(dpjax.Recorded(*rng().normal(size=(2, 1, 500)))),
+        r"but held 1, a row of 500 entries: write each output in a row of its own\.",
     ),
     (
         lambda: dpjax.audit(dpjax.Recorded(*rng().normal(size=(2, 99))), ONE),

@@ -111,10 +111,10 @@ class Split:
         All outputs are read and added to `values`.
         """
         kept: list[tuple[np.ndarray, np.ndarray]] = []
-        size = total = searching = 0
+        size = total = searching = entries = 0
         smallest, limit = np.empty(0, np.uint64), self._limit
         for chunk, words in self._numbered():
-            total += len(chunk)
+            total, entries = total + len(chunk), entries + chunk.size
             tally.saw(len(chunk))
             if searching < MIN_SEARCH:
                 smallest = np.sort(np.concatenate([smallest, words]))[: MIN_SEARCH + 1]
@@ -130,9 +130,10 @@ class Split:
                 size, limit = PILOT, kept[0][1].max() + np.uint64(1)
         if total < _MIN_SIDE * self._block:
             blocks = "" if self._block == 1 else f" ({_MIN_SIDE} blocks)"
+            row = f", a row of {entries} entries: write each output in a row of its own"
             raise ValueError(
                 f"{self.name} must hold at least {_MIN_SIDE * self._block} outputs{blocks}, but "
-                f"held {total}."
+                f"held {total}{row if entries > total == 1 else ''}."
             )
         if int(total * self.fraction) < MIN_SEARCH:
             raise BadValue(
