@@ -132,7 +132,7 @@ def draw_several(
     except TookTooLong:
         raise BadValue(
             f"the function {name}, called with the database {preview_database(database)}, was "
-            "still running at the end of the time limit."
+            "still running at the end of the time limit: allow more time."
         ) from None
     if saw is not None:
         saw(num_samples)
@@ -158,8 +158,9 @@ def _draw_one(
         where = f"the function {name}, called with the database {preview_database(fresh())},"
         if deadline.passed:
             raise BadValue(
-                f"{where} was still running at the end of the time limit: set a timeout (seconds "
-                "per call), so that such calls are terminated and count as an outcome."
+                f"{where} was still running at the end of the time limit: allow more time, or set "
+                "a timeout (seconds per call), so that long calls are terminated and count as an "
+                "outcome."
             ) from None
         if catch:
             return Raised("error: timeout")

@@ -249,9 +249,9 @@ class CommandMechanism(OnHost):
         except TookTooLong:
             raise BadValue(
                 f"the command {self._program!r}, run with the database {preview_database(text)}, "
-                "was still running at the end of the time limit: set a timeout (seconds per run), "
-                "after which a run is killed; without {num_samples}, each killed run counts as an "
-                "outcome."
+                "was still running at the end of the time limit: allow more time, or set a timeout "
+                "(seconds per run), after which a run is killed; without {num_samples}, each "
+                "killed run counts as an outcome."
             ) from None
         except OSError as error:
             raise ValueError(

@@ -54,8 +54,9 @@ def test_outputs_that_raise_or_take_too_long():
          "counts as an outcome."),
         (False, Limit(True), f"{where}took longer than 2.5 s. With special='outcomes', a timeout "
          "counts as an outcome."),
-        (True, Limit(True, True), f"{where}was still running at the end of the time limit: set a "
-         "timeout (seconds per call), so that such calls are terminated and count as an outcome."),
+        (True, Limit(True, True), f"{where}was still running at the end of the time limit: allow "
+         "more time, or set a timeout (seconds per call), so that long calls are terminated and "
+         "count as an outcome."),
     ):  # fmt: skip
         with pytest.raises(ValueError) as refused:
             single(failing, catch, deadline)
