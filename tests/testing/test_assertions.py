@@ -280,3 +280,16 @@ def test_constant_outputs_pass_with_a_warning(pairs):
     with pytest.warns(UserWarning, match="constant: All .* were the same.* no random") as caught:
         testing.assert_private(source, 1.0, pairs=pairs, num_samples=100, num_confirm=100)
     assert {warning.filename for warning in caught} == {__file__}
+
+
+def test_the_time_limit_includes_the_search_for_pairs(monkeypatch):
+    """Each call takes 0.1 s, so the draws of a search without a limit would take over an hour."""
+    now = [0.0]
+    monkeypatch.setattr(time, "perf_counter", lambda: now[0])
+
+    def slow(database, rng):
+        now[0] += 0.1
+        return len(database) + rng.laplace()
+
+    result = testing.assert_private(slow, 1.0, pairs=dpjax.neighbors([1.0, 2.0]), seconds=100.0)
+    assert now[0] < 101 and result.settings["drawn"] > 100
