@@ -99,3 +99,11 @@ def test_small_batches_and_new_labels_cause_no_doubt():
         labels = [f"label {number}" for number in range(start, start + 5000)]
         compared.add(encoder.encode(labels), encoder.names)
     assert compared.doubt("f", 1, True) is None
+
+
+@pytest.mark.parametrize("num_pairs", [1, 3])
+def test_the_chance_is_divided_among_both_sides_of_all_pairs(monkeypatch, num_pairs):
+    asked = []
+    monkeypatch.setattr(BetweenBatches, "doubt", lambda self, *given: asked.append(given[1:]))
+    dpjax.audit(dpjax.HostMechanism(one_noise), PAIR * num_pairs, method=dpjax.Events(200, 300))
+    assert asked and set(asked) == {(2 * num_pairs, True)}

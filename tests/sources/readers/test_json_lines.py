@@ -122,3 +122,9 @@ def test_columns_that_do_not_exist(tmp_path):
         read_samples(path, "cout")
     with pytest.raises(ValueError, match="has no column 1: its only column is 0"):
         read_samples(write(tmp_path, "y.jsonl", "1\n"), 1)
+
+
+def test_rows_are_counted_over_all_chunks(tmp_path):
+    path = write(tmp_path, "x.jsonl", f"1.5\n2\n3\n4\n{2**53 + 1}\n6.5\n")
+    with pytest.raises(ValueError, match="in row 5, and no 64-bit type"):
+        list(json_chunks(path, None, 2))
