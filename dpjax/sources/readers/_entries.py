@@ -27,6 +27,11 @@ _PERCENT = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)\s*%\s*")
 _THOUSANDS = re.compile(r"\s*[+-]?[1-9]\d{0,2}([ '\u2019\u00a0\u202f]\d{3})+(\.\d*)?\s*")
 """Pattern of a number whose thousands are separated by spaces or apostrophes, as in 12 001."""
 
+_FEWEST_WRITTEN = 100
+"""Minimum number of entries of a file from which `refuse_written_numbers` concludes anything. Fewer
+labels may all be percentages although other labels of the recording are not.
+"""
+
 _DIGITS = 60
 """Maximum number of digits that an error message quotes from a number."""
 
@@ -129,14 +134,17 @@ def refuse_written_numbers(entries: Sequence[str], row: int) -> None:
     As labels, numbers would only be compared for equality.
 
     Args:
-        entries: Entries that were read as labels.
+        entries: Entries at the beginning of a file that were read as labels.
         row: Number of the first entry's row.
 
     Raises:
-        ValueError: If all entries are percentages, or have separated thousands.
+        ValueError: If there are at least 100 entries, and all of them are percentages or all of
+            them have separated thousands.
     """
+    if len(entries) < _FEWEST_WRITTEN:
+        return
     for pattern, what in ((_PERCENT, "percent signs"), (_THOUSANDS, "separators of thousands")):
-        if entries and all(map(pattern.fullmatch, entries)):
+        if all(map(pattern.fullmatch, entries)):
             entry = entries[0].strip()
             number = re.sub(r"[^\d.+-]", "", entry)
             raise ValueError(

@@ -199,7 +199,8 @@ def _array(outputs: list, read: int, layout: _Layout) -> np.ndarray:
     if isinstance(first, bool):
         return np.array(outputs)
     if isinstance(first, str) and not isinstance(first, _Number):
-        refuse_written_numbers(outputs, read + 1)
+        if read == 0:
+            refuse_written_numbers(outputs, 1)
         return as_labels(outputs)
     width = len(first) if isinstance(first, list) else 1
     if width > 1 and read == 0:

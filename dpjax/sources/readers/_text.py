@@ -79,6 +79,10 @@ def text_chunks(path: Path, column: str | int | None, rows: int) -> Iterator[np.
             chunk = _chunk(kept, place, read)
             if numeric is None:
                 numeric = chunk.dtype.kind not in "UO"
+                if not numeric:
+                    named = int(not header)  # The entry in row 1 may be the name of a column.
+                    labels = [row[place or 0] for row in kept[named:]]
+                    refuse_written_numbers(labels, read + 1 + named)
             if numeric != (chunk.dtype.kind not in "UO"):
                 raise ValueError(_mixed(kept, place or 0, read, numeric))
             yield chunk
@@ -230,8 +234,6 @@ def _chunk(rows: list[list[str]], place: int | None, read: int) -> np.ndarray:
     if width > 1:
         raise ValueError("must have one label per line; otherwise, name the column to use")
     refuse_other_delimiter(entries, read + 1)
-    named = int(read == 0)  # The entry in row 1 may be the name of a column.
-    refuse_written_numbers(entries[named:], read + 1 + named)
     return as_labels([entry.strip(SPACE) for entry in entries])
 
 

@@ -309,24 +309,39 @@ def test_names_that_are_only_indices_are_no_names():
 @pytest.mark.parametrize(
     ("entries", "message"),
     [
-        (["share", "3.1%", "12 %"], "has '3.1%' in row 2, but percent signs are not .* write 3.1$"),
-        (["n", "12 001", "1 200 000.5"], "has '12 001' in row 2, but separators .* write 12001$"),
-        (["n", "-1\u202f001"], "write -1001$"),
-        (["n", "1'001"], "write 1001$"),
+        (["3.1%", "12 %"], "has '3.1%' in row 2, but percent signs are not .* write 3.1$"),
+        (["12 001", "1 200 000.5"], "has '12 001' in row 2, but separators .* write 12001$"),
+        (["-1\u202f001"], "write -1001$"),
+        (["1'001"], "write 1001$"),
     ],
 )
 def test_numbers_that_would_be_labels(tmp_path, entries, message):
+    entries = 100 * entries
     with pytest.raises(ValueError, match=message):
-        read(tmp_path, "\n".join(entries))
-    lines = "".join(f"{json.dumps(entry)}\n" for entry in entries[1:])
+        read(tmp_path, "\n".join(["name", *entries]))
+    lines = "".join(f"{json.dumps(entry)}\n" for entry in entries)
     (tmp_path / "x.jsonl").write_text(lines)
     with pytest.raises(ValueError, match=message.split(", but")[-1]):
-        list(json_chunks(tmp_path / "x.jsonl", None, 10))
+        list(json_chunks(tmp_path / "x.jsonl", None, 1000))
+
+
+@pytest.mark.parametrize("end", [["5%"], 200 * ["12%"]])
+def test_a_part_of_the_labels_may_be_percentages(tmp_path, end):
+    """A later chunk, or one of several short files, may consist of percentages by chance."""
+    labels = ["5%", "high", *(198 * ["5%"]), *end]
+    (tmp_path / "x.txt").write_text("\n".join(labels))
+    (tmp_path / "x.jsonl").write_text("".join(f"{json.dumps(label)}\n" for label in labels))
+    (tmp_path / "short.txt").write_text(99 * "5%\n")
+    for chunks, name in ((text_chunks, "x.txt"), (json_chunks, "x.jsonl")):
+        found = np.concatenate([*chunks(tmp_path / name, None, 200)])
+        assert found.tolist() == labels
+    assert sum(map(len, text_chunks(tmp_path / "short.txt", None, 200))) == 99
 
 
 @pytest.mark.parametrize(
     "entries", [["3.1%", "5%", "none"], ["12 001", "1 20"], ["05 001", "06 002"], ["%", "5%"]]
 )
 def test_labels_that_are_no_numbers(tmp_path, entries):
+    entries = 100 * entries
     (chunk,) = read(tmp_path, "\n".join(["name", *entries]))
     assert chunk.tolist() == ["name", *entries]
