@@ -115,10 +115,12 @@ def _floats(column: "pa.Array | pa.ChunkedArray") -> np.ndarray:
     """
     import pyarrow as pa
 
-    floats = column.cast(pa.float64())
+    # Text has the shortest digits of a float. Without it, the float of 0.1 would be equal only to a
+    # decimal with the digits of its binary value.
+    floats = column.cast(pa.string()).cast(pa.float64())
     try:
-        same = floats.cast(column.type).equals(column)
-    except pa.ArrowInvalid:  # A float is rounded up to a number of too many digits.
+        same = floats.cast(pa.string()).cast(column.type).equals(column)
+    except pa.ArrowInvalid:  # A float has too many digits for the type.
         same = False
     if not same:
         raise ValueError(

@@ -318,10 +318,10 @@ def test_columns_of_parquet_of_several_kinds_are_no_vector(tmp_path):
 
 def test_decimals_of_parquet_are_numbers_unless_they_would_be_rounded(tmp_path):
     pq, pa = pytest.importorskip("pyarrow.parquet"), pytest.importorskip("pyarrow")
-    texts = ["0.100", "-2.500", "1234567.125"]
-    for precision, scale in ((10, 3), (38, 9)):
+    texts = ["0.100", "-2.500", "1234567.125", "-377.740"]
+    for precision, scale in ((10, 3), (38, 9), (38, 18)):
         column = pa.array([*map(Decimal, texts)], pa.decimal128(precision, scale))
-        pq.write_table(pa.table({"id": ["a", "b", "c"], "d": column}), tmp_path / "d.parquet")
+        pq.write_table(pa.table({"id": [*"abcd"], "d": column}), tmp_path / "d.parquet")
         assert read_samples(tmp_path / "d.parquet", "d").tolist() == [*map(float, texts)]
     for text in ("0.12345678901234567890", "9" * 18):
         column = pa.array([Decimal(text)], pa.decimal128(38, 20))
