@@ -128,8 +128,6 @@ def audit(
         before = Terms(notion or Epsilon(), None, confidence, num_claims, key, execution, distance)
         found = settled(source, pairs, (notion, claim), before)
     source = found.source
-    if found.notes:
-        source = source.with_time_used(time.perf_counter() - start)
     if notion is None:
         stated = source.stated or (Epsilon(), None)
         notion, claim = stated[0], stated[1] if claim is None else claim
@@ -156,7 +154,9 @@ def _audited(
     with contained(source.name):
         try:
             pairs, searched = pairs_to_audit(limited, pairs, terms)
-            timed = limited.with_time_used(time.perf_counter() - start) if searched else limited
+            # There are notes if a family was searched, which takes some of the time, too.
+            used = time.perf_counter() - start
+            timed = limited.with_time_used(used) if searched or notes else limited
             try:
                 finding = method.run(timed, pairs, terms, ONE_RUN).finding(0)
             except TooShort:
