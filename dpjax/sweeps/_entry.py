@@ -182,7 +182,8 @@ class Entry:
     @property
     def goes_on(self) -> bool:
         """Whether the runs can be continued; True for sequential audits without a time limit."""
-        return isinstance(self.method, Sequential) and self.method.seconds is None
+        limits = getattr(self.method, "seconds", None), getattr(self.source, "time_limit", None)
+        return isinstance(self.method, Sequential) and limits == (None, None)
 
     def longer(self, more: int) -> Method:
         """Return the sequential method with `more` additional draws per side."""

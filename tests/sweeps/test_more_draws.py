@@ -13,6 +13,10 @@ PAIRS = [(0.0, 1.0), (0.0, 0.5)]
 LEAST, MOST = 300, 1_500
 
 
+def release(count, num_samples, rng):
+    return rng.laplace(count, size=num_samples)
+
+
 def entry(draws=LEAST, **options):
     return Entry(Laplace(1.0), Sequential(draws), PAIRS, claim=1.0, num_runs=3, **options)
 
@@ -79,7 +83,8 @@ def test_more_is_a_number_of_draws(more):
 def test_more_needs_an_entry_that_goes_on():
     fixed = Entry(RandomizedResponse(1.0), dpjax.Events(50, 50), num_runs=2)
     timed = Entry(Laplace(1.0), Sequential(seconds=1.0), PAIRS)
-    for one in (fixed, timed):
+    slow = Entry(dpjax.HostMechanism(release, time_limit=1.0), Sequential(), PAIRS)
+    for one in (fixed, timed, slow):
         with pytest.raises(ValueError, match="more must be left out, but was 100"):
             SweepSpec("s", (one,), more=100)
 
