@@ -120,8 +120,11 @@ def _rows_of(entry: Entry, method: Method, terms: Terms, runs: NDArray[np.int32]
     Raises:
         ValueError: If every call of a function or a program failed.
     """
+    seconds = getattr(method, "seconds", None)
+    # As in `dpjax.audit`, the method's time limit takes the place of the source's.
+    source = entry.source if seconds is None else entry.source.with_time_limit(seconds)
     try:
-        findings = method.run(entry.source, entry.pairs, terms, runs)
+        findings = method.run(source, entry.pairs, terms, runs)
     except Repeats as found:
         # The finding contains only the pair whose noise repeats.
         pair = entry.pairs.labels.index(found.pairs.labels[0])

@@ -8,8 +8,15 @@ import pytest
 import dpjax
 from dpjax import HostMechanism
 from dpjax.sweeps import Entry, Store, SweepSpec, run_sweep
+from dpjax.sweeps._compute import compute
 
 METHOD = dpjax.Events(1500, 3000)
+CLOCK = [0.0]
+
+
+def ticking(database, n, rng):
+    CLOCK[0] += 0.01 * n
+    return database + rng.laplace(size=n)
 
 
 def broken(database, rng):
@@ -115,3 +122,15 @@ def test_a_run_that_an_interrupt_cut_short_is_not_stored(tmp_path):
         rows_of(tmp_path, mechanism, [(0, 1)], method)
     for row, expected in zip(rows_of(tmp_path, mechanism, [(0, 1)], method), whole, strict=True):
         assert row == {**expected, "seconds": row["seconds"]}
+
+
+@pytest.mark.parametrize(("seconds", "limit"), [(None, 5.0), (50.0, 50.0)])
+def test_the_time_limit_of_the_method_replaces_that_of_the_function(monkeypatch, seconds, limit):
+    """This is also true for `dpjax.audit`. Each output takes 0.01 s of a simulated clock."""
+    now = [0.0]
+    monkeypatch.setattr("time.perf_counter", lambda: now[0])
+    monkeypatch.setattr(f"{__name__}.CLOCK", now)
+    source = HostMechanism(ticking, time_limit=5.0, batch_size=10)
+    entry = Entry(source, dpjax.Sequential(seconds=seconds), [(0, 1)], claim=9.0)
+    assert compute(entry, [0], 0)["status"] == ["OK"]
+    assert now[0] == pytest.approx(limit, rel=0.1)
