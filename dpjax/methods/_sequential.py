@@ -40,10 +40,10 @@ class Sequential:
             `num_draws` is None, the default is 250,000, or no limit if `seconds` is given.
         seconds: Time in seconds after which the audit ends, including the search for pairs. If
             `seconds` is None, the time limit of the source applies, such as the minute of a library
-            object. The audit always
-            draws the first outputs of each pair, which determine the cells. After these, a call of
-            a Python function or a program is interrupted at the end of the time limit. A call that
-            returns nothing for a minute, or for the time limit if it is longer, is an error.
+            object. The audit always draws the first outputs of each pair, which determine the
+            cells. After these, a call of a Python function or a program is interrupted at the end
+            of the time limit. A call that returns nothing for a minute, or for the time limit if it
+            is longer, is an error.
 
     Raises:
         TypeError, ValueError: If a number has the wrong type or is too small.
