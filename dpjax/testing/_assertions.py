@@ -1,6 +1,7 @@
 """Assertions about the privacy of mechanisms; messages explain how to reproduce a failure."""
 
 import shlex
+import time
 from contextlib import nullcontext
 from dataclasses import replace
 from typing import TypedDict, Unpack
@@ -105,8 +106,8 @@ def assert_private(
         smallest true epsilon for which the audit would probably have refuted the claim.
 
     Raises:
-        AssertionError: If the mechanism violates the claim, or if its recorded outputs do not look
-            like independent draws. The message shows the witness, and code that repeats the audit.
+        AssertionError: If the mechanism violates the claim, or if its outputs do not look like
+            independent draws. The message shows the witness, and code that repeats the audit.
         ValueError, TypeError: If `dpjax.audit` rejects an argument, or if both sizes and `seconds`
             are passed.
     """
@@ -235,8 +236,9 @@ def _no_claim(given: list[str]) -> TypeError:
 def _of_member(family: Family, asked: Asked, given: JsonObject) -> Asked:
     """Search a family of mechanisms; return the audit of the most likely violation of the claim."""
     terms = Terms(asked.notion, None, asked.confidence, 1, asked.key)
-    claimed = given.get("notion"), given.get("claim")
+    claimed, start = (given.get("notion"), given.get("claim")), time.perf_counter()
     found = settled(family, asked.pairs, claimed, terms)
+    asked = asked.after_search(time.perf_counter() - start)
     notion, claim = claimed if "claim" in given else found.source.stated or (None, None)
     if notion is None:
         raise _no_claim([])

@@ -66,6 +66,17 @@ class Asked:
         """Whether the test passes `num_samples` or `num_confirm`."""
         return (self.num_samples, self.num_confirm) != (None, None)
 
+    def after_search(self, used: float) -> "Asked":
+        """Return the audit with its time limit, if any, reduced by the `used` seconds of a search.
+
+        Raises:
+            ValueError, TypeError: If the time limit is not a positive number.
+        """
+        if self.seconds is None:
+            return self
+        validate.positive(seconds=self.seconds)
+        return replace(self, seconds=max(self.seconds - used, _LEAST_LEFT))
+
 
 class _Ran(NamedTuple):
     """A finished audit."""
@@ -105,8 +116,7 @@ def run(asked: Asked) -> AuditResult:
         pairs, searched = _pairs_of(limited, asked)
         asked, used = replace(asked, pairs=pairs), time.perf_counter() - start
         source = source.with_time_used(used)
-        if asked.seconds is not None and searched:
-            asked = replace(asked, seconds=max(asked.seconds - used, _LEAST_LEFT))
+        asked = asked.after_search(used) if searched else asked
     if not timed:
         ran = _with_sizes(source, asked)
     elif _is_sequential(asked):
