@@ -83,8 +83,9 @@ class BetweenBatches:
             for (points, shares), entry in pairs
         )
         scaled = gap / (1 / math.sqrt(self._first.size) + 1 / math.sqrt(size))
-        # The sum of 1 / (k (k + 1)) over all comparisons k is 1, however many follow.
-        weight = len(pairs) * self._compared * (self._compared + 1)
+        # The sum of 1 / (k (k + 1)) over all comparisons k is 1, however many follow. The number of
+        # entries may depend on the first batch, so the maximum number is used.
+        weight = (_MOST_ENTRIES + 1) * self._compared * (self._compared + 1)
         self._worst = max(self._worst, (2 * scaled**2 - math.log(4 * weight), gap))
 
     def doubt(self, name: str, num_tests: int, batched: bool) -> Doubt | None:

@@ -71,10 +71,10 @@ def test_the_chance_of_a_difference_by_hand():
     compared, encoder = BetweenBatches(), Encoder("f")
     for batch in (np.zeros(400), np.repeat([0.0, 1.0], [10, 90])):
         compared.add(encoder.encode(batch), encoder.names)
-    # P <= 4 exp(-2 * 36), for two entries (the label and the number) in comparison 1 of 1/(1 * 2).
+    # P <= 4 exp(-2 * 36), for up to 17 entries (the label and 16 numbers), comparison 1: 1/(1 * 2).
     nats, gap = compared._worst
     assert gap == pytest.approx(0.9)
-    assert nats == pytest.approx(72 - np.log(4 * 2 * 2))
+    assert nats == pytest.approx(72 - np.log(4 * 17 * 2))
     most = np.exp(nats) / 1e6
     assert compared.doubt("f", int(0.99 * most), True) is not None
     assert compared.doubt("f", int(1.01 * most), True) is None
