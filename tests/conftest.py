@@ -3,6 +3,7 @@
 import gc
 import os
 import signal
+import time
 import tracemalloc
 from pathlib import Path
 
@@ -105,3 +106,26 @@ def forget(folder: Path, limit: int) -> None:
             break
         path.unlink(missing_ok=True)
         excess -= size
+
+
+@pytest.fixture
+def seconds_passed(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Return the time of a simulated `time.perf_counter`, a list of one number in seconds."""
+    now = [0.0]
+    monkeypatch.setattr(time, "perf_counter", lambda: now[0])
+    return now
+
+
+@pytest.fixture
+def slow_family(seconds_passed: list[float]) -> object:
+    """Return a `dpjax.Family` of functions that need 0.01 s of `seconds_passed` per output."""
+    import dpjax
+
+    def make(scale):
+        def slow(count, num_samples, rng):
+            seconds_passed[0] += 0.01 * num_samples
+            return count + scale * rng.laplace(size=num_samples)
+
+        return dpjax.HostMechanism(slow, batch_size=100)
+
+    return dpjax.Family(make, ranges={"scale": (1.0, 2.0)})
