@@ -6,6 +6,7 @@ from dpjax.core.files import refuse_bomb
 
 if TYPE_CHECKING:
     import pyarrow as pa
+    import pyarrow.parquet as pq
 
 
 def text_columns_of(file: BinaryIO, packed: int) -> list[str]:
@@ -27,8 +28,15 @@ def text_columns_of(file: BinaryIO, packed: int) -> list[str]:
     metadata = pq.read_metadata(file)
     groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
     refuse_bomb(sum(max(group.total_byte_size, 0) for group in groups), packed)
-    refuse_bomb(8 * metadata.num_rows, packed)
+    refuse_bomb(8 * longest_column(metadata), packed)
     return [field.name for field in metadata.schema.to_arrow_schema() if is_text(field.type)]
+
+
+def longest_column(metadata: "pq.FileMetaData") -> int:
+    """Return the number of values in the longest column; lists have more values than rows."""
+    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+    sizes = [[group.column(j).num_values for j in range(group.num_columns)] for group in groups]
+    return max(metadata.num_rows, sum(max(size, default=0) for size in sizes))
 
 
 def is_text(kind: "pa.DataType") -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 from dpjax.core import validate
 from dpjax.core.arrays import beside
 from dpjax.core.errors import nearest
-from dpjax.core.parquet import is_text, text_columns_of
+from dpjax.core.parquet import is_text, longest_column, text_columns_of
 from dpjax.sources.readers._columns import LOOKED_AT, refuse_index
 from dpjax.sources.readers._entries import as_labels
 
@@ -20,9 +20,12 @@ if TYPE_CHECKING:
 def parquet_chunks(path: Path, column: str | int | None, rows: int) -> Iterator[np.ndarray]:
     """Yield chunks of one column of a Parquet file, or of all columns if all are numeric.
 
+    A column of lists of numbers contains vectors.
+
     Raises:
-        ValueError: If the column does not exist, has missing values, or contains neither numbers
-            nor strings; or if no column was chosen and a column seems to contain row numbers.
+        ValueError: If the column does not exist, has missing values, contains neither numbers,
+            strings nor lists of numbers, or contains lists of different lengths; or if no column
+            was chosen and a column seems to contain row numbers.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -39,7 +42,9 @@ def parquet_chunks(path: Path, column: str | int | None, rows: int) -> Iterator[
         if not chosen:
             raise ValueError("it has no columns")
         validate.within_limit("columns", len(chosen), "it has too many columns")
-        rows = max(1, min(rows, 2**20 // len(chosen)))
+        _refuse_lists_beside(file.schema_arrow, chosen)
+        width = len(chosen) * longest_column(file.metadata) // max(file.metadata.num_rows, 1)
+        rows = max(1, min(rows, 2**20 // max(width, 1)))
         for number, batch in enumerate(file.iter_batches(batch_size=rows, columns=chosen)):
             if number == 0 and len(chosen) > 1:
                 first = [column[:LOOKED_AT].to_pylist() for column in batch.columns]
@@ -64,6 +69,15 @@ def _name_of(column: str | int, names: list[str]) -> str:
         raise ValueError(f"it has no column {column!r}; {nearest(str(column), names)}") from None
 
 
+def _refuse_lists_beside(schema: "pa.Schema", names: list[str]) -> None:
+    """Raise ValueError if one of several columns contains lists."""
+    lists = [name for name in names if _is_list(schema.field(name).type)]
+    if lists and len(names) > 1:
+        raise ValueError(
+            f"it has several columns, {names}, and {lists[0]!r} holds lists: name the column to use"
+        )
+
+
 def _array(batch, names: list[str]) -> np.ndarray:
     columns = []
     for name, column in zip(names, batch.columns, strict=True):
@@ -75,7 +89,8 @@ def _array(batch, names: list[str]) -> np.ndarray:
         values = _values(column)
         if values is None:
             raise ValueError(
-                f"its column {name!r} holds {column.type}, neither numbers nor strings; "
+                f"its column {name!r} holds {column.type}, neither numbers, strings nor "
+                "lists of numbers; "
                 f"choose another column of {names}"
             )
         columns.append(values)
@@ -95,6 +110,8 @@ def _values(column: "pa.Array | pa.ChunkedArray") -> np.ndarray | None:
     """Convert a column of numbers or strings to an array, or return None for other types."""
     import pyarrow as pa
 
+    if _is_list(column.type):
+        return _vectors(column)
     if pa.types.is_decimal(column.type):
         return _floats(column)
     if not pa.types.is_dictionary(column.type):
@@ -105,6 +122,35 @@ def _values(column: "pa.Array | pa.ChunkedArray") -> np.ndarray | None:
         return _values(column.dictionary_decode())
     used, places = np.unique(column.indices.to_numpy(), return_inverse=True)
     return as_labels(column.dictionary.take(pa.array(used)).to_pylist(), places)
+
+
+def _is_list(kind: "pa.DataType") -> bool:
+    import pyarrow as pa
+
+    types = pa.types
+    return types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)
+
+
+def _vectors(column: "pa.Array | pa.ChunkedArray") -> np.ndarray | None:
+    """Convert lists of numbers to the rows of an array, or return None for other lists.
+
+    Raises:
+        ValueError: If lists differ in length, are empty, or contain a null.
+    """
+    import pyarrow.compute as pc
+
+    lengths = pc.call_function("list_value_length", [column]).to_numpy(zero_copy_only=False)
+    least, most = (int(lengths.min()), int(lengths.max())) if len(lengths) else (1, 1)
+    if least != most:
+        raise ValueError(f"it holds lists of {least} and of {most} values, which are no vectors")
+    validate.within_limit("columns", most, "it holds too long lists")
+    values = column.flatten()
+    if most == 0 or values.null_count:
+        found = "empty lists" if most == 0 else "nulls within lists"
+        raise ValueError(f"it holds {found}: write labels or NaN instead")
+    numbers = _values(values)
+    plain = numbers is not None and numbers.ndim == 1 and numbers.dtype.kind in "biuf"
+    return numbers.reshape(len(column), most) if numbers is not None and plain else None
 
 
 def _floats(column: "pa.Array | pa.ChunkedArray") -> np.ndarray:

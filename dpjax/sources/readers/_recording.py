@@ -64,7 +64,7 @@ class Recording:
             .parquet. A suffix .gz, .bz2 or .xz may follow .csv, .tsv, .txt, .jsonl or .ndjson. Text
             files have one output per line: a number, multiple numbers that form a vector, or a
             label. In JSON lines, these are a number, a list and a string; or the fields of an
-            object are columns.
+            object are columns. A column of a Parquet file may contain lists of equal length.
         column: Column of the outputs, given by its name or its index (from 0); or a list of
             columns. If `column` is a list, the numbers in each row form a vector. In an npz file,
             `column` may be the name of an array. If `column` is None, all columns are read.

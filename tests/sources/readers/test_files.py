@@ -10,6 +10,7 @@ import pytest
 import dpjax
 from dpjax.core import parquet
 from dpjax.sources.readers import read_samples
+from dpjax.sources.readers._parquet import parquet_chunks
 
 
 def write(folder, name, text):
@@ -330,6 +331,46 @@ def test_decimals_of_parquet_are_numbers_unless_they_would_be_rounded(tmp_path):
             read_samples(tmp_path / "d.parquet")
 
 
+def test_lists_of_parquet_are_vectors(tmp_path):
+    pq, pa = pytest.importorskip("pyarrow.parquet"), pytest.importorskip("pyarrow")
+    rng, path = np.random.default_rng(0), tmp_path / "v.parquet"
+    for values in (rng.normal(size=(50, 3)), rng.integers(9, size=(50, 4)), rng.random((50, 1))):
+        flat, width = values.ravel(), values.shape[1]
+        expected = values.tolist() if width > 1 else flat.tolist()
+        offsets = np.arange(0, flat.size + 1, width)
+        large = pa.LargeListArray.from_arrays(offsets, flat)
+        for column in (pa.array([*values]), pa.FixedSizeListArray.from_arrays(flat, width), large):
+            # Batches begin within a row group, so their lists have an offset.
+            pq.write_table(pa.table({"v": column, "s": ["x"] * 50}), path, row_group_size=20)
+            assert read_samples(path, "v").tolist() == expected
+            chunks = parquet_chunks(path, "v", 7)
+            assert np.concatenate([*chunks]).tolist() == values.tolist()
+    with pytest.raises(
+        ValueError, match=r"columns, \['v', 's'\], and 'v' holds lists: name the col"
+    ):
+        read_samples(path)
+
+
+@pytest.mark.parametrize(
+    ("lists", "message"),
+    [
+        ([[1.0, 2.0], [3.0]], "lists of 1 and of 2 values, which are no vectors"),
+        ([[1.0, None], [3.0, 4.0]], "nulls within lists"),
+        ([[1.0, 2.0], None], "gaps"),
+        ([[], []], "empty lists"),
+        ([["a", "b"], ["b", "a"]], "neither numbers, strings nor lists of numbers"),
+        ([[[1.0], [2.0]]], "neither numbers, strings nor lists of numbers"),
+        ([[0.0] * 10001], "too long lists: 10001"),
+    ],
+)
+def test_lists_of_parquet_that_are_no_vectors_are_refused(tmp_path, lists, message, monkeypatch):
+    pq, pa = pytest.importorskip("pyarrow.parquet"), pytest.importorskip("pyarrow")
+    monkeypatch.setenv("DPJAX_MAX_COLUMNS", "10000")
+    pq.write_table(pa.table({"v": pa.array(lists)}), tmp_path / "v.parquet")
+    with pytest.raises(ValueError, match=f"v.parquet cannot be read: .*{message}"):
+        read_samples(tmp_path / "v.parquet")
+
+
 def test_columns_of_parquet_have_no_number_below_0(tmp_path):
     pq, pa = pytest.importorskip("pyarrow.parquet"), pytest.importorskip("pyarrow")
     pq.write_table(pa.table({"a": [1, 2], "b": [3, 5]}), tmp_path / "ab.parquet")
@@ -348,7 +389,7 @@ def test_a_library_that_is_missing_is_no_fault_of_the_file(tmp_path, monkeypatch
         read_samples(tmp_path / "a.parquet")
 
 
-def test_a_parquet_file_unpacks_to_its_groups_and_to_eight_bytes_a_row(tmp_path, monkeypatch):
+def test_a_parquet_file_unpacks_to_its_groups_and_to_eight_bytes_a_value(tmp_path, monkeypatch):
     pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     asked, path = [], tmp_path / "x.parquet"
     table = {"n": np.arange(1000), "s": ["a"] * 1000, "l": pa.array(["b"] * 1000, "large_string")}
@@ -360,6 +401,10 @@ def test_a_parquet_file_unpacks_to_its_groups_and_to_eight_bytes_a_row(tmp_path,
     assert metadata.num_row_groups == 3
     groups = sum(metadata.row_group(number).total_byte_size for number in range(3))
     assert asked == [(groups, 77), (8000, 77)]
+    pq.write_table(pa.table({"v": [[0.0] * 50] * 100}), path, row_group_size=30)
+    with open(path, "rb") as file:
+        assert parquet.text_columns_of(file, 77) == []
+    assert asked[-1] == (8 * 5000, 77)
 
 
 def test_ids_that_occur_twice_among_the_first_rows_are_no_row_numbers(tmp_path):
