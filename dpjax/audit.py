@@ -14,7 +14,7 @@ from dpjax.core.settings import own_settings
 from dpjax.core.types import JsonObject
 from dpjax.core.wording import BadType, BadValue, term
 from dpjax.databases import Pairs
-from dpjax.methods import METHODS, Method, pairs_to_audit, settled
+from dpjax.methods import METHODS, Method, pairs_to_audit, settled, within_limit_of
 from dpjax.methods._patience import with_warning
 from dpjax.methods._signposts import signposted
 from dpjax.notions import Epsilon, Notion, Terms, bets_of
@@ -126,7 +126,8 @@ def audit(
     with contained("the subject"):
         source = as_source(subject)
         before = Terms(notion or Epsilon(), None, confidence, num_claims, key, execution, distance)
-        found = settled(source, pairs, (notion, claim), before)
+        seconds = getattr(method, "seconds", None)
+        found = settled(source, pairs, (notion, claim), before, seconds)
     source = found.source
     if notion is None:
         stated = source.stated or (Epsilon(), None)
@@ -149,8 +150,7 @@ def _audited(
     method = METHODS[source.usual_method]() if method is None else method
     if reason := source.refuses(method.name) or method.accepts(source):
         raise BadType(reason)
-    seconds = getattr(method, "seconds", None)
-    limited = source if seconds is None else source.with_time_limit(seconds)
+    limited = within_limit_of(method, source)
     with contained(source.name):
         try:
             pairs, searched = pairs_to_audit(limited, pairs, terms)

@@ -59,7 +59,7 @@ def _place(path: Path, line: int) -> Place:
 def junit(result: "AuditResult") -> str:
     """Return the verdict as a JUnit XML test case, which fails if the claim is violated.
 
-    If the audit has no valid bound, or if it was interrupted before it refuted the claim, the test
+    If the audit has no valid bound, or if it was cut short before it refuted the claim, the test
     case has the status "error".
     """
     from dpjax.results import ASSUMPTION_REFUTED, DOUBTFUL, REFUTING, is_cut_short
@@ -79,7 +79,7 @@ def junit(result: "AuditResult") -> str:
         text = _xml(value if isinstance(value, str) else json.dumps(value))
         ElementTree.SubElement(properties, "property", name=key, value=text)
     if found is not None:
-        stopped = "The audit was interrupted. " if incomplete else ""
+        stopped = "The audit is incomplete. " if incomplete else ""
         sentence = _xml(stopped + result.sentence)
         failed = ElementTree.SubElement(case, found, type=result.verdict, message=sentence)
         failed.text = _xml(str(result))

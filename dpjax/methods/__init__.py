@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from dpjax.methods._families import best_member as best_member
     from dpjax.methods._guesses import Guesses as Guesses
     from dpjax.methods._method import Method as Method
+    from dpjax.methods._method import within_limit_of as within_limit_of
     from dpjax.methods._pairs import FoundPairs as FoundPairs
     from dpjax.methods._pairs import search_pairs as search_pairs
     from dpjax.methods._plan_draws import plan_draws as plan_draws

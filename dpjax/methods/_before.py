@@ -25,7 +25,11 @@ class Settled(NamedTuple):
 
 
 def settled(
-    source: Source, pairs: object, asked: tuple[Notion | None, object], terms: Terms
+    source: Source,
+    pairs: object,
+    asked: tuple[Notion | None, object],
+    terms: Terms,
+    seconds: float | None = None,
 ) -> Settled:
     """Replace a family by the member whose expected bound exceeds its claim by the largest margin.
 
@@ -36,6 +40,7 @@ def settled(
         asked: Notion and claim for all members. If both are None, each member's own notion and
             claim are used.
         terms: Terms of the audit. The search makes its own draws, which the audit does not use.
+        seconds: Time limit of the audit that replaces the time limits of all members, or None.
 
     Raises:
         ValueError: If no member can be created, or if a member has no pairs or no claim.
@@ -46,7 +51,8 @@ def settled(
         return Settled(source, pairs, [])
     from dpjax.methods._families import best_member
 
-    return Settled(*best_member(family, pairs, asked, terms))
+    limited = family if seconds is None else family.with_time_limit(seconds)
+    return Settled(*best_member(limited, pairs, asked, terms))
 
 
 def pairs_to_audit(

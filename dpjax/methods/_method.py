@@ -41,3 +41,9 @@ class Method(Dataclass, Protocol):
             runs: int32 [runs], indices of the runs.
         """
         ...
+
+
+def within_limit_of(method: Method, source: Source) -> Source:
+    """Return a source with the method's time limit if the method has one, or with its own limit."""
+    seconds = getattr(method, "seconds", None)
+    return source if seconds is None else source.with_time_limit(seconds)

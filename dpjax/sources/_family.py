@@ -9,6 +9,7 @@ from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
+from dpjax.core import validate
 from dpjax.core.errors import name_of_function, text_of
 from dpjax.core.types import JsonObject
 from dpjax.core.wording import BadType, BadValue
@@ -75,14 +76,18 @@ class Family(Source):
             own random numbers, a `dpjax.HostMechanism` or a `dpjax.CommandMechanism`.
         ranges: Map from the name of each parameter to a list of its values, or to an interval (low,
             high) of numbers. If both ends are integers, the interval contains only integers.
+        time_limit: Maximum time, in seconds, that an audit spends on drawing, including the search.
+            If `time_limit` is None, each member keeps its own time limit.
 
     Raises:
         TypeError: If the function is not callable, or if `ranges` is empty or not a mapping.
-        ValueError: If a parameter's list of values is empty, or if an interval is empty.
+        ValueError: If a parameter's list of values is empty, if an interval is empty, or if
+            `time_limit` is not positive.
     """
 
     make: Callable[..., object]
     ranges: Mapping[str, object]
+    time_limit: float | None = None
     kind: ClassVar[str] = "family"
 
     def __post_init__(self):
@@ -93,6 +98,8 @@ class Family(Source):
                 "ranges must map at least one parameter's name to its values, but was "
                 f"{self.ranges!r}."
             )
+        if self.time_limit is not None:
+            validate.positive(time_limit=self.time_limit)
         _ = self._ranges
 
     @property
@@ -136,9 +143,7 @@ class Family(Source):
             TypeError: If the function does not return a host mechanism or a library object.
         """
         made = self.make(**chosen)
-        if isinstance(made, OnHost):
-            return Member(made, self.make, dict(chosen))
-        kind, options = recognized(made)
+        kind, options = recognized(made) if not isinstance(made, OnHost) else ("", {})
         if kind == "mechanism":
             raise BadType(
                 "make must return a library object, a Python function of (database) or (database, "
@@ -146,7 +151,10 @@ class Family(Source):
                 f"{text_of(made)[:80]}. To compare mechanisms that JAX draws, use the grid of a "
                 "sweep."
             )
-        return Member(_KINDS[kind](made, **options), self.make, dict(chosen))
+        source = made if isinstance(made, OnHost) else _KINDS[kind](made, **options)
+        if self.time_limit is not None:
+            source = source.with_time_limit(self.time_limit)
+        return Member(source, self.make, dict(chosen))
 
     @cached_property
     def _ranges(self) -> dict[str, _Interval | list[object]]:

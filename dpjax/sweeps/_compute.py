@@ -19,7 +19,7 @@ from dpjax.core.errors import contained
 from dpjax.core.execution import Execution
 from dpjax.core.settings import own_settings
 from dpjax.core.types import JsonObject
-from dpjax.methods import Method
+from dpjax.methods import Method, within_limit_of
 from dpjax.notions import Terms, bets_of, evidence_from_plain
 from dpjax.results import (
     NO_CLAIM,
@@ -120,11 +120,8 @@ def _rows_of(entry: Entry, method: Method, terms: Terms, runs: NDArray[np.int32]
     Raises:
         ValueError: If every call of a function or a program failed.
     """
-    seconds = getattr(method, "seconds", None)
-    # As in `dpjax.audit`, the method's time limit takes the place of the source's.
-    source = entry.source if seconds is None else entry.source.with_time_limit(seconds)
     try:
-        findings = method.run(source, entry.pairs, terms, runs)
+        findings = method.run(within_limit_of(method, entry.source), entry.pairs, terms, runs)
     except Repeats as found:
         # The finding contains only the pair whose noise repeats.
         pair = entry.pairs.labels.index(found.pairs.labels[0])

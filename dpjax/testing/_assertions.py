@@ -235,9 +235,11 @@ def _no_claim(given: list[str]) -> TypeError:
 
 def _of_member(family: Family, asked: Asked, given: JsonObject) -> Asked:
     """Search a family of mechanisms; return the audit of the most likely violation of the claim."""
+    if asked.seconds is not None:
+        validate.positive(seconds=asked.seconds)
     terms = Terms(asked.notion, None, asked.confidence, 1, asked.key)
     claimed, start = (given.get("notion"), given.get("claim")), time.perf_counter()
-    found = settled(family, asked.pairs, claimed, terms)
+    found = settled(family, asked.pairs, claimed, terms, asked.seconds)
     asked = asked.after_search(time.perf_counter() - start)
     notion, claim = claimed if "claim" in given else found.source.stated or (None, None)
     if notion is None:

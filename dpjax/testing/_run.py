@@ -67,14 +67,9 @@ class Asked:
         return (self.num_samples, self.num_confirm) != (None, None)
 
     def after_search(self, used: float) -> "Asked":
-        """Return the audit with its time limit, if any, reduced by the `used` seconds of a search.
-
-        Raises:
-            ValueError, TypeError: If the time limit is not a positive number.
-        """
+        """Return the audit with its time limit, if any, reduced by the time of a search."""
         if self.seconds is None:
             return self
-        validate.positive(seconds=self.seconds)
         return replace(self, seconds=max(self.seconds - used, _LEAST_LEFT))
 
 

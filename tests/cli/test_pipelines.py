@@ -175,4 +175,4 @@ def test_an_interrupted_audit_is_no_success():
     result = replace(result, evidence=replace(result.evidence, settings=stopped))
     suite = ElementTree.fromstring(junit(result))[0]
     assert suite.get("errors") == "1" and suite.get("failures") == "0"
-    assert suite[0].find("error").get("message").startswith("The audit was interrupted. With conf")
+    assert suite[0].find("error").get("message").startswith("The audit is incomplete. With conf")

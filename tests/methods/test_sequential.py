@@ -1,5 +1,6 @@
 """Sequential audits: the bound after every block is valid at any stopping time."""
 
+import dataclasses
 import json
 import math
 import time
@@ -311,6 +312,16 @@ def test_the_time_limit_includes_the_search_of_a_family(seconds_passed, slow_fam
     """The 12,000 draws of the search take 120 s, so 80 s are left for the audit."""
     result = dpjax.audit(slow_family, [(0.0, 1.0)], claim=3.0, method=Sequential(seconds=200.0))
     assert 190 < seconds_passed[0] < 210 and result.settings["drawn"] > 1000
+
+
+@pytest.mark.parametrize("time_limit", [None, 1e4])
+def test_the_time_limit_of_an_audit_limits_the_search_of_a_family(
+    seconds_passed, slow_family, time_limit
+):
+    """Without the limit of 40 s, the search would take 120 s or longer."""
+    family = dataclasses.replace(slow_family, time_limit=time_limit)
+    result = dpjax.audit(family, [(0.0, 1.0)], claim=3.0, method=Sequential(seconds=40.0))
+    assert seconds_passed[0] < 50 and result.settings["drawn"] > 1000
 
 
 @pytest.mark.parametrize("options", [{"num_draws": 0}, {"num_draws": 1e4}, {"seconds": -1.0}])

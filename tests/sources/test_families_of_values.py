@@ -126,6 +126,8 @@ def test_families_that_are_none():
     for ranges in ({}, None, [1]):
         with pytest.raises(TypeError, match="ranges must map at least one parameter's name"):
             Family(noisy, ranges)
+    with pytest.raises(ValueError, match="time_limit must be a number > 0"):
+        Family(noisy, {"scale": [1]}, time_limit=0.0)
     family = Family(noisy, {"scale": [1]})
     assert family_of(family) is family and family_of(noisy) is None
     assert family.refuses("events").startswith("the family noisy cannot be audited as a whole")

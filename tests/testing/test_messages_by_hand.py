@@ -197,7 +197,7 @@ def test_claims_of_families(monkeypatch, given, stated, notion, claim):
     seen = []
     member = SimpleNamespace(source=SimpleNamespace(stated=stated), pairs="best pairs")
     monkeypatch.setattr(_assertions, "settled", lambda *asked: seen.append(asked) or member)
-    asked = _assertions.Asked("family", "pairs", confidence=0.9, key=3)
+    asked = _assertions.Asked("family", "pairs", confidence=0.9, key=3, seconds=5.0)
     if notion is None:
         with pytest.raises(TypeError, match="given: none"):
             _of_member("family", asked, given)
@@ -205,8 +205,8 @@ def test_claims_of_families(monkeypatch, given, stated, notion, claim):
     found = _of_member("family", asked, given)
     assert (found.subject, found.pairs) == (member.source, "best pairs")
     assert (found.notion, found.claim) == (notion, claim)
-    ((family, pairs, claimed, terms),) = seen
-    assert (family, pairs) == ("family", "pairs")
+    ((family, pairs, claimed, terms, seconds),) = seen
+    assert (family, pairs, seconds) == ("family", "pairs", 5.0)
     assert claimed == (given.get("notion"), given.get("claim"))
     assert (terms.claim, terms.confidence, terms.num_claims, terms.key) == (None, 0.9, 1, 3)
 

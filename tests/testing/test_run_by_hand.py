@@ -222,5 +222,7 @@ def test_the_time_of_a_test_includes_the_search_of_a_family(seconds_passed, slow
     """The 12,000 draws of the search take 120 s of a simulated clock."""
     assert_private(slow_family, 3.0, [(0.0, 1.0)], seconds=200.0)
     assert seconds_passed[0] == pytest.approx(200.0, rel=0.1)
+    assert_private(slow_family, 3.0, [(0.0, 1.0)], seconds=40.0)
+    assert seconds_passed[0] == pytest.approx(240.0, rel=0.1)
     with pytest.raises(ValueError, match="seconds must be"):
         assert_private(slow_family, 3.0, [(0.0, 1.0)], seconds=-1.0)
