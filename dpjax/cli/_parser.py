@@ -117,12 +117,12 @@ def _parameter(name: str, row: Row) -> click.Parameter:
         # click reads " /--flag", with a space, as a flag that turns something off.
         flags = "/".join([on or " ", *off])
         return click.Option([name, flags], is_flag=True, default=row.default, help=row.text)
+    default = "" if row.default is None else f" Default: {row.default}."
     return click.Option(
         [name, *flags_of(name, row)],
-        help=row.text,
+        help=f"{row.text}{default}",
         multiple=many,
         nargs=1 if many else len(get_args(row.kind)) or 1,
-        show_default=row.default is not None,
         **shared,
     )
 

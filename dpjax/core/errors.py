@@ -147,7 +147,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
     similar, the returned part lists all known names, or only the first few if there are many.
     """
     names = sorted(known)
-    close = get_close_matches(name, names, n=3, cutoff=0.4)
+    close = get_close_matches(name, names, n=3, cutoff=0.5)
     if close:
         # Drop names that are much less similar than the best match.
         best = SequenceMatcher(None, close[0], name).ratio()

@@ -249,7 +249,7 @@ def test_pairs_of_numbers_are_pairs_of_arrays():
         (
             lambda: neighbors([1], "hamming"),
             ValueError,
-            "relation 'hamming' is not known; did you mean",
+            "relation 'hamming' is not known; known: add-remove",
         ),
         (lambda: neighbors([1], 3), TypeError, "relation must be 'add-remove', 'change-one'"),
         (
