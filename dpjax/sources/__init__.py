@@ -15,6 +15,13 @@ if TYPE_CHECKING:
     from dpjax.sources._host import HostMechanism as HostMechanism
     from dpjax.sources._on_host import OnHost as OnHost
     from dpjax.sources._one_run import OneRun as OneRun
+    from dpjax.sources._opened import ONE_RUN as ONE_RUN
+    from dpjax.sources._opened import Arrays as Arrays
+    from dpjax.sources._opened import Marked as Marked
+    from dpjax.sources._opened import Opened as Opened
+    from dpjax.sources._opened import OpenedInTurn as OpenedInTurn
+    from dpjax.sources._opened import Request as Request
+    from dpjax.sources._opened import Smoothing as Smoothing
     from dpjax.sources._pairs import RECORDED as RECORDED
     from dpjax.sources._pairs import AnyPairs as AnyPairs
     from dpjax.sources._passages import Passages as Passages
@@ -24,13 +31,6 @@ if TYPE_CHECKING:
     from dpjax.sources._rounds import rounds_of as rounds_of
     from dpjax.sources._rounds import rounds_within as rounds_within
     from dpjax.sources._same_databases import numbers_of_databases as numbers_of_databases
-    from dpjax.sources._source import ONE_RUN as ONE_RUN
-    from dpjax.sources._source import Arrays as Arrays
-    from dpjax.sources._source import Marked as Marked
-    from dpjax.sources._source import Opened as Opened
-    from dpjax.sources._source import OpenedInTurn as OpenedInTurn
-    from dpjax.sources._source import Request as Request
-    from dpjax.sources._source import Smoothing as Smoothing
     from dpjax.sources._source import Source as Source
     from dpjax.sources._source import Trust as Trust
     from dpjax.sources._table import SOURCES as SOURCES

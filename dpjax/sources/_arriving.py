@@ -12,12 +12,12 @@ from dpjax.core.types import JsonObject
 from dpjax.core.wording import BadType
 from dpjax.sources._hashes import hashes_of
 from dpjax.sources._held import as_outputs, columns_of, refuse_other_columns
+from dpjax.sources._opened import Request
 from dpjax.sources._passages import Words
 from dpjax.sources._recorded import Recorded
 from dpjax.sources._recorded_counts import kind_of
 from dpjax.sources._recorded_in_order import OpenedInOrder
 from dpjax.sources._side_values import cannot_recur
-from dpjax.sources._source import Request
 
 
 class Chunk(NamedTuple):

@@ -20,7 +20,8 @@ from dpjax.mechanisms.named import (
 from dpjax.partitions import RegionLike
 from dpjax.sources._drawn_arrays import DrawnArrays
 from dpjax.sources._drawn_counts import OpenedDrawn
-from dpjax.sources._source import Request, Smoothing, Source, Trust
+from dpjax.sources._opened import Request, Smoothing
+from dpjax.sources._source import Source, Trust
 from dpjax.sources._subject import check_shape, mechanism_at, pairs_of
 
 

@@ -41,10 +41,10 @@ from dpjax.sources._layouts import (
     search_counts_runs,
     stream_words,
 )
+from dpjax.sources._opened import Marked, Request
 from dpjax.sources._pairs import AnyPairs
 from dpjax.sources._pilots import MANY_PAIRS, Laid, Pilots, kept_draws, options_of
 from dpjax.sources._searched import notes_of_search
-from dpjax.sources._source import Marked, Request
 from dpjax.sources.streams import CONFIRM, SEARCH, SEARCH_AGAIN, DrawnStreams
 
 _STREAMED_FROM = 2**25

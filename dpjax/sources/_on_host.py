@@ -33,10 +33,11 @@ from dpjax.sources._definition import definition_of
 from dpjax.sources._kept import Kept
 from dpjax.sources._labels_alone import notes_of_labels_alone
 from dpjax.sources._learned import lay_best
+from dpjax.sources._opened import Marked, Request
 from dpjax.sources._order_of_calls import notes_of_calls
 from dpjax.sources._pairs import AnyPairs
 from dpjax.sources._schedule import Draw, Restarted
-from dpjax.sources._source import Marked, Request, Source
+from dpjax.sources._source import Source
 from dpjax.sources._time_limit import Pace, Quota, fewest_draws, timed_draws
 from dpjax.sources._watched import Watched
 from dpjax.sources.streams import CONFIRM, MEASURE, SEARCH, SEARCH_AGAIN

@@ -4,7 +4,7 @@ import numpy as np
 
 from dpjax.core.wording import CONTINUOUS, DISCRETE, EVENTS, BadValue, Sentence
 from dpjax.sources._labels_alone import refuse_alone
-from dpjax.sources._source import Smoothing
+from dpjax.sources._opened import Smoothing
 
 MIN_REAL = 200
 """Minimum number of samples per side for a density estimate."""

@@ -16,12 +16,13 @@ from dpjax.partitions import RegionLike
 from dpjax.partitions.low_bits import check_bits
 from dpjax.partitions.previews import preview
 from dpjax.sources._held import refuse_other_columns
+from dpjax.sources._opened import Request, Smoothing
 from dpjax.sources._plain import files_of, known_options, place_of, stated_options
 from dpjax.sources._recorded_arrays import RecordedArrays, recorded_arrays
 from dpjax.sources._recorded_counts import OpenedRecorded
 from dpjax.sources._recorded_in_order import OpenedInOrder
 from dpjax.sources._shared_draws import refuse_same_origin
-from dpjax.sources._source import Request, Smoothing, Source, Trust
+from dpjax.sources._source import Source, Trust
 from dpjax.sources.readers._recording import Recording
 
 

@@ -13,6 +13,7 @@ from dpjax.core.types import FiniteSpace, JsonObject, RealSpace, VectorSpace
 from dpjax.core.wording import DISCRETE, EVENTS, BadType, BadValue, term
 from dpjax.partitions import Box, Region, RegionLike, as_region
 from dpjax.sources._held import Chunked, Sides, as_outputs
+from dpjax.sources._opened import Smoothing
 from dpjax.sources._outcomes import (
     MIN_REAL,
     in_one_type,
@@ -25,7 +26,6 @@ from dpjax.sources._pairs import RECORDED, AnyPairs
 from dpjax.sources._recorded_counts import notes_of_new_draws, weighed
 from dpjax.sources._serial import notes_of_order
 from dpjax.sources._side_values import SideValues
-from dpjax.sources._source import Smoothing
 from dpjax.sources._split import MIN_SEARCH, key_of_side, random_words
 from dpjax.sources.streams import StoredStreams
 

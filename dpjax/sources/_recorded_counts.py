@@ -13,11 +13,11 @@ from dpjax.sources._counting import Tally
 from dpjax.sources._held import Sides, held
 from dpjax.sources._labels_alone import notes_of_labels_alone
 from dpjax.sources._learned import lay_best
+from dpjax.sources._opened import Marked, Request
 from dpjax.sources._pairs import RECORDED, AnyPairs
 from dpjax.sources._serial import notes_of_order
 from dpjax.sources._shared_draws import refuse_shared_draws
 from dpjax.sources._side_values import SideValues
-from dpjax.sources._source import Marked, Request
 from dpjax.sources._split import Split
 from dpjax.sources._uneven import notes_of_uneven_ratios
 

@@ -19,11 +19,11 @@ from dpjax.sources._counting import Tally, count_halves, marks_counter
 from dpjax.sources._held import Chunked, Sides, held
 from dpjax.sources._labels_alone import notes_of_labels_alone
 from dpjax.sources._learned import lay_best
+from dpjax.sources._opened import Marked, Request
 from dpjax.sources._pairs import RECORDED, AnyPairs
 from dpjax.sources._recorded_counts import notes_of_new_draws, refuse_two_kinds, weighed
 from dpjax.sources._serial import notes_of_order
 from dpjax.sources._side_values import SideValues
-from dpjax.sources._source import Marked, Request
 
 _ORDERED = 2**18
 """Number of first outputs per side whose order is tested for independence."""
