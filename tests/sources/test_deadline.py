@@ -11,7 +11,7 @@ import dpjax
 from dpjax import Events, HostMechanism
 from dpjax.methods import _pairs_counted, _rungs
 from dpjax.notions import Terms
-from dpjax.sources import _on_host, _watched
+from dpjax.sources import _host_counts, _watched
 from dpjax.sources._deadline import Deadline, TookTooLong
 
 FEW = Events(8, 8)
@@ -149,7 +149,7 @@ def test_a_search_of_pairs_has_one_end(monkeypatch):
     """Each pair of a search gets the remaining time, not the whole limit."""
     limits, clock = [], SimpleNamespace(seconds=0.0)
     fake = SimpleNamespace(perf_counter=lambda: clock.seconds)
-    for module in (_pairs_counted, _rungs, _on_host, _watched):
+    for module in (_pairs_counted, _rungs, _host_counts, _watched):
         monkeypatch.setattr(module, "time", fake)
 
     class Seen(HostMechanism):

@@ -36,9 +36,9 @@ def test_which_sources_are_called_for_many_outputs_at_once():
 
 
 def test_cells_of_recordings_and_of_functions_follow_their_outputs():
-    from dpjax.sources._on_host import _OpenedOnHost
+    from dpjax.sources._host_counts import OpenedOnHost
 
-    assert OpenedInOrder.lays_once is _OpenedOnHost.lays_once is False
+    assert OpenedInOrder.lays_once is OpenedOnHost.lays_once is False
 
 
 def test_a_source_of_no_kind():

@@ -8,7 +8,7 @@ import pytest
 import dpjax
 from dpjax.partitions import Encoder, parted
 from dpjax.sources import AnyPairs, Marked, Rounds, Tally, _time_limit
-from dpjax.sources._on_host import _OpenedOnHost
+from dpjax.sources._host_counts import OpenedOnHost
 from dpjax.sources._time_limit import Pace, Quota
 
 
@@ -71,7 +71,7 @@ def test_paces_that_are_measured(monkeypatch):
 
 def opened(source=None, *, seconds=None, each=False, rounds=(60, 2, 30, 50), pace=None):
     """Return an opened audit of three pairs that has not requested anything yet."""
-    found = _OpenedOnHost.__new__(_OpenedOnHost)
+    found = OpenedOnHost.__new__(OpenedOnHost)
     found._source = source or SimpleNamespace(
         batched=True, time_limit=None, replayable=False, restarted=lambda sides, count: None
     )
@@ -265,7 +265,7 @@ def test_the_pace_is_measured_for_all_draws(monkeypatch):
             asked.append((databases, total))
             super().measure(databases, words, total)
 
-    monkeypatch.setattr("dpjax.sources._on_host.Pace", Measured)
+    monkeypatch.setattr("dpjax.sources._host_counts.Pace", Measured)
 
     def noisy(database, num_samples, rng):
         return database + rng.laplace(size=num_samples)

@@ -6,7 +6,7 @@ import scipy.stats
 from sides import request
 
 from dpjax.partitions import Outputs, Partition
-from dpjax.sources import HostMechanism, _learned, _on_host, _spacings
+from dpjax.sources import HostMechanism, _host_counts, _learned, _spacings
 from dpjax.sources._learned import lay_best
 from dpjax.sources._shared_draws import _same_ranks, refuse_same_origin
 from dpjax.sources._spacings import Spacings, _close, _Column, _near_copies, _tail
@@ -223,7 +223,7 @@ def test_numbers_and_regions_need_no_score(monkeypatch):
     monkeypatch.setattr(_learned, "score_partitions", None)
     found = lay_best([vectors(9, 1, 1)] * 2, [np.arange(9)] * 2, ["a number"], None, ("x",))
     assert found.parts == ("x",) and found.shape[0] > 1
-    box = _on_host.as_box(([0.0, 0.0], [1.0, 1.0]))
+    box = _host_counts.as_box(([0.0, 0.0], [1.0, 1.0]))
     found = lay_best([vectors(9, 2, 1)] * 2, [np.arange(9)] * 2, ["a number"], None, region=box)
     assert len(found.shape) == 2
 
@@ -233,12 +233,12 @@ def test_numbers_and_regions_need_no_score(monkeypatch):
 def test_which_outputs_are_kept(monkeypatch, each, batched):
     """All outputs are kept if they are expensive; otherwise, those that may determine cells."""
     made = []
-    kept = _on_host.Kept
-    monkeypatch.setattr(_on_host, "Kept", lambda *parts: made.append(parts[1]) or kept(*parts))
+    kept = _host_counts.Kept
+    monkeypatch.setattr(_host_counts, "Kept", lambda *parts: made.append(parts[1]) or kept(*parts))
     function = (lambda d, n: np.zeros(n)) if batched else (lambda d: 0.0)
     source = HostMechanism(function, batched=batched)
     with source.opened([(0, 1)], request(10, 10, each=each)) as opened:
-        assert made == [2**31 - 1 if each and not batched else _on_host.LAYING]
+        assert made == [2**31 - 1 if each and not batched else _host_counts.LAYING]
         assert opened.shares and opened.num_confirm == 10
 
 

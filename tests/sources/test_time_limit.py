@@ -9,7 +9,7 @@ import pytest
 
 import dpjax
 from dpjax import CommandMechanism, Events, HostMechanism
-from dpjax.sources import _deadline, _on_host, _time_limit, _watched
+from dpjax.sources import _deadline, _host_counts, _time_limit, _watched
 from dpjax.sources._process import Ended, Programs
 from dpjax.sources._schedule import Span
 
@@ -21,7 +21,7 @@ def clock(monkeypatch):
     """A clock that advances only when a mechanism advances it."""
     now = SimpleNamespace(seconds=0.0)
     fake = SimpleNamespace(perf_counter=lambda: now.seconds)
-    monkeypatch.setattr(_on_host, "time", fake)
+    monkeypatch.setattr(_host_counts, "time", fake)
     monkeypatch.setattr(_watched, "time", fake)
     monkeypatch.setattr(_time_limit, "time", fake)
     return now
@@ -142,7 +142,7 @@ def test_single_outputs_do_not_depend_on_the_cut(cut):
 @pytest.mark.parametrize("cut", [1, 7, 60])
 def test_counts_do_not_depend_on_the_cut(monkeypatch, cut):
     """Outputs after the pilot come in batches that end before, at and after its end."""
-    monkeypatch.setattr(_on_host, "PILOT", 50)
+    monkeypatch.setattr(_host_counts, "PILOT", 50)
 
     def result(cut):
         mechanism = HostMechanism(numbers_in_order(), batched=True, batch_size=cut)
