@@ -1,6 +1,5 @@
 """Counts of draws from a JAX mechanism, computed by one compiled program or by NumPy."""
 
-import time
 from collections.abc import Callable, Iterator
 from itertools import chain
 
@@ -11,10 +10,8 @@ from dpjax.core import random
 from dpjax.core.execution import over_devices
 from dpjax.core.numerics import WideCount
 from dpjax.core.streaming import Blocks, blocks_of, fetched, in_calls
-from dpjax.core.threads import cores
 from dpjax.core.types import JsonObject, VectorSpace
 from dpjax.databases import Pairs
-from dpjax.databases.trees import nth
 from dpjax.mechanisms import FromFunction, Mechanism, refuse_repeated
 from dpjax.mechanisms.named import name_of
 from dpjax.partitions import (
@@ -32,14 +29,12 @@ from dpjax.partitions import (
 )
 from dpjax.partitions._columns import parts_note
 from dpjax.sources._counting import Tally, count_halves, marks_counter
+from dpjax.sources._drawn_blocks import DrawnBlocks
 from dpjax.sources._layouts import (
     block_size,
-    blocks_at_once,
     confirm_counts_runs,
     ends_of,
-    first_draws,
     search_counts_runs,
-    stream_words,
 )
 from dpjax.sources._opened import Marked, Request
 from dpjax.sources._pairs import AnyPairs
@@ -53,20 +48,9 @@ _STREAMED_FROM = 2**25
 _FIRST_RUN = 0
 """Index of the run whose first draws determine the cells of all runs."""
 
-_BATCH = 2**22
-"""Number of values (draws times dimension) in a batch that NumPy counts."""
-
-_BATCH_SECONDS = 0.5
-"""Target duration of a batch, in seconds. Signals are handled, and progress is shown, between
-batches.
-"""
-
 _STREAMED_PAIRS = 2**12
 """Maximum number of pairs per compiled search. With more pairs, a search would need more memory.
 """
-
-_SLOW_BLOCK = 0.001
-"""If drawing a block takes more than this number of seconds, all cores draw blocks in parallel."""
 
 
 class OpenedDrawn:
@@ -76,12 +60,13 @@ class OpenedDrawn:
     program can count the draws of all runs.
     """
 
+    # A later audit can draw the first outputs again.
+    held = None
+
     def __init__(self, mechanism: Mechanism, pairs: Pairs, request: Request):
         self.shares = True
         self._mechanism, self._stacked, self._request = mechanism, pairs, request
         self._streams = DrawnStreams(mechanism, pairs.database, pairs.neighbor, request.key)
-        self._words = random.words_of(request.key)
-        self._streams_by_run: dict[int, NDArray[np.uint32]] = {}
         self._space = mechanism.output_space
         self._width = self._space.dimension if isinstance(self._space, VectorSpace) else 1
         region = request.region
@@ -98,9 +83,8 @@ class OpenedDrawn:
         self._laid: dict[int, Laid] = request.kept.setdefault("laid", {})
         self._pilots: Pilots | None = None
         self._block = request.block or block_size(self._rounds)
-        self._compiled, self._block_seconds = False, 0.0
-        self._last: dict[tuple[int, int, int, int], tuple[int, np.ndarray]] = {}
-        self._keeps_last = request.in_order and 2 * len(pairs) * self._block * self._width <= _BATCH
+        words, in_order = random.words_of(request.key), request.in_order
+        self._draws = DrawnBlocks(mechanism, pairs, words, self._block, self._width, in_order)
         self.settings: JsonObject = {"block": self._block, **random.numbers_of_process()}
         draws = 2 * (self._rounds.searched(len(pairs)) + self.num_confirm) * len(request.runs)
         self.tally.expect(draws)
@@ -142,14 +126,12 @@ class OpenedDrawn:
             self.tally.searched += 2 * num_again
         return counts
 
-    held = None
-
     def lay_again(self, pair: int, size: int) -> Search:
         """Determine a pair's cells from all draws so far; see `dpjax.sources.OpenedInTurn`."""
         (run,) = self._request.runs.tolist()
         parts = ((SEARCH, self._rounds.num_samples), (CONFIRM, size))
         raw = [
-            np.concatenate([self._draw(run, pair, side, stage, n) for stage, n in parts if n])
+            np.concatenate([self._draws.draw(run, pair, side, stage, n) for stage, n in parts if n])
             for side in (0, 1)
         ]
         # Copy the dict of cells, so that the cells of other runs do not change.
@@ -188,15 +170,15 @@ class OpenedDrawn:
         # new block.
         most = PILOT if self._region is not None else pilot_size(self._width, len(self.pairs))
         number = min(self._rounds.num_samples, most)
-        if len(self.pairs) < MANY_PAIRS or self._keeps_last:
+        if len(self.pairs) < MANY_PAIRS or self._draws.keeps_last:
             return self._lay_by(
-                pair, [self._draw(_FIRST_RUN, pair, side, SEARCH, number) for side in (0, 1)]
+                pair, [self._draws.draw(_FIRST_RUN, pair, side, SEARCH, number) for side in (0, 1)]
             )
         if self._pilots is None:
             self._pilots = Pilots(
                 self._mechanism,
                 self._stacked,
-                stream_words(self._words, _FIRST_RUN, len(self.pairs)),
+                self._draws.streams(_FIRST_RUN),
                 number,
                 self._block,
                 self._width,
@@ -326,73 +308,15 @@ class OpenedDrawn:
     def _refuse_repeated(self, pair: int) -> None:
         """Raise an error if the confirmation set begins with the same outputs as the search set."""
         first, run = self._laid[pair].first, int(self._request.runs[0])
-        fresh = self._draw(run, pair, 0, CONFIRM, self._block)
-        self._last[run, pair, 0, CONFIRM] = 0, fresh
+        fresh = self._draws.first_block(run, pair, 0, CONFIRM)
         size = min(len(first), len(fresh), self.num_confirm)
         refuse_repeated(first[:size], fresh[:size], label=name_of(self._mechanism))
-
-    def _draw(
-        self, run: int, pair: int, side: int, stage: int, num_draws: int, first: int = 0
-    ) -> np.ndarray:
-        """Draw `num_draws` outputs of a stream onto the host, beginning with block `first`."""
-        place = run, int(pair), side, stage
-        if run not in self._streams_by_run:
-            self._streams_by_run[run] = stream_words(self._words, run, len(self.pairs))
-        stream = self._streams_by_run[run][place[1:]]
-        database = nth((self._stacked.database, self._stacked.neighbor)[side], pair)
-        number, last = self._last.pop(place, (-1, None))
-        blocks = [last] if last is not None and number == first else []
-        needed = -(-num_draws // self._block)
-        missing = needed - len(blocks)
-        if missing > 0:
-            began = time.perf_counter()
-            blocks.append(
-                first_draws(
-                    self._mechanism,
-                    stream,
-                    database,
-                    missing * self._block,
-                    self._block,
-                    at_once=blocks_at_once(self._block, self._width),
-                    first=first + len(blocks),
-                    threads=self._block_seconds > _SLOW_BLOCK,
-                )
-            )
-            # The first call includes compilation, so measure the second one.
-            if self._compiled and not self._block_seconds:
-                self._block_seconds = (time.perf_counter() - began) / missing
-            self._compiled = True
-        if self._keeps_last:
-            # Keep the last block, since the next request for this stream often begins within the
-            # last block.
-            last = blocks[-1][-self._block :]
-            self._last[place] = first + needed - 1, last.copy() if missing > 1 else last
-        return np.concatenate(blocks)[:num_draws] if len(blocks) > 1 else blocks[0][:num_draws]
 
     def _batches(
         self, run: int, pair: int, side: int, stage: int, num_draws: int, first: int = 0
     ) -> Iterator[Outputs]:
-        """Yield draws `first`, ..., `num_draws` - 1 of a stream in batches, in constant memory.
-
-        Args:
-            run: Index of the run.
-            pair: Index of the pair.
-            side: 0 for the database, 1 for its neighbor.
-            stage: Stage of the run.
-            num_draws: Index of the last draw to yield, plus 1.
-            first: Index of the first draw to yield.
-        """
-        step = max(_BATCH // (self._block * self._width), 1)
-        if self._block_seconds > 0:
-            # Give every core the same number of blocks, so that no core waits at the end of a
-            # batch.
-            rounds = max(int(_BATCH_SECONDS / self._block_seconds), 1)
-            step = min(step, rounds * cores())
-        if first >= num_draws:
-            return
-        for block in range(first // self._block, -(-num_draws // self._block), step):
-            size = min(step * self._block, num_draws - block * self._block)
-            skipped = max(first - block * self._block, 0)
-            raw = self._draw(run, int(pair), side, stage, size, block)[skipped:]
+        """Yield encoded draws in batches; see `DrawnBlocks.batches`."""
+        encoder = self._laid[int(pair)].encoder
+        for raw in self._draws.batches(run, int(pair), side, stage, num_draws, first):
             self.tally.saw(len(raw))
-            yield encode_drawn(self._laid[int(pair)].encoder, raw, self._space)
+            yield encode_drawn(encoder, raw, self._space)

@@ -11,7 +11,7 @@ from sides import request
 import dpjax
 from dpjax import Events, Execution, HostMechanism, Pairs, Recorded
 from dpjax.mechanisms import Laplace
-from dpjax.sources import Marked, Trust, _drawn_counts, as_source
+from dpjax.sources import Marked, Trust, _drawn_blocks, as_source
 from dpjax.sources._drawn import Drawn
 
 PAIR = [(0.0, 1.0)]
@@ -111,8 +111,8 @@ def test_no_block_is_drawn_twice(monkeypatch, method, num_pairs):
         drawn.extend((key, number) for number in range(first, first - (-num_draws // block)))
         return draw(mechanism, stream, database, num_draws, block, first=first, **options)
 
-    draw = _drawn_counts.first_draws
-    monkeypatch.setattr(_drawn_counts, "first_draws", recorded)
+    draw = _drawn_blocks.first_draws
+    monkeypatch.setattr(_drawn_blocks, "first_draws", recorded)
     pairs = [(0.0, 1.0 + number) for number in range(num_pairs)]
     result = dpjax.audit(
         Laplace(), pairs, method=method, execution=Execution(layout="gathered"), key=1
@@ -148,11 +148,11 @@ def test_requests_that_begin_at_any_block_get_its_draws(keeps, asked):
     """A block is reused only if the next request begins with it."""
     source = as_source(Laplace())
     with source.opened(Pairs([0.0], [1.0]), request(300, 400, block=128, in_order=keeps)) as opened:
-        assert opened._keeps_last is keeps
-        whole = opened._draw(0, 0, 1, 2, 1500).copy()
-        opened._last.clear()
+        assert opened._draws.keeps_last is keeps
+        whole = opened._draws.draw(0, 0, 1, 2, 1500).copy()
+        opened._draws._last.clear()
         for number, first in asked:
-            found = opened._draw(0, 0, 1, 2, number, first)
+            found = opened._draws.draw(0, 0, 1, 2, number, first)
             np.testing.assert_array_equal(found, whole[128 * first : 128 * first + number])
 
 

@@ -400,11 +400,14 @@ def test_each_run_searches_its_own_pairs_again(monkeypatch):
 def test_pilots_of_vectors_are_larger_without_a_region(region):
     """Scores of many features need more outputs; a region does not allow scores."""
     asked = []
+
+    def draw(run, pair, side, stage, count):
+        asked.append((pair, side, stage, count))
+
+    draws = SimpleNamespace(keeps_last=True, draw=draw)
     opened = SimpleNamespace(
-        _laid={}, _region=region, _width=40, pairs=["one"], _keeps_last=True,
-        _rounds=SimpleNamespace(num_samples=10**9),
-        _draw=lambda run, pair, side, stage, count: asked.append((pair, side, stage, count)),
-        _lay_by=lambda pair, raw: "laid",
+        _laid={}, _region=region, _width=40, pairs=["one"], _draws=draws,
+        _rounds=SimpleNamespace(num_samples=10**9), _lay_by=lambda pair, raw: "laid",
     )  # fmt: skip
     most = pilot_size(40)
     assert most > PILOT
