@@ -11,7 +11,7 @@ References:
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar, NamedTuple
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,12 +20,13 @@ from dpjax.core import validate
 from dpjax.core.numerics import finite_or_none
 from dpjax.core.options import option
 from dpjax.core.wording import BadValue, term
-from dpjax.methods._candidates import Candidate, candidates, num_marks, promised
+from dpjax.methods._candidates import num_marks, promised
 from dpjax.methods._findings import finding_of
 from dpjax.methods._pooled import Pools
+from dpjax.methods._ranking import Chosen, choices, searched_again
 from dpjax.methods._stopped import saying_so_far
 from dpjax.notions import Statement, Terms
-from dpjax.partitions import Budget, RegionLike, Search
+from dpjax.partitions import RegionLike, Search
 from dpjax.results import Finding, Findings, Row
 from dpjax.sources import (
     ONE_RUN,
@@ -41,21 +42,12 @@ from dpjax.sources import (
 _SEARCH, _CONFIRM = 20_000, 50_000
 """Default numbers of search and confirmation draws per side."""
 
-_HOPE = 4
-"""Factor that multiplies search counts when the last pair of the second round is chosen."""
-
 _MANY_PAIRS, _SEARCH_MANY = 1_000, 300
 """Default sizes if there are more than _MANY_PAIRS pairs.
 
 Each pair after the first _MANY_PAIRS pairs increases the total by only _SEARCH_MANY search draws
 per side.
 """
-
-_HOPED = 10_000
-"""Maximum number of pairs among which the last pair of the second round is chosen."""
-
-_PAIRS_AT_ONCE = 2**12
-"""Maximum number of pairs for which events are chosen in one batch; the limit saves memory."""
 
 _FEWEST = 10
 """Minimum number of draws per side for each pair."""
@@ -201,8 +193,8 @@ class Events:
             _refuse_empty_region(searches, opened)
             rounds = self.rounds(len(searches))
             pools = Pools(searches, opened.pairs)
-            ranks = _searched_again(searches, pools, opened, terms, rounds, len(runs))
-            chosen = self._chosen(searches, pools, ranks, terms, opened)
+            ranks = searched_again(searches, pools, opened, terms, rounds, len(runs))
+            chosen = choices(searches, pools, ranks, terms, opened, self.also)
             pairs_chosen = np.array([each.pair for each in chosen])
             size = max(len(each.candidate.marks) for each in chosen)
             marks = [each.candidate.marks for each in chosen]
@@ -222,145 +214,6 @@ class Events:
 
         return Findings(finding, lambda: _rows(chosen, counts, terms))
 
-    def _chosen(
-        self,
-        searches: Sequence[Search],
-        pools: Pools,
-        ranks: "_Ranks",
-        terms: Terms,
-        opened: Opened,
-    ) -> list["_Chosen"]:
-        """Return each run's pair with the largest expected bound, and this pair's candidate."""
-        pooled = pools.pooled(searches)
-        num_runs, num_kept = ranks.kept.shape
-        budget = Budget(opened.num_confirm, terms.own_confidence, num_kept, opened.shares)
-        table = np.empty((num_runs, num_kept), object)
-        places = _places(ranks.kept)
-        for start in range(0, len(places), _PAIRS_AT_ONCE):
-            part = places[start : start + _PAIRS_AT_ONCE]
-            asked = [pooled[pair].at(runs) for pair, (runs, _) in part]
-            found = candidates(asked, terms, budget, self.also)
-            for (_, place), of_pair in zip(part, found, strict=True):
-                table[place] = of_pair
-        chosen = []
-        for run, (row, kept) in enumerate(zip(table, ranks.kept.tolist(), strict=True)):
-            best = max(range(num_kept), key=lambda place: (row[place].predicted, row[place].tie))
-            # List the pairs of the second round before all other pairs, even if the expected bound
-            # of another pair was larger after the first round.
-            scores = {pair: row[place].predicted for place, pair in enumerate(kept)}
-            promised = {p: s for p, s in enumerate(ranks.promised[:, run]) if p not in scores}
-            ranked = [
-                sorted(part.items(), key=lambda item: (-item[1], item[0]))
-                for part in (scores, promised)
-            ]
-            search = searches[kept[best]].at(run)
-            settled = row[best].settled(pooled[kept[best]].at(run))
-            chosen.append(_Chosen(search, settled, kept[best], [*ranked[0], *ranked[1]]))
-        return chosen
-
-
-def _places(kept: NDArray[np.int64]) -> list[tuple[int, tuple[NDArray[np.int64], ...]]]:
-    """Return the distinct pairs in `kept`, in increasing order, and the positions of each pair."""
-    order = np.argsort(kept, axis=None, kind="stable")
-    pairs, starts = np.unique(kept.ravel()[order], return_index=True)
-    places = (np.unravel_index(part, kept.shape) for part in np.split(order, starts[1:]))
-    return list(zip(pairs.tolist(), places, strict=True))
-
-
-class _Ranks(NamedTuple):
-    """Ranking of the pairs after the two rounds of the search.
-
-    Attributes:
-        promised: float64 [pairs, runs], expected bounds that were computed after the first round.
-            If there was only one round, the array has shape [0, runs].
-        kept: int64 [runs, kept], indices of the pairs that were searched in every round.
-    """
-
-    promised: NDArray[np.float64]
-    kept: NDArray[np.int64]
-
-
-class _Chosen(NamedTuple):
-    """Pair and candidate that are confirmed in one run.
-
-    Attributes:
-        search: Search set of the chosen pair, with only the draws that were made for this pair.
-        candidate: Event or chain to count for the pair.
-        pair: Index of the chosen pair.
-        scores: Indices and scores of all ranked pairs, sorted from the best pair to the worst.
-    """
-
-    search: Search
-    candidate: Candidate
-    pair: int
-    scores: list[tuple[int, float]]
-
-
-def _searched_again(
-    searches: list[Search],
-    pools: Pools,
-    opened: Opened,
-    terms: Terms,
-    rounds: Rounds,
-    num_runs: int,
-) -> _Ranks:
-    """Make the second round's draws for the most promising pairs; add the counts to `searches`."""
-    num_pairs = len(searches)
-    if not rounds.num_kept:
-        return _Ranks(np.empty((0, num_runs)), np.tile(np.arange(num_pairs), (num_runs, 1)))
-    budget = Budget(opened.num_confirm, terms.own_confidence, num_pairs, opened.shares)
-    pooled = pools.pooled(searches)
-
-    def bounds(asked: NDArray[np.int64], times: int) -> NDArray[np.float64]:
-        """Return expected bounds, [pairs, runs], for search counts multiplied by `times`.
-
-        The bound of a pair is -infinity in each run whose row of `asked`, [runs, some pairs], does
-        not contain the pair.
-        """
-        found, places = np.full((num_pairs, num_runs), -np.inf), _places(asked)
-        for start in range(0, len(places), _PAIRS_AT_ONCE):
-            part = [(pair, runs) for pair, (runs, _) in places[start : start + _PAIRS_AT_ONCE]]
-            searches = [pooled[pair].at(runs) for pair, runs in part]
-            searches = [search._replace(halves=times * search.halves) for search in searches]
-            of_part = terms.notion.promises(searches, budget)
-            for place, of_pair in zip(part, of_part, strict=True):
-                found[place] = of_pair
-        return found
-
-    promised = bounds(np.tile(np.arange(num_pairs), (num_runs, 1)), 1)
-    # The most promising pairs are kept. The last place goes to one of the next pairs; if there are
-    # very many pairs, only the most promising of these are considered.
-    order = np.argsort(-promised, axis=0, kind="stable").T
-    hoped = bounds(order[:, rounds.num_kept - 1 : _HOPED], _HOPE)
-    kept = _kept(promised.T, hoped.T, rounds.num_kept)
-    counts = opened.search_again(kept)
-    for (run, place), pair in np.ndenumerate(kept):
-        search = searches[pair]
-        search.halves[run] += counts[run, place, ..., : search.partition.size]
-    return _Ranks(promised, kept)
-
-
-def _kept(
-    promised: NDArray[np.float64], hoped: NDArray[np.float64], num_kept: int
-) -> NDArray[np.int64]:
-    """Return the pairs for the second round of the search.
-
-    The pairs have the largest expected bounds, except for the last one. The last pair is the
-    remaining pair with the largest expected bound for `_HOPE` times as many draws.
-
-    Args:
-        promised: float64 [runs, pairs], expected bounds.
-        hoped: float64 [runs, pairs], expected bounds with all search counts multiplied by `_HOPE`.
-        num_kept: Number of pairs to keep, at least 2.
-
-    Returns:
-        Indices of the pairs, int64 [runs, kept].
-    """
-    first = np.argsort(-promised, axis=1, kind="stable")[:, : num_kept - 1]
-    others = hoped.copy()
-    np.put_along_axis(others, first, -np.inf, axis=1)
-    return np.column_stack([first, np.argmax(others, axis=1)])
-
 
 def _refuse_empty_region(searches: list[Search], opened: Opened) -> None:
     """Raise an error if the region contains no output of the search set."""
@@ -373,7 +226,7 @@ def _refuse_empty_region(searches: list[Search], opened: Opened) -> None:
     )
 
 
-def _rows(chosen: Sequence[_Chosen], counts: NDArray[np.int64], terms: Terms) -> list[Row]:
+def _rows(chosen: Sequence[Chosen], counts: NDArray[np.int64], terms: Terms) -> list[Row]:
     """Return the rows of a sweep, one per run."""
     notion, sure, distance = terms.notion, terms.own_confidence, terms.distance
     if chosen[0].candidate.chain is not None:

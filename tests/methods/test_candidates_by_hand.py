@@ -9,7 +9,7 @@ import dpjax
 from dpjax.inference import MOST_SETS, Chain, Event
 from dpjax.methods import _findings
 from dpjax.methods._candidates import Candidate, num_marks, promised
-from dpjax.methods._events import Events, _refuse_empty_region, _rows, _searched_again
+from dpjax.methods._events import Events, _refuse_empty_region, _rows
 from dpjax.methods._findings import finding_of
 from dpjax.notions import ChainCounts, EventAndChain, EventCounts, Terms
 from dpjax.partitions import Search
@@ -212,11 +212,6 @@ def test_a_region_without_any_output_of_any_pair_is_refused():
     _refuse_empty_region([empty, searched(SEEN)], opened)
     with pytest.raises(ValueError, match=r"region \[0, 1\] lies outside the support"):
         _refuse_empty_region([empty, empty], opened)
-
-
-def test_without_a_second_round_all_pairs_are_kept():
-    found = _searched_again([None] * 3, None, None, TERMS, Rounds(9, 0, 0, 40), 2)
-    assert found.kept.tolist() == [[0, 1, 2]] * 2 and found.promised.shape == (0, 2)
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from dpjax.core import random
 from dpjax.core.types import FiniteSpace
 from dpjax.databases import Pairs
 from dpjax.mechanisms import SVT2, Laplace, ReportNoisyMax
-from dpjax.methods import _events
+from dpjax.methods import _ranking
 from dpjax.partitions import Budget, Encoder, encode_drawn, lay
 from dpjax.sources import AnyPairs, Drawn, Marked, Request, Search, Source, Tally
 
@@ -377,7 +377,7 @@ def test_only_fresh_outputs_are_divided_between_the_sides(monkeypatch, subject, 
         asked.append(Budget(*values))
         return asked[-1]
 
-    monkeypatch.setattr(_events, "Budget", recorded)
+    monkeypatch.setattr(_ranking, "Budget", recorded)
     method = dpjax.Events() if pairs is None else dpjax.Events(600, 900)
     dpjax.audit(subject, pairs, method=method)
     assert asked and {budget.shared for budget in asked} == {shared}

@@ -9,8 +9,7 @@ import pytest
 
 import dpjax
 from dpjax import Epsilon, Events, Execution, Gdp, Renyi, TotalVariation, Zcdp
-from dpjax.methods import _events
-from dpjax.methods._events import _kept, _places
+from dpjax.methods import _ranking
 from dpjax.notions import _asked
 from dpjax.partitions import Budget, Encoder, Search, lay
 from dpjax.sources import Rounds, _drawn_counts, _pilots
@@ -151,7 +150,7 @@ def test_however_pairs_are_drawn_together_the_bits_are_the_same(layout, monkeypa
     assert 1.0 < found.lower_bound < 1.5
     monkeypatch.setattr(_drawn_counts, "MANY_PAIRS", 2)
     monkeypatch.setattr(_drawn_counts, "_STREAMED_PAIRS", 128)
-    monkeypatch.setattr(_events, "_PAIRS_AT_ONCE", 7)
+    monkeypatch.setattr(_ranking, "_PAIRS_AT_ONCE", 7)
     again = audited(layout)
     assert again.lower_bound == found.lower_bound and again.estimate == found.estimate
     assert again.pair_scores == found.pair_scores
@@ -201,14 +200,14 @@ def test_what_is_kept_of_first_draws():
 
 def test_only_the_most_promising_compete_for_the_last_place(monkeypatch):
     """Of six pairs, the best gets the first place, and the next two compete for the last place."""
-    monkeypatch.setattr(_events, "_HOPED", 3)
-    seen, real = [], _events._kept
+    monkeypatch.setattr(_ranking, "_HOPED", 3)
+    seen, real = [], _ranking._kept
 
     def kept(promised, hoped, num_kept):
         seen.append((promised, hoped))
         return real(promised, hoped, num_kept)
 
-    monkeypatch.setattr(_events, "_kept", kept)
+    monkeypatch.setattr(_ranking, "_kept", kept)
     pairs = [(0.0, shift) for shift in (0.1, 1.0, 0.2, 0.8, 0.3, 0.9)]
     dpjax.audit(release, pairs, method=Events(num_draws=30_000))
     ((promised, hoped),) = seen
@@ -216,20 +215,6 @@ def test_only_the_most_promising_compete_for_the_last_place(monkeypatch):
     assert sorted(best.tolist()) == [1, 3, 5]
     assert np.isfinite(hoped[0]).nonzero()[0].tolist() == sorted(best[1:].tolist())
     assert (hoped[0, best[1:]] > promised[0, best[1:]]).all()
-
-
-def test_the_places_of_kept_pairs():
-    kept = np.array([[5, 2, 9], [2, 5, 1]])
-    found = {pair: [part.tolist() for part in place] for pair, place in _places(kept)}
-    assert found == {
-        1: [[1], [2]], 2: [[0, 1], [1, 0]], 5: [[0, 1], [0, 1]], 9: [[0], [2]],
-    }  # fmt: skip
-    assert [pair for pair, _ in _places(kept)] == [1, 2, 5, 9]
-
-
-def test_the_last_place_goes_to_another_pair():
-    promised, hoped = np.array([[3.0, 2.0, 1.0, 0.5]]), np.array([[9.0, 8.0, 1.5, 2.0]])
-    assert _kept(promised, hoped, 3).tolist() == [[0, 1, 3]]
 
 
 @pytest.mark.slow

@@ -7,11 +7,10 @@ import numpy as np
 import pytest
 
 import dpjax
-from dpjax import Events, Recorded, Sequential
+from dpjax import Recorded, Sequential
 from dpjax.core import random
 from dpjax.core.execution import Execution
-from dpjax.methods import METHODS, _events, _sequential
-from dpjax.methods._events import _Ranks
+from dpjax.methods import METHODS, _sequential
 from dpjax.notions import Terms
 from dpjax.sources import Tally
 
@@ -209,72 +208,3 @@ def test_blocks_without_a_claim_grow_by_a_part_of_all_draws(function, growth):
     sizes = list(zip(np.diff(draws).tolist(), whole, strict=True))
     assert draws[-1] == 800 and all(size <= most for size, most in sizes)
     assert sum(size < most for size, most in sizes) <= 2 and max(whole) > 40
-
-
-def chosen(monkeypatch, kept, predicted, promised, also=False):
-    """Return the pairs that two runs choose, for expected bounds given by pair and run."""
-    asked = []
-
-    def candidates(searches, terms, budget, also):
-        asked.append((searches, budget, also))
-        return [
-            [
-                SimpleNamespace(
-                    predicted=predicted[pair][run][0], tie=predicted[pair][run][1],
-                    settled=lambda search, pair=pair, run=run: ("settled", pair, run, search),
-                )
-                for run in runs
-            ]
-            for _, pair, runs in searches
-        ]  # fmt: skip
-
-    monkeypatch.setattr(_events, "candidates", candidates)
-
-    class Search:
-        def __init__(self, name, pair):
-            self.name, self.pair = name, pair
-
-        def at(self, place):
-            place = place.tolist() if isinstance(place, np.ndarray) else place
-            return self.name, self.pair, place
-
-    searches = [Search("own", pair) for pair in range(4)]
-    pools = SimpleNamespace(pooled=lambda all_of: [Search("pooled", s.pair) for s in all_of])
-    ranks = _Ranks(np.array(promised, float).reshape(-1, 2), np.array(kept))
-    opened = SimpleNamespace(num_confirm=77, shares=True)
-    of_audit = Terms(dpjax.Epsilon(), None, 0.99, 1, 3)
-    return Events(also=also)._chosen(searches, pools, ranks, of_audit, opened), asked
-
-
-def test_pairs_that_runs_choose(monkeypatch):
-    """They are sorted by expected bound, then by tie-breaker; other pairs by predicted bound."""
-    kept = [[2, 0], [3, 2]]
-    predicted = {2: {0: (1.0, 0.0), 1: (3.0, 1.0)}, 0: {0: (1.0, 0.5)}, 3: {1: (3.0, 0.5)}}
-    promised = [[9.0, 1.0], [8.0, 2.0], [7.0, 3.0], [8.0, 4.0]]
-    found, asked = chosen(monkeypatch, kept, predicted, promised)
-    first, second = found
-    assert (first.pair, second.pair) == (0, 2)
-    assert first.search == ("own", 0, 0) and second.search == ("own", 2, 1)
-    assert first.candidate == ("settled", 0, 0, ("pooled", 0, 0))
-    assert second.candidate == ("settled", 2, 1, ("pooled", 2, 1))
-    # Equal bounds are sorted by the number of the pair; of the rest, 1 and 3 predict 8.
-    assert first.scores == [(0, 1.0), (2, 1.0), (1, 8.0), (3, 8.0)]
-    assert second.scores == [(2, 3.0), (3, 3.0), (1, 2.0), (0, 1.0)]
-    ((searches, budget, also),) = asked
-    assert searches == [("pooled", 0, [0]), ("pooled", 2, [0, 1]), ("pooled", 3, [1])]
-    assert (budget.num_confirm, budget.confidence, budget.num_rivals, budget.shared) == (
-        77,
-        0.99,
-        2,
-        True,
-    )
-    assert also is False
-
-
-def test_events_are_chosen_for_a_few_pairs_at_a_time(monkeypatch):
-    monkeypatch.setattr(_events, "_PAIRS_AT_ONCE", 2)
-    predicted = {pair: {run: (float(pair == 1 + run), 0.0) for run in (0, 1)} for pair in range(4)}
-    found, asked = chosen(monkeypatch, [[0, 1, 2, 3]] * 2, predicted, [], also=True)
-    assert [len(searches) for searches, *_ in asked] == [2, 2]
-    assert [each.pair for each in found] == [1, 2] and all(also for *_, also in asked)
-    assert found[0].scores == [(1, 1.0), (0, 0.0), (2, 0.0), (3, 0.0)]
