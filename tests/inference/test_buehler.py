@@ -17,7 +17,8 @@ from dpjax.inference import (
     event_lower_bound,
 )
 from dpjax.inference._blocks import Blocks, Windows
-from dpjax.inference._buehler import _halved, _line_gaps, _Tail, buehler_bound
+from dpjax.inference._buehler import _halved, buehler_bound
+from dpjax.inference._tail import Tail, _line_gaps
 
 CHANCES = [(p, p * r) for p in (0.02, 0.3, 0.9) for r in (1.0, 0.6, 0.1)] + [(1.0, 0.5)]
 
@@ -229,7 +230,7 @@ def test_the_search_gives_away_half_of_what_it_tolerates_on_average():
 @pytest.mark.parametrize("hypothesis", [Ratio(), Ratio(0.05), Shift(), Difference()])
 @pytest.mark.parametrize("counts, sizes, significance", SMALL)
 def test_few_values_of_q_bound_the_probability_at_all(hypothesis, counts, sizes, significance):
-    tail = _Tail(hypothesis, counts, sizes, significance)
+    tail = Tail(hypothesis, counts, sizes, significance)
     for level in (0.0, 0.3, tail.observed, tail.observed + tail.error):
         level = max(level, 0.0)
         actual = naive_tail(hypothesis, counts, sizes, significance, level)
@@ -240,7 +241,7 @@ def test_few_values_of_q_bound_the_probability_at_all(hypothesis, counts, sizes,
 
 def test_values_alone_would_not_bound_it():
     """Between three values of q, the probability is much higher, so the gaps are needed."""
-    highest = _Tail(Ratio(), *SMALL[0]).at(0.3, np.linspace(0.0, 1.0, 3)).highest
+    highest = Tail(Ratio(), *SMALL[0]).at(0.3, np.linspace(0.0, 1.0, 3)).highest
     assert highest < math.log(naive_tail(Ratio(), *SMALL[0], 0.3)) - 0.1
 
 
@@ -343,7 +344,7 @@ def test_levels_at_a_distance_are_shared_among_its_records(kind):
 @pytest.mark.parametrize("level", [0.2, 0.7, 1.5])
 def test_the_curve_is_below_lines_between_its_lifted_points(level):
     """Both ends of an interval are lifted by its need, and by the need of its neighbors."""
-    tail = _Tail(Shift(), (120, 0), (300, 20), 0.05)
+    tail = Tail(Shift(), (120, 0), (300, 20), 0.05)
     q, p = tail._curve(level, np.linspace(0.0, 1.0, 5))
     for i in range(len(q) - 1):
         if p[i + 1] < 1:
@@ -362,7 +363,7 @@ def test_the_curve_is_below_lines_between_its_lifted_points(level):
 def test_bisection_finds_the_level_of_the_naive_tail(hypothesis):
     """It replaces secant steps that take too long, from any starting point."""
     counts, sizes, significance = SMALL[1]
-    tail, allowed = _Tail(hypothesis, counts, sizes, significance), 0.995 * significance
+    tail, allowed = Tail(hypothesis, counts, sizes, significance), 0.995 * significance
     for low in (0.0, 0.9 * tail.observed):
         level = _halved(tail, stats.norm.ppf(allowed), low, 0.005)
         assert naive_tail(hypothesis, counts, sizes, significance, level) <= allowed
@@ -387,14 +388,14 @@ def test_secant_steps_converge_without_bisection(monkeypatch, hypothesis):
 def test_a_level_that_allows_everything_has_a_tail_of_1():
     """At e^60, every p is possible, also with few draws on either side."""
     for counts, sizes, significance in SMALL:
-        bounds = _Tail(Ratio(), counts, sizes, significance).at(60.0, np.linspace(0, 1, 5))
+        bounds = Tail(Ratio(), counts, sizes, significance).at(60.0, np.linspace(0, 1, 5))
         assert bounds.supremum == bounds.highest == 0
     assert Ratio().line(1e3) == (math.inf, 0.0)
     assert Ratio(0.1, distance=2).line(1.0) == pytest.approx((math.e**2, 0.1 * (1 + math.e)))
 
 
 def test_gaps_of_both_sides_add_up_each_with_its_own_draws():
-    tail, places = _Tail(Ratio(), (60, 9), (400, 150), 0.05), np.linspace(0.0, 1.0, 7)
+    tail, places = Tail(Ratio(), (60, 9), (400, 150), 0.05), np.linspace(0.0, 1.0, 7)
     q, p = tail._curve(0.5, places)
     expected = _line_gaps(p, 400) + _line_gaps(q, 150)
     assert not np.allclose(p, q) and np.all(np.isfinite(expected))
@@ -424,7 +425,7 @@ def test_without_enough_steps_the_level_is_bisected(monkeypatch, tries):
     usual = [buehler_bound(kind, *counts, (100, 120), 0.05) for kind, counts in cases]
     monkeypatch.setattr(_buehler, "_MOST_TRIES", tries)
     for (kind, counts), bound in zip(cases, usual, strict=True):
-        error = _Tail(kind, counts, (100, 120), 0.05).error
+        error = Tail(kind, counts, (100, 120), 0.05).error
         found = buehler_bound(kind, *counts, (100, 120), 0.05)
         assert found == pytest.approx(bound, abs=0.02 * error), (kind, counts)
 

@@ -8,9 +8,10 @@ from scipy import stats
 
 from dpjax.inference import Difference, Ratio, Shift
 from dpjax.inference._blocks import Blocks, Windows
-from dpjax.inference._buehler import _above, _Bounds, _even, _line_gaps, _quantile, _Tail
+from dpjax.inference._buehler import _quantile
+from dpjax.inference._tail import Bounds, Tail, _above, _even, _line_gaps
 
-BOUNDS = _Bounds(
+BOUNDS = Bounds(
     ends=np.array([-5.0, -4.0, -3.5, -9.0]),
     lines=np.array([0.02, 1.5, 0.3, 40.0]),
     corners=np.array([np.inf, 0.9, np.inf, 3.0]),
@@ -90,7 +91,7 @@ def test_tails_of_windows_are_sums_from_above(trials):
 def test_tails_of_small_numbers_of_draws_are_sums_over_all_counts(counts, hypothesis):
     """Up to parts that are left out, and up to rounding if scores are equal."""
     trials, error = (30, 40), 0.05
-    tail = _Tail(hypothesis, counts, trials, error)
+    tail = Tail(hypothesis, counts, trials, error)
     z = stats.norm.isf(error)
     score = hypothesis.order(np.arange(31)[:, None], np.arange(41), trials, z)
     extreme = score >= hypothesis.order(*counts, trials, z) - 1e-12
