@@ -27,5 +27,5 @@ from dpjax.empirical._queries import Variance as Variance
 from dpjax.empirical._report import render_empirical_report as render_empirical_report
 from dpjax.empirical._report import write_empirical_report as write_empirical_report
 from dpjax.empirical._result import EmpiricalPrivacy as EmpiricalPrivacy
-from dpjax.empirical._samples import HostQuery as HostQuery
-from dpjax.empirical._samples import JaxQuery as JaxQuery
+from dpjax.empirical._user_queries import HostQuery as HostQuery
+from dpjax.empirical._user_queries import JaxQuery as JaxQuery

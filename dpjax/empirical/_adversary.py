@@ -9,7 +9,8 @@ import numpy as np
 from dpjax.core import validate
 from dpjax.core.wording import BadValue
 from dpjax.empirical._panel import Panel
-from dpjax.empirical._samples import JaxQuery, sample_query
+from dpjax.empirical._samples import sample_query
+from dpjax.empirical._user_queries import JaxQuery
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from dpjax.empirical._samples import Progress
+from dpjax.empirical._user_queries import Progress
 
 _MOST_GROUPS = 50
 """Maximum number of groups of databases; the jackknife leaves out one group at a time."""

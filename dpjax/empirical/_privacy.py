@@ -24,7 +24,8 @@ from dpjax.empirical._parts import Bucket, worst_row
 from dpjax.empirical._pieces import MAX_EPSILON
 from dpjax.empirical._result import EmpiricalPrivacy
 from dpjax.empirical._risk import Risk, individual_risk
-from dpjax.empirical._samples import Progress, sample_query
+from dpjax.empirical._samples import sample_query
+from dpjax.empirical._user_queries import Progress
 from dpjax.results.provenance import versions
 
 _LEAST_FOR_ERROR = 4

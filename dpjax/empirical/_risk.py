@@ -15,7 +15,8 @@ from dpjax.empirical._joint import JointGrid
 from dpjax.empirical._laplace import laplace_pieces
 from dpjax.empirical._mixture import Mixture, mixture_pieces
 from dpjax.empirical._pieces import Pieces, hockey_stick, smallest_epsilon
-from dpjax.empirical._samples import Progress, QuerySamples
+from dpjax.empirical._samples import QuerySamples
+from dpjax.empirical._user_queries import Progress
 
 _BLOCK_SIZE = 2**20
 

@@ -41,7 +41,8 @@ from dpjax.empirical._panel_tables import as_panel
 from dpjax.empirical._privacy import _epsilons, total_risk
 from dpjax.empirical._queries import leave_one_out, parse_query
 from dpjax.empirical._risk import individual_risk
-from dpjax.empirical._samples import QuerySamples, _record_slots, sample_query
+from dpjax.empirical._samples import QuerySamples, sample_query
+from dpjax.empirical._user_queries import _record_slots
 
 RECORDS = [  # Columns: database, individual, x, y.
     (0, 0, 1.0, 5.0), (0, 2, 4.0, 1.0), (0, 0, 2.5, 2.0), (0, 1, 8.0, 4.0), (0, 1, -3.0, 2.5),
