@@ -11,7 +11,7 @@ METHODS: Classes[type[Method]] = Classes(
         "local": "local._method:Local",
         "local-search": "local._method:LocalSearch",
         "histogram": "histogram._method:Histogram",
-        "histogram-estimate": "histogram._method:HistogramEstimate",
+        "histogram-estimate": "histogram._unplanned:HistogramEstimate",
         "guesses": "_guesses:Guesses",
     },
 )

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from dpjax.methods.histogram._estimate import midpoints as midpoints
     from dpjax.methods.histogram._levels import histogram_levels as histogram_levels
     from dpjax.methods.histogram._method import Histogram as Histogram
-    from dpjax.methods.histogram._method import HistogramEstimate as HistogramEstimate
+    from dpjax.methods.histogram._unplanned import HistogramEstimate as HistogramEstimate
 else:
     from dpjax.core.lazy import lazy as _lazy
 

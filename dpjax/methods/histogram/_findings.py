@@ -1,13 +1,17 @@
-"""Findings of histogram audits, which contain intervals that are valid under an assumption."""
+"""Findings of histogram audits, and rows of sweeps.
+
+A finding contains an interval that is valid under an assumption.
+"""
 
 import numpy as np
 
 from dpjax.core.errors import Status
+from dpjax.core.numerics import finite_or_none
 from dpjax.core.random import numbers_of_process
 from dpjax.core.wording import EVENTS, Sentence, confidence_text
 from dpjax.inference import FiniteOutputs, Plan, safety_check
 from dpjax.methods.histogram._estimate import HistogramResult
-from dpjax.notions import RAREST, SAFETY_CHECK, HistogramLevel, Terms
+from dpjax.notions import RAREST, SAFETY_CHECK, HistogramLevel, Statement, Terms
 from dpjax.results import (
     ASSUMPTION_REFUTED,
     NO_CLAIM,
@@ -15,6 +19,7 @@ from dpjax.results import (
     VIOLATED,
     Finding,
     Observed,
+    Row,
     Witness,
     concluded,
     plain_database,
@@ -59,6 +64,17 @@ def finding_of(result: HistogramResult, planned: Plan, terms: Terms) -> Finding:
         witness=None if failed else Witness(labels[best], first[best], second[best]),
         pairs=AnyPairs((first, second), labels),
     )
+
+
+def rows_of(result: HistogramResult) -> list[Row]:
+    """Return the rows of a sweep, one per run, with estimates but without bounds."""
+    rows, failed = [], np.ma.getmaskarray(result.estimates)
+    for run, levels in enumerate(result.levels):
+        estimate = None if failed[run] else finite_or_none(float(levels.max()))
+        pair = 0 if failed[run] else int(levels.filled(-np.inf).argmax())
+        status = Status.EMPTY_INTERVAL if failed[run] else Status.OK
+        rows.append(Row(Statement(0.0, estimate, "histogram"), pair, status=status.name))
+    return rows
 
 
 def _test(result: HistogramResult, planned: Plan) -> tuple[float, str]:

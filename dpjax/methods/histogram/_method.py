@@ -17,24 +17,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpjax.core import validate
-from dpjax.core.errors import Status
-from dpjax.core.numerics import finite_or_none
 from dpjax.core.options import option
 from dpjax.core.types import FiniteSpace, JsonObject, OutputSpace, RealSpace
 from dpjax.core.wording import EVENTS, BadValue, Sentence, confidence_text, term
 from dpjax.databases import Pairs
-from dpjax.inference import InputInterval, Plan, check_order, plan, plan_finite
+from dpjax.inference import InputInterval, Plan, plan, plan_finite
 from dpjax.mechanisms import Mechanism
-from dpjax.methods.histogram._estimate import HistogramResult, Unplanned, midpoints
-from dpjax.methods.histogram._findings import finding_of
+from dpjax.methods.histogram._estimate import midpoints
+from dpjax.methods.histogram._findings import finding_of, rows_of
 from dpjax.methods.histogram._levels import compared, counts_of_runs
-from dpjax.notions import Statement, Terms
+from dpjax.notions import Terms
 from dpjax.results import Finding, Findings, Row
 from dpjax.sources import ONE_RUN, Source
 from dpjax.sources._subject import mechanism_of
 
 
-class _OfHistograms:
+class NeedsMechanism:
     """A method that needs a JAX mechanism because it chooses the inputs and the number of draws."""
 
     def accepts(self, source: Source) -> str | None:
@@ -48,7 +46,7 @@ class _OfHistograms:
 
 
 @dataclass(frozen=True)
-class Histogram(_OfHistograms):
+class Histogram(NeedsMechanism):
     """Interval for the LDP epsilon or for a Renyi level. The interval is valid under an assumption.
 
     Attributes:
@@ -155,7 +153,7 @@ class Histogram(_OfHistograms):
             findings = map(finding, range(len(runs)))
             return [
                 row._replace(statement=found.statement, verdict=found.statement.verdict)
-                for row, found in zip(_rows(result), findings, strict=True)
+                for row, found in zip(rows_of(result), findings, strict=True)
             ]
 
         return Findings(finding, rows)
@@ -291,81 +289,3 @@ def _check_interval(name: str, ends: Any) -> None:
     if np.shape(ends) != (2,):
         raise BadValue(f"{term(name)} must be (low, high), but was {ends!r}.")
     validate.increasing(*ends, name=name)
-
-
-@dataclass(frozen=True)
-class HistogramEstimate(_OfHistograms):
-    """Histogram estimate without a plan and without a guaranteed precision.
-
-    Attributes:
-        num_intervals: m, the number of intervals.
-        num_samples: n, the number of draws for each input.
-        inputs: At least two numbers, the inputs of the mechanism. All pairs of inputs are compared.
-        order: alpha of a Renyi level, or None for LDP.
-
-    Raises:
-        ValueError, TypeError: If a number is out of range or of the wrong type, or if there are
-            fewer than two inputs.
-
-    References:
-        Gorla et al., Algorithms 1-4.
-    """
-
-    num_intervals: int
-    num_samples: int
-    inputs: tuple[float, ...]
-    order: float | None = None
-    name: ClassVar[str] = "histogram-estimate"
-    bounded: ClassVar[bool] = False
-
-    def __post_init__(self):
-        validate.positive_int(num_intervals=self.num_intervals, num_samples=self.num_samples)
-        inputs = np.asarray(self.inputs)
-        if inputs.ndim != 1 or len(inputs) < 2:
-            raise ValueError(f"inputs must hold at least two numbers, but was {self.inputs!r:.80}.")
-        validate.finite(inputs=inputs)
-        object.__setattr__(self, "inputs", tuple(inputs.astype(float).tolist()))
-        if self.order is not None:
-            check_order(self.order)
-
-    def run(
-        self, source: Source, pairs: object, terms: Terms, runs: NDArray[np.int32] = ONE_RUN
-    ) -> Findings:
-        """Estimate the level in a batch of runs.
-
-        Args:
-            source: JAX mechanism.
-            pairs: Must be None because the estimate uses the option `inputs` instead of pairs.
-            terms: Terms of the audit. The key in the terms determines the draws.
-            runs: int32 [runs], indices of the runs.
-
-        Raises:
-            ValueError: If `pairs` is not None, or if outputs lie outside the output interval.
-        """
-        if pairs is not None:
-            raise BadValue(
-                "pairs must be left out for a histogram estimate, which compares all of its inputs."
-            )
-        mechanism = mechanism_of(source.sampler, self.inputs[0])
-        sizes = Unplanned(self.num_intervals, self.num_samples)
-        counts, inputs = counts_of_runs(
-            mechanism,
-            self.inputs,
-            sizes,
-            terms.root,
-            runs,
-            output_interval=None,
-            execution=terms.layout,
-        )
-        return Findings.of_rows(lambda: _rows(compared(inputs, counts, sizes, self.order)))
-
-
-def _rows(result: HistogramResult) -> list[Row]:
-    """Return the rows of a sweep, one per run, with estimates but without bounds."""
-    rows, failed = [], np.ma.getmaskarray(result.estimates)
-    for run, levels in enumerate(result.levels):
-        estimate = None if failed[run] else finite_or_none(float(levels.max()))
-        pair = 0 if failed[run] else int(levels.filled(-np.inf).argmax())
-        status = Status.EMPTY_INTERVAL if failed[run] else Status.OK
-        rows.append(Row(Statement(0.0, estimate, "histogram"), pair, status=status.name))
-    return rows

@@ -30,7 +30,7 @@ from dpjax.mechanisms import (
 from dpjax.methods.histogram import HistogramEstimate, Unplanned, histogram_levels, midpoints
 from dpjax.methods.histogram._counts import count_outputs
 from dpjax.methods.histogram._estimate import HistogramResult
-from dpjax.methods.histogram._method import _rows
+from dpjax.methods.histogram._findings import rows_of
 from dpjax.partitions._intervals import interval_counts
 from dpjax.reference import ExactTruncatedGaussian, ExactTruncatedLaplace
 
@@ -279,7 +279,7 @@ def test_rows_of_runs_of_which_some_pairs_or_all_failed():
     pairs, counts = np.array([[0, 1], [0, 2], [1, 2]]), np.zeros((3, 3, 2), int)
     result = HistogramResult(np.arange(3), pairs, levels, counts, Unplanned(2, 10), None)
     rows = [(r.statement.lower_bound, r.statement.estimate, r.pair, r.status)
-            for r in _rows(result)]  # fmt: skip
+            for r in rows_of(result)]  # fmt: skip
     assert rows == [
         (0.0, 2.0, 1, "OK"), (0.0, 1.0, 2, "OK"), (0.0, None, 0, "EMPTY_INTERVAL"),
     ]  # fmt: skip

@@ -14,9 +14,8 @@ from dpjax.inference import InputInterval, plan, plan_finite
 from dpjax.methods.histogram import Histogram, HistogramEstimate, HistogramResult, midpoints
 from dpjax.methods.histogram._counts import output_interval_of
 from dpjax.methods.histogram._estimate import Unplanned
-from dpjax.methods.histogram._findings import _assumption, _judge, _test, finding_of
+from dpjax.methods.histogram._findings import _assumption, _judge, _test, finding_of, rows_of
 from dpjax.methods.histogram._levels import _pairs, compared
-from dpjax.methods.histogram._method import _rows
 from dpjax.notions import HistogramLevel, Terms
 
 PLAN = plan(lipschitz=0.5, precision=0.25, confidence=0.9, inputs=3)
@@ -52,13 +51,13 @@ def test_estimates_of_runs():
     assert result([[1, 2, 3]], planned=Unplanned(2, 9)).confidence is None
     alone = found.of_run(1)
     assert alone.status is Status.EMPTY_INTERVAL and alone.num_runs == 1
-    rows = _rows(found)
+    rows = rows_of(found)
     assert [(row.statement.estimate, row.pair, row.status) for row in rows] == [
         (1.5, 1, "OK"), (None, 0, "EMPTY_INTERVAL"), (1.5, 1, "OK"),
     ]  # fmt: skip
     assert all(row.statement.lower_bound == 0 for row in rows)
     assert {row.statement.basis for row in rows} == {"histogram"}
-    infinite = _rows(result([[1.0, math.inf, 2.0]]))
+    infinite = rows_of(result([[1.0, math.inf, 2.0]]))
     assert infinite[0].statement.estimate is None and infinite[0].pair == 1
 
 
