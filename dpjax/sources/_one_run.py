@@ -110,7 +110,8 @@ class OneRun(GuessedCanaries):
         found = _read("included", self.included)
         if isinstance(self.included, Recording):
             words = [str(word).strip().lower().removesuffix(".0") for word in found.tolist()]
-            if strange := next((word for word in words if word not in _WORDS), None):
+            strange = next((word for word in words if word not in _WORDS), None)
+            if strange is not None:  # An empty field is a strange word, too.
                 raise BadValue(
                     "included must be a column of 1 and 0, or of true and false, but held "
                     f"{strange!r}."

@@ -1,0 +1,31 @@
+"""Scores and coins of one run in files: what is read, and what is refused."""
+
+import numpy as np
+import pytest
+from refusals import refusal
+
+import dpjax
+
+
+def table(path, scores, included):
+    """Write a table with the columns score and included."""
+    lines = [f"{score},{coin}" for score, coin in zip(scores, included, strict=True)]
+    path.write_text("\n".join(["score,included", *lines]) + "\n")
+    return path
+
+
+def coins(number=41):
+    return np.random.default_rng(0).random(number) < 0.5
+
+
+def run(path, score="score", included="included"):
+    return dpjax.OneRun(dpjax.Recording(path, score), dpjax.Recording(path, included))
+
+
+@pytest.mark.parametrize("strange", ["", "in"])
+def test_a_coin_that_is_neither_true_nor_false_is_refused(strange, tmp_path):
+    words = [strange, *(str(coin) for coin in coins()[1:])]
+    path = table(tmp_path / "run.csv", range(41), words)
+    assert f"included must be a column of 1 and 0, or of true and false, but held {strange!r}" in (
+        str(refusal(dpjax.audit, run(path)))
+    )
