@@ -23,6 +23,9 @@ _DEVIATIONS = 5.2
 deviations. If the coins are fair, only one run in five million has a larger deviation.
 """
 
+_SCORES = term("scores", "--score")
+"""Name of the scores in messages; the option names a single column."""
+
 _WORDS = {"true": True, "false": False, "1": True, "0": False}
 
 
@@ -63,7 +66,8 @@ class OneRun(GuessedCanaries):
 
     Raises:
         ValueError: If there are fewer than 20 canaries, if a score is NaN, if all scores are
-            equal, or if `included` does not look like the results of fair coins.
+            equal, if `included` does not look like the results of fair coins, or if the scores and
+            the coins are the same column of a file.
         TypeError: If `included` is not boolean, or if there are scores from multiple runs.
 
     References:
@@ -90,6 +94,11 @@ class OneRun(GuessedCanaries):
     usual_method: ClassVar[str] = "guesses"
 
     def __post_init__(self):
+        if isinstance(self.scores, Recording) and self.scores == self.included:
+            raise BadValue(
+                f"{_SCORES} must be another column than {term('included')}, because scores must be "
+                f"computed without the coins, but both were {self.scores.column!r}."
+            )
         if not isinstance(self.scores, Recording) and not isinstance(self.included, Recording):
             self.canaries()
 
@@ -152,11 +161,11 @@ def _read(name: str, given: object) -> NDArray:
 def scores_of(found: NDArray) -> NDArray[np.float64]:
     """Validate the scores of one run, and return them as numbers."""
     if found.dtype.kind not in "fiu":
-        raise BadType(f"scores must be numbers, but were of type {found.dtype}.")
+        raise BadType(f"{_SCORES} must be numbers, but were of type {found.dtype}.")
     if found.ndim != 1:
         raise BadType(
-            "scores must come from one run, with one number per canary, shape [n], but had shape "
-            f"{found.shape}: audit each run with its own OneRun, and set num_claims."
+            f"{_SCORES} must come from one run, with one number per canary, shape [n], but had "
+            f"shape {found.shape}: audit each run with its own OneRun, and set num_claims."
         )
     if len(found) < FEWEST:
         raise BadValue(
@@ -164,9 +173,9 @@ def scores_of(found: NDArray) -> NDArray[np.float64]:
         )
     scores = found.astype(np.float64)
     if np.isnan(scores).any():
-        raise BadValue(f"scores must not be NaN, but {np.isnan(scores).sum()} were.")
+        raise BadValue(f"{_SCORES} must not be NaN, but {np.isnan(scores).sum()} were.")
     if (scores == scores[0]).all():
-        raise BadValue(f"scores must differ, but all were {scores[0]:g}.")
+        raise BadValue(f"{_SCORES} must differ, but all were {scores[0]:g}.")
     return scores
 
 

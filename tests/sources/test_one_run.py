@@ -29,3 +29,26 @@ def test_a_coin_that_is_neither_true_nor_false_is_refused(strange, tmp_path):
     assert f"included must be a column of 1 and 0, or of true and false, but held {strange!r}" in (
         str(refusal(dpjax.audit, run(path)))
     )
+
+
+def test_one_column_for_scores_and_coins_is_refused(tmp_path):
+    """Otherwise, every guess would be right, and every claim would be violated."""
+    path = table(tmp_path / "run.csv", range(41), coins().astype(int))
+    message = str(refusal(run, path, "included"))
+    assert message.startswith("scores must be another column than included") and message.endswith(
+        "but both were 'included'."
+    )
+    assert dpjax.audit(run(path), claim=1.0).verdict == "not refuted"
+
+
+@pytest.mark.parametrize(("score", "wrong"), [("included", "another column"), ("word", "numbers")])
+def test_the_command_line_names_its_own_option(score, wrong, tmp_path, monkeypatch, capsys):
+    pytest.importorskip("click")
+    from dpjax.cli import _app
+
+    path = tmp_path / "run.csv"
+    path.write_text("word,included\n" + "".join(f"w,{int(coin)}\n" for coin in coins()))
+    words = ["dpjax", "audit", "--one-run", path, "--included", "included", "--score", score]
+    monkeypatch.setattr("sys.argv", [*map(str, words)])
+    assert _app.run() == 2
+    assert f"error: --score must be {wrong}" in capsys.readouterr().err
