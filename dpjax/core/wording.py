@@ -151,6 +151,10 @@ class Unvaried(Sentence):
         return note
 
 
+class Powerless(Sentence):
+    """A note that the audit could not have refuted the claim, whatever the outputs."""
+
+
 def _about(text: str) -> Sentence:
     """Convert a string to a `Sentence`. In a plain string, the first word is marked."""
     if isinstance(text, Sentence):

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from dpjax.core import random, validate
 from dpjax.core.options import option
-from dpjax.core.wording import EVENTS, BadValue, Sentence, term
+from dpjax.core.wording import EVENTS, BadValue, Powerless, Sentence, term
 from dpjax.inference import (
     Guessed,
     delta_of_curves,
@@ -31,7 +31,7 @@ from dpjax.inference import (
     refutes,
 )
 from dpjax.notions import Epsilon, Gdp, GuessCounts, Notion, Terms, level_of
-from dpjax.results import Finding, Findings, Observed, conclude
+from dpjax.results import NOT_REFUTED, VIOLATED, Conclusion, Finding, Findings, Observed, conclude
 from dpjax.sources import ONE_RUN, Source
 
 _PLANNED_ERROR, _PLANNED_ERROR_FOR_MU = 0.7, 0.9
@@ -166,17 +166,33 @@ class Guesses:
         words = random.words_of(terms.root).tolist()
         scores, included = source.canaries(words, run)
         coins = _in_order(scores, included, np.random.default_rng([*words, _ORDER, run]))
-        if self._given is not None:
-            counted = _count(coins, self._given)
-        else:
-            revealed = np.zeros(len(coins), bool)
-            number = min(max(round(self.reveal_fraction * len(coins)), 1), len(coins) - 2)
-            generator = np.random.default_rng([*words, _REVEALED, run])
-            revealed[generator.permutation(len(coins))[:number]] = True
-            counted = _better(_planned(coins, terms), _chosen(coins, revealed, terms), terms)
+        number = min(max(round(self.reveal_fraction * len(coins)), 1), len(coins) - 2)
+        generator = np.random.default_rng([*words, _REVEALED, run])
+        revealed = np.zeros(len(coins), bool)
+        revealed[generator.permutation(len(coins))[:number]] = True
+        counted = self._counted(coins, revealed, terms)
         observed = Observed(counted, {"canaries": len(coins), "generator": "PCG64"})
+        stated = conclude(counted, terms)
         notes = [*terms.notes(), *_direction(counted)]
-        return Finding(conclude(counted, terms), observed, notes)
+        if stated.verdict == NOT_REFUTED:
+            # No scores lead to a larger bound than those that separate the two kinds of canaries.
+            best = self._counted(np.sort(coins)[::-1], revealed, terms)
+            notes += _powerless(conclude(best, terms))
+        return Finding(stated, observed, notes)
+
+    def _counted(
+        self, coins: NDArray[np.bool_], revealed: NDArray[np.bool_], terms: Terms
+    ) -> GuessCounts:
+        """Return the reported set of guesses.
+
+        Args:
+            coins: bool [canaries], whether each canary was included, in decreasing order of score.
+            revealed: bool [canaries], whether each coin is revealed if there is a chosen set.
+            terms: Notion, claim and confidence of the audit.
+        """
+        if self._given is not None:
+            return _count(coins, self._given)
+        return _better(_planned(coins, terms), _chosen(coins, revealed, terms), terms)
 
 
 def _in_order(
@@ -314,4 +330,24 @@ def _direction(counted: GuessCounts) -> list[str]:
     return [
         "Fewer guesses were correct than expected by chance: scores must be higher for canaries "
         "that are more likely to have been included."
+    ]
+
+
+def _powerless(best: Conclusion) -> list[str]:
+    """Return a note if not even the best scores would have refuted the claim.
+
+    For instance, a mechanism that reveals all coins with probability delta satisfies every claim at
+    delta, so guesses refute such a claim only if the error probability is above delta.
+
+    Args:
+        best: Conclusion of the same audit with scores that reveal all coins.
+    """
+    if best.verdict == VIOLATED:
+        return []
+    more = term("num_in and num_out", "--num-in and --num-out")
+    return [
+        Powerless(
+            "The claim would not have been refuted even if the scores revealed all coins: use a "
+            f"lower confidence, more canaries, or more guesses ({more})."
+        )
     ]
