@@ -305,6 +305,7 @@ def test_one_half_by_fair_coins_is_taken():
         ({"pairs": [(0, 1)]}, "pairs must be left out"),
         ({"distance": 2}, "distance must be 1 in a one-run audit"),
         ({"notion": dpjax.Zcdp()}, "notion must be dpjax.Epsilon(delta=...)"),
+        ({"notion": dpjax.TradeOff()}, "which cannot bound the trade-off curve"),
         ({"method": dpjax.Guesses(2000, 2)}, "must not exceed the number of canaries, 2001"),
     ],
 )
