@@ -28,6 +28,9 @@ _RANGES = {
 }
 """Description, in words, of the valid range of each quantity of a claimed curve."""
 
+_ROUNDED = 1e-6
+"""Largest excess of a claimed error that may be a rounding error of float32."""
+
 _HALVINGS = 60
 """Number of bisection steps for finding an epsilon."""
 
@@ -132,7 +135,8 @@ def trade_off_points(claim: object, levels: np.ndarray) -> tuple[tuple[float, fl
 
     Raises:
         TypeError: If the claim is not a curve.
-        ValueError: If a point is outside the unit square.
+        ValueError: If a point is outside the unit square, or if no mechanism satisfies the claim
+            because an error is above 1 - level.
     """
     if callable(claim):
         points = [(x, _value(claim, x, "level", "error", 1.0)) for x in levels.tolist()]
@@ -141,6 +145,12 @@ def trade_off_points(claim: object, levels: np.ndarray) -> tuple[tuple[float, fl
     for point in points:
         if not all(0 <= value <= 1 for value in point):
             raise BadValue(f"claim must have points in the unit square, but had {point!r}.")
+        if sum(point) > 1 + _ROUNDED:
+            raise BadValue(
+                "claim must have errors of at most 1 - level, because a test may ignore the "
+                f"outputs, but had (level, error) = {point!r}: if the claim is a ROC curve, which "
+                "gives the power of a test, pass one minus the power."
+            )
     return tuple(points)
 
 

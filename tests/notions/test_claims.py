@@ -55,6 +55,27 @@ def test_functions_that_are_no_trade_off():
         dpjax.audit(Laplace(1.0), notion=TradeOff(), claim=lambda level: math.nan)
 
 
+@pytest.mark.parametrize(
+    ("claim", "point"),
+    [
+        (lambda level: level, "(0.505, 0.505)"),  # a ROC curve that reveals nothing
+        (lambda level: level**0.5, "(0.385, 0.62"),
+        ([(0.0, 0.0), (0.5, 0.7), (1.0, 1.0)], "(0.5, 0.7)"),
+    ],
+)
+def test_curves_that_no_mechanism_satisfies_are_no_trade_off(claim, point):
+    """Otherwise, every mechanism would violate a ROC curve that is passed by mistake."""
+    with pytest.raises(ValueError, match="errors of at most 1 - level") as caught:
+        dpjax.audit(Laplace(1.0), notion=TradeOff(), claim=claim)
+    assert f"(level, error) = {point}" in str(caught.value)
+    assert "one minus the power" in str(caught.value)
+
+
+def test_the_curve_of_two_equal_distributions_is_a_trade_off():
+    points = TradeOff().claimed(lambda level: np.float32(1) - np.float32(level))
+    assert points[0] == (0.0, 1.0) and points[-1] == (1.0, 0.0)
+
+
 @pytest.mark.parametrize("claim", [math.nan, math.inf, -0.1, "1", True, [1.0], None])
 def test_numbers_that_are_no_level(claim):
     if claim is None:
