@@ -152,7 +152,7 @@ class Unvaried(Sentence):
 
 
 class Powerless(Sentence):
-    """A note that the audit could not have refuted the claim, whatever the outputs."""
+    """A note that the audit could not have refuted the claim, even if the mechanism leaks."""
 
 
 def _about(text: str) -> Sentence:

@@ -16,9 +16,7 @@ _BATCH = 2**22
 """Number of values (draws times dimension) in a batch that NumPy counts."""
 
 _BATCH_SECONDS = 0.5
-"""Target duration of a batch, in seconds. Signals are handled, and progress is shown, between
-batches.
-"""
+"""Target duration of a batch, after which signals are handled and progress is shown."""
 
 _SLOW_BLOCK = 0.001
 """If drawing a block takes more than this number of seconds, all cores draw blocks in parallel."""
@@ -98,11 +96,23 @@ class DrawnBlocks:
                 self._block_seconds = (time.perf_counter() - began) / missing
             self._compiled = True
         if self.keeps_last:
-            # Keep the last block, since the next request for this stream often begins within the
-            # last block.
+            # The next request for this stream often begins within the last block.
             last = blocks[-1][-self._block :]
             self._last[place] = first + needed - 1, last.copy() if missing > 1 else last
         return np.concatenate(blocks)[:num_draws] if len(blocks) > 1 else blocks[0][:num_draws]
+
+    def with_same_keys(self, run: int, pair: int, stage: int, num_draws: int) -> np.ndarray:
+        """Draw `num_draws` outputs from the neighbor with the keys of the database's stream."""
+        return first_draws(
+            self._mechanism,
+            self.streams(run)[pair, 0, stage],
+            nth(self._stacked.neighbor, pair),
+            num_draws,
+            self._block,
+            at_once=blocks_at_once(self._block, self._width),
+            first=0,
+            threads=False,
+        )
 
     def batches(
         self, run: int, pair: int, side: int, stage: int, num_draws: int, first: int = 0
@@ -119,8 +129,7 @@ class DrawnBlocks:
         """
         step = max(_BATCH // (self._block * self._width), 1)
         if self._block_seconds > 0:
-            # Give every core the same number of blocks, so that no core waits at the end of a
-            # batch.
+            # With equal numbers of blocks, no core waits at the end of a batch.
             rounds = max(int(_BATCH_SECONDS / self._block_seconds), 1)
             step = min(step, rounds * cores())
         if first >= num_draws:

@@ -39,6 +39,7 @@ from dpjax.sources._layouts import (
 from dpjax.sources._opened import Marked, Request
 from dpjax.sources._pairs import AnyPairs
 from dpjax.sources._pilots import MANY_PAIRS, Laid, Pilots, kept_draws, options_of
+from dpjax.sources._same_keys import clearly_differ, notes_of_same_keys
 from dpjax.sources._searched import notes_of_search
 from dpjax.sources.streams import CONFIRM, SEARCH, SEARCH_AGAIN, DrawnStreams
 
@@ -49,8 +50,7 @@ _FIRST_RUN = 0
 """Index of the run whose first draws determine the cells of all runs."""
 
 _STREAMED_PAIRS = 2**12
-"""Maximum number of pairs per compiled search. With more pairs, a search would need more memory.
-"""
+"""Maximum number of pairs per compiled search, which limits its memory."""
 
 
 class OpenedDrawn:
@@ -144,12 +144,18 @@ class OpenedDrawn:
 
     def count(self, marked: Marked) -> NDArray[np.int64]:
         """Count the confirmation draws of one pair per run; see `dpjax.sources.Opened`."""
-        pairs, marks, num_marks, first = marked[:4]
-        if not first:
-            self._refuse_repeated(int(pairs[0]))
-        runs, stops = self._request.runs, marked.stops(self.num_confirm)
-        if self._streamed:
-            return self._count_streamed(marked, stops)
+        pair, stops = int(marked.pairs[0]), marked.stops(self.num_confirm)
+        if not marked.first:
+            self._refuse_repeated(pair)
+        counts = (self._count_streamed if self._streamed else self._count_gathered)(marked, stops)
+        if not marked.first and not clearly_differ(counts[0]):
+            first = self._laid[pair].first
+            second = self._draws.with_same_keys(_FIRST_RUN, pair, SEARCH, len(first))
+            self.notes += notes_of_same_keys(first, second, self.pairs.labels[pair])
+        return counts
+
+    def _count_gathered(self, marked: Marked, stops: NDArray[np.int64]) -> NDArray[np.int64]:
+        runs, (pairs, marks, num_marks, first) = self._request.runs, marked[:4]
         counts = np.zeros((len(runs), 2, num_marks), np.int64)
         for row, (run, pair) in enumerate(zip(runs, pairs, strict=True)):
             counted = marks_counter(self._laid[int(pair)].partition, marks[row], num_marks)
@@ -166,8 +172,7 @@ class OpenedDrawn:
         """Return a pair's cells; the first call determines the cells from draws of run 0."""
         if pair in self._laid:
             return self._laid[pair]
-        # The pilot consists of whole blocks, or of all draws, so that the next draws begin with a
-        # new block.
+        # A pilot of whole blocks, or of all draws, lets the next draws begin with a new block.
         most = PILOT if self._region is not None else pilot_size(self._width, len(self.pairs))
         number = min(self._rounds.num_samples, most)
         if len(self.pairs) < MANY_PAIRS or self._draws.keeps_last:
@@ -238,8 +243,7 @@ class OpenedDrawn:
             size = max(laid.partition.size for laid in self._laid.values())
             found = np.empty((*searched.shape, 2, 2, size), np.int64)
             for start in range(0, num_searched, _STREAMED_PAIRS):
-                # Every part has the same number of pairs, so that all parts share a compiled
-                # program.
+                # All parts have the same number of pairs, and therefore share a compiled program.
                 places = np.arange(start, start + _STREAMED_PAIRS)
                 part = searched[:, np.minimum(places, num_searched - 1)]
                 counts = self._search_streamed(stage, num_samples, part)

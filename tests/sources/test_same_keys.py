@@ -1,0 +1,97 @@
+"""A note if a JAX mechanism gives the same outputs for both databases and the same keys."""
+
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import dpjax
+from dpjax.core.wording import Powerless
+from dpjax.mechanisms import Laplace
+from dpjax.mechanisms.training import DpSgd, canary_pair
+from dpjax.sources._same_keys import clearly_differ
+from dpjax.testing import assert_private
+
+FEW = dpjax.Events(200, 400)
+PAIRS = [(0.0, 1.0)]
+
+
+def notes(mechanism, pairs=PAIRS, method=FEW, **options):
+    found = dpjax.audit(mechanism, pairs, method=method, **options)
+    return [note for note in found.notes if isinstance(note, Powerless)]
+
+
+def ignoring(key, database):
+    return jax.random.normal(key)
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True)
+class WithoutFlag(DpSgd):
+    """A training loop that ignores whether a record is present."""
+
+    def clipped_sum(self, found, weights, features):
+        return super().clipped_sum(found, jnp.ones_like(weights), features)
+
+
+def test_a_function_that_ignores_the_database_is_noted():
+    (note,) = notes(ignoring)
+    assert note.startswith("For the same 200 keys, both databases of the pair 'pair 0' gave the")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("pairs", "options"),
+    [
+        ([(0.0, 1.0), (0.0, 2.0)], {}),
+        ([(np.zeros(3), np.zeros(4))], {}),
+        (PAIRS, {"execution": dpjax.Execution(layout="streamed")}),
+        (PAIRS, {"method": dpjax.Sequential(num_draws=1000)}),
+    ],
+)
+def test_pairs_and_methods_of_any_kind_are_noted(pairs, options):
+    assert len(notes(ignoring, pairs, **options)) == 1
+
+
+@pytest.mark.slow
+def test_a_training_loop_that_ignores_the_flag_of_the_canary_is_noted():
+    pair = canary_pair(np.eye(4), [0, 1, 0, 1])
+    assert notes(WithoutFlag(2.0, num_steps=3), pair) and not notes(DpSgd(2.0, num_steps=3), pair)
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        Laplace(1.0),
+        # The difference is too small to be visible in the counts, but the outputs differ.
+        lambda key, database: jax.random.normal(key) + 0.01 * database,
+        # Few outputs with few values may agree by chance.
+        lambda key, database: jax.random.bernoulli(key, 0.5 + 1e-6 * database).astype(int),
+        # Outputs that do not vary have a note of their own.
+        lambda key, database: 1.0,
+        lambda key, database: jnp.nan,
+    ],
+)
+def test_other_mechanisms_are_not_noted(mechanism):
+    assert not notes(mechanism)
+
+
+def test_an_assertion_warns():
+    with pytest.warns(UserWarning, match="the audited code ignores the records"):
+        assert_private(ignoring, 1.0, PAIRS, num_samples=200, num_confirm=400)
+
+
+@pytest.mark.parametrize(
+    ("counts", "differ"),
+    [
+        ([[500, 500], [500, 500]], False),
+        ([[500, 500], [580, 420]], False),  # 3.6 standard deviations
+        ([[500, 500], [595, 405]], True),  # 4.3
+        ([[0, 0], [3, 5]], False),
+        ([[400, 0], [400, 0]], False),
+    ],
+)
+def test_counts_that_clearly_differ(counts, differ):
+    assert clearly_differ(np.array(counts)) == differ
