@@ -93,8 +93,9 @@ def canaries(
         labels: Labels, 0 or 1, [n].
         number: Number k of canaries.
         kind: Kind of canary. "saturating": each canary has an additional coordinate in which all
-            other records are 0, and the canary is 0 in all other coordinates. The gradient of a
-            saturating canary is clipped in every step, and is orthogonal to all other gradients.
+            other records are 0, and the canary is 0 in all other coordinates. In a linear model,
+            the gradient of a saturating canary is clipped in every step, and is orthogonal to all
+            other gradients except for the intercept.
             "mislabelled": canaries are records that are removed from the data and given the wrong
             label. "out of distribution": each feature is drawn uniformly between its smallest and
             largest value in the data, and the label is chosen by a fair coin.
@@ -182,8 +183,10 @@ def canary_pair(
         labels: Labels of all other records, 0 or 1, [n].
         canary: Features of the canary, [d], or None for a saturating canary. For a saturating
             canary, every record gets an additional coordinate, which is `amplitude` for the canary
-            and 0 for all other records. The canary's gradient is then clipped in every step, always
-            has the same direction, and is orthogonal to all other gradients.
+            and 0 for all other records. In a linear model, the canary's gradient is then clipped in
+            every step, always has the same direction, and is orthogonal to all other gradients
+            except for the intercept. In a network, the gradient is not orthogonal, and is clipped
+            only if the network does not predict the label already.
         label: Label of the canary.
         amplitude: Value of a saturating canary in the additional coordinate.
 
