@@ -1,5 +1,6 @@
 """Source for repeatable one-run audits: a function that includes canaries and scores them."""
 
+import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Self
@@ -36,7 +37,7 @@ class CanaryRuns(GuessedCanaries):
         num_canaries: Number of canaries, at least 20.
 
     Raises:
-        TypeError: If `function` is not callable.
+        TypeError: If `function` is not callable, or does not take coins and an integer seed.
         ValueError: If there are fewer than 20 canaries.
     """
 
@@ -46,11 +47,8 @@ class CanaryRuns(GuessedCanaries):
     repeatable: ClassVar[bool] = True
 
     def __post_init__(self):
-        if not callable(self.function):
-            raise BadType(
-                f"function must be a function (included, seed) -> scores, but was "
-                f"{self.function!r}."
-            )
+        if given := _other_form(self.function):
+            raise BadType(f"function must be a function (included, seed) -> scores, but {given}.")
         validate.positive_int(at_least=FEWEST, num_canaries=self.num_canaries)
 
     @property
@@ -95,3 +93,19 @@ class CanaryRuns(GuessedCanaries):
         function = imported(str(content.pop("name", "")), trust.imports)
         check_names(WHERE, content, ("num_canaries",))
         return cls(function, **content)
+
+
+def _other_form(function: object) -> str | None:
+    """Describe a function that does not take coins and a seed; return None for other functions."""
+    if not callable(function):
+        return f"was {function!r}"
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):  # Some compiled functions have no signature.
+        return None
+    try:
+        # Other functions that dpjax calls may have a parameter `rng`, but this one gets an integer.
+        is_seeded = "rng" not in signature.bind(None, 0).arguments
+    except TypeError:
+        is_seeded = False
+    return None if is_seeded else f"took {signature}"

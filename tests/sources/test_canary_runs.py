@@ -110,3 +110,23 @@ def test_coins_of_canaries_are_their_own_only_where_it_is_said():
     scores, included = np.arange(40.0), np.arange(40) % 3 == 0
     assert not dpjax.OneRun(scores, included).fair_coins
     assert dpjax.OneRun(scores, included, fair_coins=True).fair_coins
+
+
+@pytest.mark.parametrize(
+    ("function", "given"),
+    [
+        (lambda included: included, r"took \(included\)"),
+        (lambda included, rng: included, r"took \(included, rng\)"),
+        (lambda included, *, seed: included, r"took \(included, \*, seed\)"),
+        (3, "was 3"),
+    ],
+)
+def test_functions_of_another_form_are_refused(function, given):
+    """Otherwise, the message would be that of a function that got an integer as its generator."""
+    with pytest.raises(TypeError, match=rf"a function \(included, seed\) -> scores, but {given}"):
+        dpjax.CanaryRuns(function, 50)
+
+
+def test_functions_of_any_names_and_without_a_signature_are_called():
+    for function in (lambda coins, number=3: coins, lambda *arguments: arguments[0], max):
+        assert dpjax.CanaryRuns(function, 50).num_canaries == 50
