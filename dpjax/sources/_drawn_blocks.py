@@ -49,6 +49,7 @@ class DrawnBlocks:
     ):
         self._mechanism, self._stacked, self._words = mechanism, pairs, words
         self._block, self._width = block, width
+        self._at_once = blocks_at_once(block, width)
         self.keeps_last = in_order and 2 * len(pairs) * block * width <= _BATCH
         self._streams: dict[int, NDArray[np.uint32]] = {}
         self._last: dict[tuple[int, int, int, int], tuple[int, np.ndarray]] = {}
@@ -86,7 +87,7 @@ class DrawnBlocks:
                     database,
                     missing * self._block,
                     self._block,
-                    at_once=blocks_at_once(self._block, self._width),
+                    at_once=self._at_once,
                     first=first + len(blocks),
                     threads=self._block_seconds > _SLOW_BLOCK,
                 )
@@ -109,7 +110,7 @@ class DrawnBlocks:
             nth(self._stacked.neighbor, pair),
             num_draws,
             self._block,
-            at_once=blocks_at_once(self._block, self._width),
+            at_once=self._at_once,
             first=0,
             threads=False,
         )
