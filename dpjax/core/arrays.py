@@ -1,7 +1,8 @@
-"""Lossless conversion of arrays to JSON values and back, and lossless concatenation of arrays."""
+"""Conversions of arrays: to JSON values and back, from other libraries, and to one array."""
 
 import base64
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -78,3 +79,24 @@ def beside(columns: Sequence[np.ndarray]) -> np.ndarray:
             "column alone, or scale the integers down"
         )
     return rows
+
+
+def to_numpy(array: Any) -> np.ndarray:
+    """Convert an array of another library to a NumPy array with equal entries.
+
+    NumPy cannot convert a PyTorch tensor that requires gradients, that is sparse, that is stored on
+    an accelerator, or whose floats NumPy lacks, such as bfloat16. The latter become float32.
+
+    Args:
+        array: Anything that `numpy.asarray` accepts, or a tensor of PyTorch.
+
+    Raises:
+        Exception: If the other library cannot convert the array.
+    """
+    if not hasattr(array, "requires_grad"):
+        return np.asarray(array)
+    dense = array.to_dense()
+    try:
+        return dense.numpy(force=True)
+    except TypeError:
+        return dense.float().numpy(force=True)

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from dpjax.core.arrays import to_numpy
 from dpjax.core.numerics import has_inexact
 from dpjax.core.wording import NOTHING, BadValue
 
@@ -94,7 +95,7 @@ def entries(array: Any) -> object:
     order counts, because it may be the order of the confidential values.
     """
     if not has_index(type(array)):
-        return unmasked(array if isinstance(array, np.ndarray) else np.asarray(array)).tolist()
+        return unmasked(array if isinstance(array, np.ndarray) else to_numpy(array)).tolist()
     columns = as_columns(array)
     if columns is not None:
         content: object = {name: list(column) for name, column in columns.items()}
@@ -127,7 +128,7 @@ def as_array(outputs: object) -> np.ndarray:
         names = getattr(outputs, "columns", ())
         for place in range(len(names)):
             _refuse_rounded(np.asarray(places[:, place]), len(names))
-    found, as_type = np.asarray(outputs), getattr(outputs, "astype", None)
+    found, as_type = to_numpy(outputs), getattr(outputs, "astype", None)
     if found.dtype.kind == "f" and np.isnan(found).any() and callable(as_type):
         # pandas extension types distinguish NA from NaN; a float array cannot.
         types = getattr(outputs, "dtypes", getattr(outputs, "dtype", found.dtype))

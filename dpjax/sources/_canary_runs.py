@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpjax.core import validate
+from dpjax.core.arrays import to_numpy
 from dpjax.core.errors import name_of_function
 from dpjax.core.types import JsonObject
 from dpjax.core.validate import check_names
@@ -74,7 +75,7 @@ class CanaryRuns(GuessedCanaries):
         generator = np.random.default_rng([*words, _COINS, run])
         included = generator.integers(0, 2, self.num_canaries).astype(bool)
         seed = int(generator.integers(2**31))
-        scores = scores_of(np.asarray(self.function(included.copy(), seed)))
+        scores = scores_of(to_numpy(self.function(included.copy(), seed)))
         if len(scores) != self.num_canaries:
             raise BadValue(
                 f"function must return one score for each of {self.num_canaries} canaries, but "

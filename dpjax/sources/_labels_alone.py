@@ -67,6 +67,7 @@ def refuse_alone(counts: np.ndarray, names: str, num_outputs: int, example: str)
         raise ValueError(
             f"{names} hold {num_outputs} labels, such as {example}, and hardly any label occurs "
             "twice, so there is nothing to compare: write numbers as numbers (convert a Decimal to "
-            "float; in a printed vector, separate them by commas, without brackets), remove parts "
-            "that identify a run (such as IDs or times), or group the labels."
+            "float; in a printed vector, separate them by commas, without brackets), return the "
+            "contents of an object, remove parts that identify a run (such as IDs or times), or "
+            "group the labels."
         )

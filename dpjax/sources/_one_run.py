@@ -8,6 +8,7 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from dpjax.core.arrays import to_numpy
 from dpjax.core.options import option
 from dpjax.core.types import JsonObject
 from dpjax.core.wording import BadType, BadValue, Sentence, term
@@ -155,7 +156,7 @@ def _read(name: str, given: object) -> NDArray:
             f"{name} must not be masked, but {np.ma.count_masked(given)} entries were: leave out "
             "the scores and the coins of those canaries."
         )
-    return np.asarray(given)
+    return to_numpy(given)
 
 
 def scores_of(found: NDArray) -> NDArray[np.float64]:
