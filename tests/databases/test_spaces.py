@@ -245,7 +245,12 @@ def test_pairs_of_numbers_are_pairs_of_arrays():
 @pytest.mark.parametrize(
     ("make", "error", "message"),
     [
-        (lambda: neighbors(3.0), TypeError, "like must be a list or tuple of records"),
+        (lambda: neighbors(3.0), TypeError, "like must be .* or a vector, pass relation=Within"),
+        (
+            lambda: neighbors(type("Tensor", (), {"requires_grad": False})()),
+            TypeError,
+            "like must be .* of type Tensor: pass a NumPy array, and let the function convert",
+        ),
         (
             lambda: neighbors([1], "hamming"),
             ValueError,

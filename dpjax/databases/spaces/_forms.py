@@ -57,10 +57,13 @@ def form_of(like: object) -> Form:
         columns = tuple(map(Column, names))
         records = partial(_in_order, names) if names else list
         return Form(f"a {type(like).__name__}", records, type(like), columns=columns, exact=True)
+    advice = "for a number or a vector, pass relation=Within(...)"
+    if hasattr(like, "requires_grad"):
+        advice = "pass a NumPy array, and let the function convert its database to a tensor"
     raise BadType(
         "like must be a list or tuple of records, an array of one or two axes, a data frame, a "
         "tuple or dict of columns, a string, or bytes, but was of type "
-        f"{type(like).__name__}: for a number or a vector, pass relation=Within(...)."
+        f"{type(like).__name__}: {advice}."
     )
 
 
