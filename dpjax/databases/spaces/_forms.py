@@ -12,6 +12,7 @@ from dpjax.databases.spaces._exact import is_frame
 from dpjax.databases.spaces._fields import Column
 from dpjax.databases.spaces._frames import frame_form
 from dpjax.databases.spaces._records import Form, Record, fields_of, short
+from dpjax.databases.spaces._tensors import has_tensors, tensor_form
 
 _KINDS: dict[str, type] = {"b": bool, "i": int, "u": int, "f": float, "U": str}
 """Map from the kind of a NumPy dtype to the Python type of its values."""
@@ -26,7 +27,7 @@ def form_of(like: object) -> Form:
     Args:
         like: A list or tuple of records; an array [records] or [records, fields]; a data frame; a
             tuple of arrays of equal length, such as (X, y); a dict of columns; a string, whose
-            records are its characters; or bytes.
+            records are its characters; or bytes. Tensors of PyTorch may take the place of arrays.
 
     Raises:
         TypeError: If `like` has none of these forms.
@@ -35,6 +36,8 @@ def form_of(like: object) -> Form:
         return Form("text", list, "".join, tuple(sorted({*like, *_CHARACTERS})), exact=True)
     if isinstance(like, bytes | bytearray):
         return Form(type(like).__name__, list, type(like), _each_bit(like), exact=True)
+    if has_tensors(like):
+        return tensor_form(like, form_of)
     if isinstance(like, np.ma.MaskedArray):
         raise BadType("like must not be a masked array: pass an array in which NaN means missing.")
     if isinstance(like, np.ndarray) and like.ndim in (1, 2):
@@ -57,13 +60,10 @@ def form_of(like: object) -> Form:
         columns = tuple(map(Column, names))
         records = partial(_in_order, names) if names else list
         return Form(f"a {type(like).__name__}", records, type(like), columns=columns, exact=True)
-    advice = "for a number or a vector, pass relation=Within(...)"
-    if hasattr(like, "requires_grad"):
-        advice = "pass a NumPy array, and let the function convert its database to a tensor"
     raise BadType(
         "like must be a list or tuple of records, an array of one or two axes, a data frame, a "
         "tuple or dict of columns, a string, or bytes, but was of type "
-        f"{type(like).__name__}: {advice}."
+        f"{type(like).__name__}: for a number or a vector, pass relation=Within(...)."
     )
 
 

@@ -173,12 +173,12 @@ def neighbors(
     at which the outputs jump.
 
     Args:
-        like: A database that the algorithm accepts: a list of records, an array [records] or
-            [records, fields], a data frame, (X, y), a string or bytes. For the relations `Within`
-            and `AnyTwo`, `like` is a number or a vector. A Hypothesis strategy that draws such
-            databases is also accepted. If `like` is a strategy and `domain` does not restrict
-            values, all records come from drawn databases, and no proposed database is smaller than
-            the smallest or larger than the largest drawn database.
+        like: A database that the algorithm accepts: a list of records, an array or PyTorch tensor
+            [records] or [records, fields], a data frame, (X, y), a dict of columns, a string or
+            bytes. For the relations `Within` and `AnyTwo`, `like` is a number or a vector. A
+            Hypothesis strategy that draws such databases is also accepted. If `like` is a strategy
+            and `domain` does not restrict values, all records come from drawn databases, and no
+            proposed database is smaller than the smallest or larger than the largest drawn one.
         relation: "add-remove", "change-one" or "any"; or an `AddRemove`, `ChangeOne`, `Within` or
             `AnyTwo` from `dpjax.databases`.
         domain: Domain of the records (bounds, categories, NaN, size, and a membership test), or a

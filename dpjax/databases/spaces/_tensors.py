@@ -1,0 +1,67 @@
+"""Databases that are PyTorch tensors, or tuples or dicts with tensors, as databases of arrays."""
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from dpjax.core.arrays import to_numpy
+from dpjax.databases.spaces._records import Form
+
+
+def has_tensors(database: Any) -> bool:
+    """Return whether a database is a tensor, or a tuple or dict that contains a tensor."""
+    torch = sys.modules.get("torch")
+    kind = getattr(torch, "Tensor", ())
+    return any(isinstance(part, kind) for part in [database, *_parts(database)])
+
+
+def tensor_form(like: Any, form_of: Callable[[object], Form]) -> Form:
+    """Return the form of a database with tensors; its databases have tensors at the same places.
+
+    Args:
+        like: Example database, for which `has_tensors` is true.
+        form_of: Function that returns the form of an example database without tensors.
+    """
+    form = form_of(_in_arrays(like))
+    return form._replace(
+        name=f"{form.name} in tensors",
+        records=lambda given: form.records(_in_arrays(given)),
+        database=lambda rows: _in_tensors(form.database(rows), like),
+        size=lambda given: form.size(_in_arrays(given)),
+        exact=False,  # For instance, bfloat16 rounds numbers of the array.
+    )
+
+
+def _parts(database: Any) -> list[Any]:
+    if isinstance(database, dict):
+        return [*database.values()]
+    return [*database] if isinstance(database, tuple) else []
+
+
+def _in_arrays(database: Any) -> Any:
+    """Replace each tensor in a database by an array."""
+
+    def converted(part: Any, _: Any) -> Any:
+        return to_numpy(part) if has_tensors(part) else part
+
+    return _mapped(converted, database, database)
+
+
+def _in_tensors(database: Any, like: Any) -> Any:
+    """Replace each array in a database by a tensor if the example has a tensor in its place."""
+
+    def converted(part: Any, example: Any) -> Any:
+        if not has_tensors(example):
+            return part
+        return sys.modules["torch"].as_tensor(part, dtype=example.dtype, device=example.device)
+
+    return _mapped(converted, database, like)
+
+
+def _mapped(function: Callable[[Any, Any], Any], database: Any, like: Any) -> Any:
+    """Apply a function to each part of a database and of an example, or to both as a whole."""
+    if isinstance(like, dict):
+        return {name: function(part, like[name]) for name, part in database.items()}
+    if isinstance(like, tuple):
+        return tuple(map(function, database, like))
+    return function(database, like)

@@ -1,0 +1,97 @@
+"""Pairs of databases that are PyTorch tensors, with a stand-in for PyTorch."""
+
+import sys
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+import dpjax
+from dpjax.databases import Domain, neighbors
+
+
+class Tensor:
+    """An array in whose place a function would not accept a NumPy array."""
+
+    requires_grad, device = False, "cpu"
+
+    def __init__(self, values, dtype="float32"):
+        self.values, self.dtype = np.asarray(values, "float32" if dtype == "half" else dtype), dtype
+        if dtype == "half":
+            with np.errstate(over="ignore"):
+                self.values = self.values.astype(np.float16).astype(np.float32)
+
+    def __len__(self):
+        return len(self.values)
+
+    def __repr__(self):
+        return f"tensor({self.values})"
+
+    def to_dense(self):
+        return self
+
+    def numpy(self, force=False):
+        return self.values
+
+
+@pytest.fixture(autouse=True)
+def torch(monkeypatch):
+    """Replace the module torch."""
+
+    def as_tensor(values, dtype, device):
+        assert isinstance(values, np.ndarray) and device == "cpu"
+        return Tensor(values, dtype)
+
+    monkeypatch.setitem(sys.modules, "torch", SimpleNamespace(Tensor=Tensor, as_tensor=as_tensor))
+
+
+X, Y = np.array([[0.5, -1.0], [2.0, 3.0], [4.0, 5.0]], np.float32), np.array([0, 1, 1])
+LIKES = {
+    "a tensor": (Tensor(X), X),
+    "a vector": (Tensor(Y, "int64"), Y),
+    "a tuple": ((Tensor(X), Tensor(Y, "int64")), (X, Y)),
+    "a tuple with an array": ((Tensor(X), Y), (X, Y)),
+    "a dict": ({"x": Tensor(X), "y": Tensor(Y, "int64")}, {"x": X, "y": Y}),
+}
+
+
+def parts(database):
+    if isinstance(database, dict):
+        return [*database.values()]
+    return [*database] if isinstance(database, tuple) else [database]
+
+
+@pytest.mark.parametrize("relation", ["add-remove", "change-one"])
+@pytest.mark.parametrize(("like", "arrays"), LIKES.values(), ids=LIKES)
+def test_pairs_of_tensors_are_those_of_arrays(like, arrays, relation):
+    space = neighbors(like, relation)
+    found, expected = ([*neighbors(x, relation)] for x in (like, arrays))
+    assert len(found) == len(expected) > 20
+    for pair, other in zip(found, expected, strict=True):
+        assert space.allows(*pair)
+        for side, wanted in zip(pair, other, strict=True):
+            assert type(side) is type(like)
+            triples = zip(parts(side), parts(wanted), parts(like), strict=True)
+            for part, array, example in triples:
+                assert type(part) is type(example) and part.dtype == example.dtype
+                values = part.values if isinstance(part, Tensor) else part
+                np.testing.assert_array_equal(values, array)
+                assert values.shape == array.shape and values.dtype == array.dtype
+
+
+def test_no_value_is_rounded_out_of_the_domain():
+    domain = Domain(bounds=(0.0, 65519.0))
+    sides = [side.values for pair in neighbors(Tensor([1.0, 2.0], "half"), "change-one", domain)
+             for side in pair]  # fmt: skip
+    assert len(sides) > 20 and max(map(np.max, sides)) <= 65504
+
+
+def test_an_audit_searches_among_tensors():
+    def total(x, num_samples, rng):
+        assert isinstance(x, Tensor)
+        return np.clip(x.values, 0, 2).sum() + rng.laplace(size=num_samples)
+
+    method = dpjax.Events(1000, 2000)
+    space = neighbors(Tensor([0.5, 1.0]), num_pairs=20)
+    result = dpjax.audit(total, space, claim=1.0, method=method)
+    assert 1.0 < result.lower_bound <= 2.0
