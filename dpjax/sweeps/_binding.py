@@ -73,6 +73,8 @@ def read_binding(content: bytes) -> JsonObject:
             raise ValueError("its rows are not the runs of the block, in order")
         if table["entry"].unique().to_pylist() != [said["entry"]]:
             raise ValueError("its rows belong to another entry")
+        if not isinstance(said["processor"], str):
+            raise ValueError(f"its processor is {said['processor']!r}")
         return said
     except (pa.ArrowException, OSError, KeyError, TypeError, ValueError) as error:
         raise ValueError(f"it is not a block of a sweep ({error!r})") from None

@@ -1,17 +1,11 @@
 """The store of a sweep: a folder with a manifest and one Parquet file per finished block.
 
-The name of a block's file includes the hash of the file's bytes. A file gets its final name only
-when it is complete, so incomplete files are recognized. The binding in a file states which runs the
-file holds (see `_binding.py`). A block remains to be computed if it is in the specification but not
-in the store. A file is deleted only if it is named like a block and is broken or incomplete.
+The binding in a file states which runs the file holds (see `_binding.py`). A block remains to be
+computed if it is in the specification but not in the store. A file is deleted only if it is named
+like a block and is broken or incomplete.
 """
 
-import hashlib
 import json
-import os
-import re
-import secrets
-import stat
 import time
 from collections.abc import Collection
 from contextlib import suppress
@@ -35,6 +29,7 @@ from dpjax.sweeps._binding import (
     repeats_exactly,
     states_of,
 )
+from dpjax.sweeps._files import is_complete, is_regular, named, write_file
 from dpjax.sweeps._folder import (
     BLOCKS,
     MANIFEST,
@@ -55,15 +50,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _STALE_SECONDS = 3600
-
-_FILE = re.compile(r"(?P<name>[^.]+)\.[0-9a-f]{32}\.parquet")
-"""Pattern of the file names of finished blocks: block name, hash, suffix."""
-
-_MORE = re.compile(r"-more\d+$")
-"""Pattern of the suffix that marks the names of blocks whose runs have additional draws."""
-
-_BEGINNING = re.compile(rf"\.{_FILE.pattern}\.[0-9a-f]{{8}}")
-"""Pattern of the file names of incomplete blocks."""
 
 
 class Store:
@@ -202,20 +188,19 @@ class Store:
         earlier = {block._replace(more=0).name for block in blocks.values() if block.more}
         held = self.folder / BLOCKS
         for path in sorted(held.iterdir() if held.is_dir() else ()):
-            whole, begun = _FILE.fullmatch(path.name), _BEGINNING.fullmatch(path.name)
-            name = (whole or begun or {"name": None})["name"]
-            if _MORE.sub("", name or "") in earlier and name not in blocks:
+            name = named(path)
+            if name.without_more in earlier and name.block not in blocks:
                 found.earlier.append(path)
-            elif name not in blocks:
+            elif name.block not in blocks:
                 found.strange[path] = "no block of this sweep has this name"
-            elif (mode := _mode_of(path)) is None:
+            elif (regular := is_regular(path)) is None:
                 continue  # Another process has completed or removed the file.
-            elif not stat.S_ISREG(mode):
+            elif not regular:
                 found.strange[path] = "it is not a regular file"
-            elif begun:
+            elif name.is_begun:
                 found.beginnings.append(path)
             else:
-                self._judge(path, blocks[name], found)
+                self._judge(path, blocks[name.block], found)
         return found
 
     def _judge(self, path: Path, block: Block, found: Contents) -> None:
@@ -225,7 +210,7 @@ class Store:
         except OSError as error:
             found.strange[path] = f"it cannot be read ({error.strerror})"
             return
-        if f".{_digest(content)}." not in path.name:
+        if not is_complete(path, content):
             found.broken.append(path)
             return
         try:
@@ -271,21 +256,20 @@ class Store:
         """Return stored states from which a block's runs can continue, or None if there are none.
 
         If multiple stored blocks hold the same runs with fewer draws, the block with the most draws
-        is used. Broken files and files from other sweeps are ignored.
+        is used. Broken or unreadable files and files from other sweeps are ignored.
         """
         if not block.more:
             return None
         found: dict[int, Path] = {}
         for path in (self.folder / BLOCKS).glob(f"{block._replace(more=0).name}*.parquet"):
-            name = path.name.partition(".")[0]
-            more = int(name.rpartition("-more")[2]) if _MORE.search(name) else 0
-            before = block._replace(more=more)
-            if more >= block.more or before.name != name:
+            name = named(path)
+            before = block._replace(more=name.more)
+            if name.more >= block.more or before.name != name.block or not is_regular(path):
                 continue
-            content = path.read_bytes()
-            with suppress(ValueError):
-                if f".{_digest(content)}." in path.name and self._other(before, content) is None:
-                    found[more] = path
+            with suppress(OSError, ValueError):
+                content = path.read_bytes()
+                if is_complete(path, content) and self._other(before, content) is None:
+                    found[name.more] = path
         return states_of(found[max(found)]) if found else None
 
     def clear(self, contents: Contents) -> None:
@@ -326,16 +310,9 @@ class Store:
         other = self._other(block, content)
         if other is not None:
             raise ValueError(f"the block {block.name} cannot be stored: {other}.")
-        path = self.folder / BLOCKS / f"{block.name}.{_digest(content)}.parquet"
-        temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
         try:
-            with open(temporary, "xb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            os.replace(temporary, path)
+            write_file(self.folder / BLOCKS, block.name, content)
         except OSError as error:
-            temporary.unlink(missing_ok=True)
             raise OSError(
                 error.errno,
                 f"a block cannot be stored ({error.strerror}): free disk space and run the same "
@@ -387,14 +364,3 @@ def rows_equal(first: Store, second: Store) -> bool:
     """Return whether two stores have bitwise equal rows, except for seconds and processor."""
     tables = [store.table().drop_columns(list(UNREPEATABLE)) for store in (first, second)]
     return tables[0].equals(tables[1])
-
-
-def _digest(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()[:32]
-
-
-def _mode_of(path: Path) -> int | None:
-    """Return the mode of a file, or None if the file no longer exists."""
-    with suppress(FileNotFoundError):
-        return path.lstat().st_mode
-    return None

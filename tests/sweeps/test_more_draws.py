@@ -1,5 +1,8 @@
 """Sequential entries of a sweep that continue with more draws, from the states in a store."""
 
+import os
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -107,6 +110,9 @@ def test_the_states_of_the_most_draws_are_the_ones_to_go_on_from(tmp_path):
     for more in (0, 100, 200):
         store = swept(tmp_path, more)
     block = Block(entry(), 0, 2)
+    # A folder and a pipe, which would never end, are not blocks.
+    for more, make in ((0, Path.mkdir), (100, os.mkfifo)):
+        make(tmp_path / "blocks" / f"{block._replace(more=more).name}.{'0' * 32}.parquet")
     states = {more: store.earlier_states(block._replace(more=more)) for more in (0, 100, 200, 300)}
     assert states[0] is None and len(states[300]) == 2
     assert len({tuple(states[more]) for more in (100, 200, 300)}) == 3

@@ -78,7 +78,13 @@ def test_a_renamed_block_is_found(whole, copy):
 
 @pytest.mark.parametrize(
     ("name", "value"),
-    [("jax", "0.0.1"), ("dtype", "float64"), ("processor", "TPU v9"), ("format", 2)],
+    [
+        ("jax", "0.0.1"),
+        ("dtype", "float64"),
+        ("processor", "TPU v9"),
+        ("processor", None),
+        ("format", 2),
+    ],
 )
 def test_a_block_made_otherwise_is_found(whole, copy, name, value):
     """Its bytes and its name agree, but its content is wrong."""

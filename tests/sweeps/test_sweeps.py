@@ -30,11 +30,11 @@ from dpjax.sweeps import (
     LocalSearch,
     Store,
     SweepSpec,
+    _files,
     compute,
     rows_equal,
     run_sweep,
 )
-from dpjax.sweeps import _store as store_module
 from dpjax.sweeps._binding import UNREPEATABLE
 from dpjax.sweeps._blocks import on_all_devices
 from dpjax.sweeps._compute import _rows
@@ -370,7 +370,7 @@ def test_a_full_disk_loses_nothing(whole, tmp_path, monkeypatch):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     with monkeypatch.context() as patch:
-        patch.setattr(store_module.os, "fsync", fsync)
+        patch.setattr(_files.os, "fsync", fsync)
         with pytest.raises(OSError, match=r"No space left.*run the same command"):
             run_sweep(store)
     assert len(list((tmp_path / "s" / "blocks").iterdir())) == 2, "no temporary file stays"
@@ -558,7 +558,7 @@ def test_a_block_whose_file_cannot_be_opened(tmp_path, monkeypatch):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     store = Store.create(tmp_path / "s", SPEC)
-    monkeypatch.setattr(store_module, "open", full, raising=False)
+    monkeypatch.setattr(_files, "open", full, raising=False)
     with pytest.raises(OSError, match=r"a block cannot be stored .*run the same command"):
         run_sweep(store)
     assert not list((tmp_path / "s" / "blocks").iterdir())
