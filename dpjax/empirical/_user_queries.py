@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from dpjax.core import validate
+from dpjax.core import random, validate
 from dpjax.core.errors import name_of_function, text_of
 from dpjax.core.settings import callers_floats
 from dpjax.core.wording import BadType, BadValue
@@ -84,7 +84,7 @@ class JaxQuery(UserQuery):
     _ARGUMENTS: ClassVar[tuple[str, ...]] = ("key", "values", "present")
 
     def _answering(self, panel: Panel, key: int) -> Callable[[int, int], np.ndarray]:
-        keys = jax.random.split(jax.random.key(key), (panel.num_databases, self.num_draws or 1))
+        keys = jax.random.split(random.as_key(key), (panel.num_databases, self.num_draws or 1))
         slot = _record_slots(panel)
         shape = (panel.num_individuals, int(slot.max()) + 1)
 

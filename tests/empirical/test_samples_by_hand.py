@@ -190,6 +190,8 @@ def test_keys_of_random_queries():
     keys = jax.random.split(jax.random.key(7), (3, 2))
     for d, draw in itertools.product(range(3), range(2)):
         np.testing.assert_allclose(found[d, draw, :, 0], float(jax.random.uniform(keys[d, draw])))
+    noisy = JaxQuery(lambda key, v, p: jax.random.uniform(key), num_draws=1)
+    assert len({noisy.answers(PANEL, key)[0, 0, 0, 0] for key in (7, 2**32 + 7, 2**62 + 7)}) == 3
 
 
 def test_values_that_functions_of_users_get():

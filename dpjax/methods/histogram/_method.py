@@ -175,6 +175,7 @@ class Histogram(NeedsMechanism):
             _check_interval("input_interval", self.input_interval)
             return None, None
         if self.inputs is not None:
+            validate.numbers("inputs", self.inputs)
             inputs = np.asarray(self.inputs)
             if inputs.ndim == 0 or len(inputs) < 2 or inputs.dtype.kind not in "biuf":
                 raise BadValue(
@@ -286,6 +287,6 @@ class Histogram(NeedsMechanism):
 
 def _check_interval(name: str, ends: Any) -> None:
     """Raise ValueError if an interval is not (low, high) with low < high."""
-    if np.shape(ends) != (2,):
+    if not isinstance(ends, list | tuple | np.ndarray) or [*map(np.ndim, ends)] != [0, 0]:
         raise BadValue(f"{term(name)} must be (low, high), but was {ends!r}.")
     validate.increasing(*ends, name=name)

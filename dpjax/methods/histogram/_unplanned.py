@@ -46,11 +46,11 @@ class HistogramEstimate(NeedsMechanism):
 
     def __post_init__(self):
         validate.positive_int(num_intervals=self.num_intervals, num_samples=self.num_samples)
-        inputs = np.asarray(self.inputs)
+        inputs = validate.numbers("inputs", self.inputs)
         if inputs.ndim != 1 or len(inputs) < 2:
             raise ValueError(f"inputs must hold at least two numbers, but was {self.inputs!r:.80}.")
         validate.finite(inputs=inputs)
-        object.__setattr__(self, "inputs", tuple(inputs.astype(float).tolist()))
+        object.__setattr__(self, "inputs", tuple(inputs.tolist()))
         if self.order is not None:
             check_order(self.order)
 

@@ -242,6 +242,9 @@ def test_inputs_of_options():
         (pairs, {"inputs": [1]}, "only one of .* is accepted"),
         (None, {"inputs": [1], "input_interval": (0.0, 1.0)}, "only one of .* is accepted"),
         (None, {"input_interval": (1.0, 0.0)}, "input_interval"), (None, {}, "must be given"),
+        (None, {"input_interval": ((0, 1), 2)}, r"input_interval must be \(low, high\), but was"),
+        (None, {"input_interval": 3.0}, r"input_interval must be \(low, high\), but was 3.0"),
+        (None, {"inputs": [[0, 1], 2]}, "inputs must consist of numbers, in lists of equal length"),
     ):  # fmt: skip
         with pytest.raises(ValueError, match=said):
             Histogram(**options)._inputs(None, given)
