@@ -87,9 +87,16 @@ def _states(module: str) -> Iterator[tuple[str, bytes]]:
     """Yield the name and a digest of the state of each generator in a module, and global ones."""
     yield "random", _digest(random.getstate())
     yield "numpy.random", _digest(np.random.get_state())
+    if (torch := sys.modules.get("torch")) is not None:
+        yield "torch.default_generator", _digest(torch.default_generator)
     for name, value in list(getattr(sys.modules.get(module), "__dict__", {}).items()):
-        if isinstance(value, _GENERATORS) and not isinstance(value, random.SystemRandom):
+        if _is_generator(value) and not isinstance(value, random.SystemRandom):
             yield f"{module}.{name}", _digest(value)
+
+
+def _is_generator(value: object) -> bool:
+    of_torch = getattr(sys.modules.get("torch"), "Generator", ())
+    return isinstance(value, _GENERATORS) or isinstance(value, of_torch)
 
 
 def _digest(state: object) -> bytes:
@@ -119,5 +126,5 @@ class _Pickler(pickle.Pickler):
 
     def persistent_id(self, obj: object) -> None:
         """Note a generator; see `pickle.Pickler`. The value None means that `obj` is pickled."""
-        if isinstance(obj, _GENERATORS):
+        if _is_generator(obj):
             self.found.append(type(obj).__name__)

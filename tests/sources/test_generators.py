@@ -88,6 +88,38 @@ def test_generators_that_differ_or_are_not_used_are_not_shared(monkeypatch):
     assert shared_generator(seen, drawn(module.of_the_system, 3)) == "numpy.random"
 
 
+class TorchGenerator:
+    """Behaves like a generator of PyTorch."""
+
+    def __init__(self, state):
+        self.state = state
+
+    def __call__(self, database):
+        self.state += 1
+        return database + self.state
+
+
+@pytest.mark.parametrize("name", ["torch.default_generator", "noisy_module.TORCH"])
+def test_generators_of_pytorch_are_compared(name, monkeypatch):
+    seen, found = {}, []
+    for process, state in enumerate((1, 2, 2)):
+        noise = TorchGenerator(state)
+        torch = types.SimpleNamespace(Generator=TorchGenerator, default_generator=noise)
+        monkeypatch.setitem(sys.modules, "torch", torch)
+        module = new_process(monkeypatch)
+        if name == "noisy_module.TORCH":
+            module.TORCH, torch.default_generator = noise, TorchGenerator(0)
+        noise.__module__ = "noisy_module"
+        found.append(shared_generator(seen, drawn(noise, process)))
+    assert found == [None, None, name]
+
+
+def test_workers_refuse_a_generator_of_pytorch(monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", types.SimpleNamespace(Generator=TorchGenerator))
+    with pytest.raises(ValueError, match=r"workers need .* no random generator, but .* \(Torch"):
+        dpjax.HostMechanism(TorchGenerator(1), batched=False, workers=2)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["release", "fresh", "of_the_system"])
 def test_workers_refuse_a_seed_that_their_module_sets(name, tmp_path, monkeypatch):
