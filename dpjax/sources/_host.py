@@ -30,7 +30,7 @@ from dpjax.sources._on_host import OnHost
 from dpjax.sources._plain import known_options, stated_options
 from dpjax.sources._schedule import Draw, Raw, Restarted, Span, in_order, seeds_of_calls
 from dpjax.sources._source import Trust
-from dpjax.sources._workers import WorkerLost, new_pool, worker_pool
+from dpjax.sources._workers import WorkerLost, new_pool, pickled_result, worker_pool
 
 
 @dataclass(frozen=True)
@@ -173,14 +173,16 @@ class HostMechanism(OnHost):
             return None
         deadline = Deadline.of_workers(self.timeout, None)
         catch = self.special == "outcomes"
-        draw = partial(draw_batch, self.function, catch, deadline, None)
+        draw = partial(pickled_result, draw_batch, self.function, catch, deadline, None)
         seed = 0 if self.batched else range(count)
         with ExitStack() as stack:
             # New processes, even if the audit keeps its workers.
             pools = [stack.enter_context(new_pool(1)) for _ in range(2)]
             tasks = [[pool.submit(draw, side, count, seed) for side in sides] for pool in pools]
             try:
-                return "processes", [[[*task.result()] for task in run] for run in tasks]
+                return "processes", [
+                    [[*pickle.loads(task.result())] for task in run] for run in tasks
+                ]
             except futures.BrokenExecutor:
                 raise self._ended(NO_RESTART) from None
 
@@ -214,15 +216,17 @@ class HostMechanism(OnHost):
         # Report progress after each output only if this process draws; workers report whole
         # batches.
         each = pool is None and not self.batched
-        drawing: Callable[..., Raw | Drawn] = partial(call, span.saw if each else None)
+        drawing: Callable[..., Raw | Drawn | bytes] = partial(call, span.saw if each else None)
         if seen is not None:
             drawing = partial(draw_noting_generators, drawing, self.function)
+        if pool is not None:
+            drawing = partial(pickled_result, drawing)
         try:
             for drawn in in_order(drawing, tasks, pool, 2 * max(self.workers, 1), span.over):
-                batch = drawn
-                if isinstance(drawn, Drawn):
+                batch = pickle.loads(drawn) if isinstance(drawn, bytes) else drawn
+                if isinstance(batch, Drawn):
                     assert seen is not None
-                    batch = self._refuse_shared(seen, drawn)
+                    batch = self._refuse_shared(seen, batch)
                 if not each:
                     span.saw(len(batch))
                 yield batch

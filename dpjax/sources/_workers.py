@@ -1,7 +1,8 @@
 """Worker processes, which start with interrupts (ctrl-c) blocked, and may be kept for later."""
 
+import pickle
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent import futures
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
@@ -15,6 +16,19 @@ from dpjax.sources._process import end_with_parent
 
 class WorkerLost(BadValue):
     """The error for a worker process that ended without an answer."""
+
+
+def pickled_result(function: Callable[..., object], *arguments: object) -> bytes:
+    """Call a function in a worker, and return its pickled result.
+
+    A pool would send each PyTorch tensor as a file, although a process may open only a few files,
+    and could not send tensors that are results of differentiable functions.
+
+    Args:
+        function: Function to call.
+        arguments: Arguments of the function.
+    """
+    return pickle.dumps(function(*arguments))
 
 
 class _Worker(SpawnProcess):

@@ -1,12 +1,18 @@
 """Workers that start while Ctrl-C is pressed, and workers that are reused."""
 
+import pickle
 import signal
+from concurrent.futures import Future
+from contextlib import nullcontext
+from multiprocessing.reduction import ForkingPickler
 from types import SimpleNamespace
 
 import pytest
 
-from dpjax.sources import _workers
+from dpjax import HostMechanism
+from dpjax.sources import _host, _workers
 from dpjax.sources._process import end_with_parent
+from dpjax.sources._schedule import Span
 from dpjax.sources._workers import Workers, kept_workers, worker_pool
 
 
@@ -91,3 +97,35 @@ def test_kept_workers_are_killed_if_their_context_ends_with_an_error(events):
             pass
         raise KeyboardInterrupt
     assert events == ["began pool 0 of 2", "killed pool 0 of 2", "ended pool 0 of 2"]
+
+
+class Result:
+    """A tensor that is the result of a differentiable function, which pools cannot send."""
+
+    def __init__(self, value):
+        self.value = value
+
+
+def refused(result):
+    raise RuntimeError("Cowardly refusing to serialize non-leaf tensor which requires_grad")
+
+
+class OneWorker:
+    """A pool whose worker is this process."""
+
+    def submit(self, call, *arguments):
+        future = Future()
+        future.set_result(pickle.loads(ForkingPickler.dumps(call(*arguments))))
+        return future
+
+
+def test_results_that_pools_cannot_send(monkeypatch):
+    monkeypatch.setattr(ForkingPickler, "_extra_reducers", {Result: refused})
+    for name in ("worker_pool", "new_pool"):
+        monkeypatch.setattr(_host, name, lambda workers: nullcontext(OneWorker()))
+    source = HostMechanism(Result, batched=False, workers=1, restart=True)
+    with source.drawing() as draw:
+        batches = [*draw(1.5, Span(range(3), (1,), print))]
+    restarted = source.restarted((1.5, 1.5), 3)
+    for batch in [*batches, *restarted[1][0]]:
+        assert [result.value for result in batch] == [1.5] * 3
