@@ -79,6 +79,21 @@ def test_pairs_of_tensors_are_those_of_arrays(like, arrays, relation):
                 assert values.shape == array.shape and values.dtype == array.dtype
 
 
+REFUSED = {
+    "images": (Tensor(np.ones((4, 1, 2))), r"was an array of shape \[4, 1, 2\]: reshape each"),
+    "a nested tuple": (
+        ((Tensor(X), Tensor(X)), Tensor(Y)),
+        "like must be a tensor, .* but contained a tuple of tensors: pass its tensors as entries",
+    ),
+}
+
+
+@pytest.mark.parametrize(("like", "said"), REFUSED.values(), ids=REFUSED)
+def test_tensors_that_are_refused(like, said):
+    with pytest.raises(TypeError, match=said):
+        neighbors(like)
+
+
 def test_no_value_is_rounded_out_of_the_domain():
     domain = Domain(bounds=(0.0, 65519.0))
     sides = [side.values for pair in neighbors(Tensor([1.0, 2.0], "half"), "change-one", domain)

@@ -60,10 +60,13 @@ def form_of(like: object) -> Form:
         columns = tuple(map(Column, names))
         records = partial(_in_order, names) if names else list
         return Form(f"a {type(like).__name__}", records, type(like), columns=columns, exact=True)
+    was = f"of type {type(like).__name__}"
+    advice = "for a number or a vector, pass relation=Within(...)"
+    if isinstance(like, np.ndarray) and like.ndim:
+        was, advice = f"an array of shape {list(like.shape)}", "reshape each record to a vector"
     raise BadType(
         "like must be a list or tuple of records, an array of one or two axes, a data frame, a "
-        "tuple or dict of columns, a string, or bytes, but was of type "
-        f"{type(like).__name__}: for a number or a vector, pass relation=Within(...)."
+        f"tuple or dict of columns, a string, or bytes, but was {was}: {advice}."
     )
 
 

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from dpjax.core.arrays import to_numpy
+from dpjax.core.wording import BadType
 from dpjax.databases.spaces._records import Form
 
 
@@ -21,7 +22,16 @@ def tensor_form(like: Any, form_of: Callable[[object], Form]) -> Form:
     Args:
         like: Example database, for which `has_tensors` is true.
         form_of: Function that returns the form of an example database without tensors.
+
+    Raises:
+        TypeError: If `like` has no form, or if a part of it that is not a tensor contains tensors.
     """
+    for part in _parts(like):
+        if any(map(has_tensors, _parts(part))):
+            raise BadType(
+                "like must be a tensor, or one tuple or dict of tensors and arrays, but contained "
+                f"a {type(part).__name__} of tensors: pass its tensors as entries of like."
+            )
     form = form_of(_in_arrays(like))
     return form._replace(
         name=f"{form.name} in tensors",
