@@ -31,18 +31,26 @@ def copier(database: object) -> Callable[[], object]:
         return database.copy
     if type(database) is np.ndarray and database.dtype.kind != "O":
         return database.copy
+    ways = [_by_deep_copies, _by_pickle]
     if not hasattr(type(database), "__deepcopy__"):
         if not _has_content(database):
             return lambda: database
+        ways.reverse()
+    for way in ways:
         try:
-            return partial(pickle.loads, pickle.dumps(database))
+            return way(database)
         except Exception:
-            pass  # Use a deep copy for this object.
-    try:
-        copy.deepcopy(database)
-    except Exception:
-        return lambda: database
-    return lambda: copy.deepcopy(database)
+            pass  # Copy this object in another way.
+    return lambda: database
+
+
+def _by_pickle(database: object) -> Callable[[], object]:
+    return partial(pickle.loads, pickle.dumps(database))
+
+
+def _by_deep_copies(database: object) -> Callable[[], object]:
+    copy.deepcopy(database)  # For some objects, such as results of PyTorch, this is an error.
+    return partial(copy.deepcopy, database)
 
 
 def _is_fixed(value: object) -> bool:

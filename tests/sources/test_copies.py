@@ -148,3 +148,21 @@ def test_containers_are_copied_by_pickle():
     copied = copier(database)()
     assert copied is not database and copied["rows"] == [1, 2]
     assert copied["rows"] is not database["rows"] and copied["model"] is not database["model"]
+
+
+class Result:
+    """A tensor that is the result of a differentiable function, which has no deep copies."""
+
+    def __init__(self):
+        self.values = [1.0, 2.0]
+
+    def __deepcopy__(self, memo):
+        raise RuntimeError("Only Tensors created explicitly by the user support deepcopy")
+
+
+def test_an_object_without_deep_copies_is_copied_by_pickle():
+    database = Result()
+    for _ in range(2):
+        copied = copier(database)()
+        copied.values.sort(reverse=True)
+        assert database.values == [1.0, 2.0] and copied.values == [2.0, 1.0]
