@@ -14,7 +14,7 @@ from dpjax.core.warned import warn
 from dpjax.core.wording import BadType, Powerless, Unvaried
 from dpjax.methods import settled
 from dpjax.methods._signposts import refuse_misplaced, signposted
-from dpjax.notions import Epsilon, Gdp, Notion, Terms, TotalVariation, Zcdp
+from dpjax.notions import Epsilon, Gdp, Notion, Terms, TotalVariation, Zcdp, guesses_of
 from dpjax.partitions import RegionLike
 from dpjax.partitions.previews import preview
 from dpjax.results import DOUBTFUL, NOT_RANDOM, REFUTING, AuditResult
@@ -267,13 +267,14 @@ def _violation(result: AuditResult, asked: Asked) -> str:
         head = f"{result.mechanism} {verb} not {level}-differentially private."
     else:
         head = f"{result.mechanism} violates its claim. {result.sentence}"
+    chance = "keys" if as_source(asked.subject).repeatable else "recordings"
     return (
         f"{head}\n"
         f"  claim        {_said(result)}\n"
         f"  lower bound  {result.lower_bound:.4f}, with confidence {_sure(result)}: a mechanism "
         "that satisfies the claim fails for at most one in "
-        f"{1 / (1 - result.confidence):.3g} {'recordings' if result.is_recorded else 'keys'}\n"
-        f"{_witness(result)}{_replay(result, asked)}"
+        f"{1 / (1 - result.confidence):.3g} {chance}\n"
+        f"{_guesses(result)}{_witness(result)}{_replay(result, asked)}"
     )
 
 
@@ -311,6 +312,14 @@ def _witness(result: AuditResult) -> str:
         )
     )
     return f"{lines}  event        {witness.event}\n  counts       {first}, {second}\n"
+
+
+def _guesses(result: AuditResult) -> str:
+    """Return the line with the counts of guesses, or "" if the audit made no guesses."""
+    if (made := guesses_of(result.evidence.counted)) is None:
+        return ""
+    counts = dict(made.rows(result.statement, _sure(result)))["guesses"]
+    return f"  guesses      {counts}\n"
 
 
 def _detectable(result: AuditResult) -> str:

@@ -259,6 +259,22 @@ def test_doubtful_outputs_are_neither_private_nor_not():
             check(recorded, 0.1)
 
 
+def test_a_failure_with_guesses_shows_their_counts():
+    """Only the coins of a recorded run were tossed before the audit."""
+
+    def told(included, seed):
+        return included + np.random.default_rng(seed).normal(0, 0.01, included.size)
+
+    runs = dpjax.CanaryRuns(told, 300)
+    recorded = dpjax.OneRun(*runs.canaries([0, 0], 1), fair_coins=True)
+    for subject, chance in ((runs, "1e+06 keys"), (recorded, "1e+06 recordings")):
+        with pytest.raises(AssertionError) as caught:
+            testing.assert_private(subject, 1.0)
+        lines = str(caught.value).splitlines()
+        assert lines[2].endswith(chance)
+        assert lines[3].startswith("  guesses      188 of 188 right (94 in, 94 out), of 210 canar")
+
+
 def test_repeated_noise_is_found_within_a_time_limit():
     """An audit that finds repeated noise ends before it counts its draws."""
 

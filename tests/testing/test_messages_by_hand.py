@@ -39,7 +39,6 @@ class Found:
     notes: tuple = ("First.", "Second.")
     doubts: tuple = ("One.", "Two.")
     witness: object = None
-    is_recorded: bool = False
     trials: tuple = (1000, 2000)
 
     @property
@@ -55,7 +54,7 @@ WITNESS = SimpleNamespace(
     pair="pair 3", database="[0]", neighbor="[1]", difference=None, event="output > 2",
     event_counts=(500, 250), larger="database", densities=(0.5, 0.125),
 )  # fmt: skip
-ASKED = SimpleNamespace(notion=SimpleNamespace(takes_delta=True), subject="subject", pairs="pairs")
+ASKED = SimpleNamespace(notion=SimpleNamespace(takes_delta=True), subject=Laplace(), pairs="pairs")
 END = (
     "  note         First.\n  note         Second.\n  test         pytest 'a test'\n"
     "  replay\n    code\n    more"
@@ -80,14 +79,15 @@ def test_violations(replayed):
         "  lower bound  0.7500, with confidence 1 - 0.001: a mechanism that satisfies the claim "
         "fails for at most one in 1e+03 keys\n" + END
     )
-    assert replayed == [(result, "subject", "pairs")]
-    recorded = _violation(replace(result, mechanism="recorded outputs", is_recorded=True), ASKED)
+    assert replayed == [(result, ASKED.subject, "pairs")]
+    given = SimpleNamespace(**{**vars(ASKED), "subject": dpjax.Recorded([0.0, 1.0], [1.0, 2.0])})
+    recorded = _violation(replace(result, mechanism="recorded outputs"), given)
     assert recorded.startswith("recorded outputs are not 0.5-differentially private.\n")
     assert "fails for at most one in 1e+03 recordings\n" in recorded
     at_delta = _violation(replace(result, delta=0.01), ASKED).splitlines()
     assert at_delta[0] == "noise is not (0.5, 0.01)-differentially private."
     assert at_delta[1] == "  claim        epsilon = 0.5 at delta = 0.01"
-    other = SimpleNamespace(notion=SimpleNamespace(takes_delta=False), subject=1, pairs=2)
+    other = SimpleNamespace(notion=SimpleNamespace(takes_delta=False), subject=Laplace(), pairs=2)
     assert _violation(result, other).splitlines()[0] == "noise violates its claim. A sentence."
     fixed = _violation(replace(result, verdict="not random", witness=WITNESS), ASKED)
     assert fixed == (
