@@ -4,6 +4,7 @@ from contextlib import ExitStack
 
 from dpjax.cli._audit_options import DECLARED_METHODS, TABLE, declared_values, source_of
 from dpjax.cli._finish import Files, finish
+from dpjax.cli._given import is_object
 from dpjax.cli._importing import importing
 from dpjax.cli._notion import claim_of, notion_of
 from dpjax.cli._pipelines import place_of
@@ -20,6 +21,7 @@ EXAMPLES = (
     "dpjax audit laplace --epsilon 1 --claim 1 --report audit.html",
     "dpjax audit release.py:release --pairs '[[0, 1]]' --claim 1",
     "dpjax audit release.py:mean_age --pairs pairs.json --time-limit 60",
+    "dpjax audit loop.py:train --pairs loop.py:pair --notion gdp --claim 0.5",
     "dpjax audit --command './noise {database} {num_samples}' --pairs '[[0, 1]]'",
     "dpjax audit release.py:release --like '[30, 80]' --bounds 0,100",
     "dpjax audit --samples x.csv.gz y.csv.gz --claim 0.5 --json",
@@ -56,6 +58,7 @@ def command(**given: Value) -> int:
         show = stack.enter_context(progress_bar(quiet=given["quiet"], announce=said))
         with importing():
             from dpjax.audit import audit, resume
+            from dpjax.databases.spaces import Space
             from dpjax.methods import METHODS
             from dpjax.sources import AnyPairs
         kind = DECLARED_METHODS[written["method"]]
@@ -63,10 +66,11 @@ def command(**given: Value) -> int:
         notion, claim = notion_of(written), claim_of(written)
         if source == "object" and not {"notion", "delta"} & written.keys():
             notion = None
-        if source not in _WITHOUT_CODE and not is_imported:
+        runs_code = source not in _WITHOUT_CODE or is_object(written.get("pairs", ""))
+        if runs_code and not is_imported:
             stack.enter_context(untouched())
         subject, pairs = subject_and_pairs(source, written, stack)
-        if "pairs" in written:
+        if "pairs" in written and not isinstance(pairs, Space):
             AnyPairs.of(pairs).refuse_equal()
         terms = {**chosen(written, _TERMS), "execution": shown_by(show)}
         if "resume" in written:

@@ -223,7 +223,8 @@ _ROWS: Table = {
     ),
     "pairs": option(
         str,
-        "Neighboring databases: JSON such as '[[0, 1]]', a file with such JSON, or an npz file.",
+        "Neighboring databases: JSON such as '[[0, 1]]', a file with such JSON, an npz file, or "
+        "pairs in Python, as FILE.py:NAME or MODULE:NAME.",
         metavar="JSON|FILE",
         owners=tuple(name for name in SOURCES if name not in _GIVEN),
     ),

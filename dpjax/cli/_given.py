@@ -1,10 +1,11 @@
-"""Inputs named on the command line: functions, pairs of databases, and standard input."""
+"""Inputs named on the command line: objects of Python, pairs of databases, and standard input."""
 
 import importlib
 import json
 import sys
 from operator import attrgetter
 from pathlib import Path
+from types import ModuleType
 
 from dpjax.cli._table import Value
 
@@ -15,8 +16,10 @@ _PART = 2**20
 """Maximum number of bytes that are read from standard input at a time."""
 
 
-def function_of(path: str, option: str) -> Value:
-    """Import and return the function that MODULE:NAME or FILE.py:NAME names.
+def object_of(path: str, option: str) -> Value:
+    """Import and return the object that MODULE:NAME or FILE.py:NAME names.
+
+    If there is no such name, the error proposes functions or, for `--pairs`, other objects.
 
     Raises:
         ValueError: If `path` is neither MODULE:NAME nor FILE.py:NAME, or if the module cannot
@@ -52,22 +55,36 @@ def function_of(path: str, option: str) -> Value:
         # The name may be that of a method, as in release.py:counter.release.
         return attrgetter(attribute)(found)
     except AttributeError:
-        names = [name for name, value in vars(found).items() if callable(value)]
+        calls = option != "--pairs"
+        names = [
+            name
+            for name, value in vars(found).items()
+            if callable(value) == calls and not isinstance(value, ModuleType)
+        ]
         hint = nearest(attribute, [name for name in names if not name.startswith("_")])
         raise ValueError(f"{option} {path!r}: the module has no {attribute!r}; {hint}") from None
 
 
+def is_object(text: str) -> bool:
+    """Return whether a value of `--pairs` is MODULE:NAME or FILE.py:NAME."""
+    _, colon, name = text.rpartition(":")
+    return bool(colon) and all(map(str.isidentifier, name.split("."))) and not Path(text).is_file()
+
+
 def pairs_of(text: str, *, any_kind: bool = False) -> Value:
-    """Read pairs of databases from JSON on the command line, or from a file.
+    """Read pairs of databases from JSON on the command line, from a file, or from Python code.
 
     Args:
-        text: JSON that begins with "[", or the name of a file.
+        text: JSON that begins with "[", the name of a file, or FILE.py:NAME or MODULE:NAME, where
+            NAME is an object that `dpjax.audit` accepts as pairs.
         any_kind: Whether databases may be any JSON values, as for host mechanisms. If `any_kind` is
             False, all databases must be numeric arrays of the same shape, which are stacked.
 
     Raises:
-        ValueError: If the text or the file contains no pairs.
+        ValueError: If the text, the file or the object contains no pairs.
     """
+    if is_object(text):
+        return _pairs_of_object(text, any_kind)
     from dpjax.core.files import read_document, refuse_endless
     from dpjax.databases import Pairs
     from dpjax.partitions.previews import shortened
@@ -100,6 +117,20 @@ def pairs_of(text: str, *, any_kind: bool = False) -> Value:
             f"--pairs {shortened(text)} must be {form}, but is damaged "
             f"({type(error).__name__}: {error})."
         ) from error
+
+
+def _pairs_of_object(path: str, any_kind: bool) -> Value:
+    from dpjax.databases import Pairs
+    from dpjax.databases._pairs import rows_of
+    from dpjax.databases.spaces import Space, as_space
+
+    found: Value = as_space(object_of(path, "--pairs"))
+    if isinstance(found, Pairs | Space):
+        return found
+    try:
+        return rows_of(found) if any_kind else Pairs.of(found)
+    except Exception as error:  # Iterating over an arbitrary object may raise any exception.
+        raise ValueError(f"--pairs {path!r}: {error}") from None
 
 
 def standard_input(folder: str) -> Path:

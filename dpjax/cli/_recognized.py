@@ -3,7 +3,7 @@
 from contextlib import ExitStack
 
 from dpjax.cli._audit_options import SOURCES
-from dpjax.cli._given import function_of
+from dpjax.cli._given import object_of
 from dpjax.cli._importing import importing
 from dpjax.cli._seal import untouched
 from dpjax.cli._table import Value
@@ -33,7 +33,7 @@ def recognized(written: dict[str, Value], stack: ExitStack) -> tuple[dict[str, V
         from dpjax.sources import family_of
         from dpjax.sources._recognized import recognized as kind_of
     stack.enter_context(untouched())
-    found = function_of(path, SOURCES["mechanism"])
+    found = object_of(path, SOURCES["mechanism"])
     kind, options = ("object", {}) if family_of(found) else kind_of(found)
     others = {name: value for name, value in written.items() if name != "mechanism"}
     return {**options, **others, {"mechanism": "function"}.get(kind, kind): path}, True

@@ -7,7 +7,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from dpjax.cli._audit_options import DECLARED_SOURCES, declared_values
-from dpjax.cli._given import function_of, pairs_of, standard_input
+from dpjax.cli._given import object_of, pairs_of, standard_input
 from dpjax.cli._neighbors import neighbors_of
 from dpjax.cli._table import Given, Value
 
@@ -45,7 +45,7 @@ def subject_and_pairs(source: str, written: Given, stack: ExitStack) -> tuple[Va
 
     named, kind = written[source], DECLARED_SOURCES[source]
     if {"function", "subject"} & {*kind.required}:
-        named = function_of(named, f"--{source}")
+        named = object_of(named, f"--{source}")
     values = declared_values(kind, written)
     if source == "object" and family_of(named) is not None:
         if values:
@@ -95,15 +95,17 @@ def _built_in(written: Given) -> "Mechanism":
 
 
 def _function(written: Given, pairs: Value) -> Value:
-    function = function_of(written["function"], "--function")
+    function = object_of(written["function"], "--function")
     if "num_outcomes" not in written:
         return function
-    if written.get("pairs") is None:
+    from dpjax.databases import Pairs
+    from dpjax.databases.trees import nth
+
+    if not isinstance(pairs, Pairs):
         raise ValueError(
             "--num-outcomes needs --pairs, because inputs cannot be planned for a function "
             "with finitely many outputs."
         )
-    from dpjax.databases.trees import nth
     from dpjax.mechanisms import from_function
 
     return from_function(function, nth(pairs.database, 0), num_outcomes=written["num_outcomes"])

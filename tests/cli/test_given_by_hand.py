@@ -12,7 +12,7 @@ import pytest
 from dpjax.cli import _app, _audit, _declared, _mechanisms
 from dpjax.cli._audit import _announced
 from dpjax.cli._declared import registered
-from dpjax.cli._given import function_of, pairs_of, standard_input
+from dpjax.cli._given import object_of, pairs_of, standard_input
 from dpjax.cli._notion import claim_of, notion_of
 
 
@@ -82,24 +82,24 @@ def test_refused_notions(text, message):
 
 def test_functions_of_files_and_modules(here):
     (here / "mine.py").write_text("def noisy(): return 5\nnumber = 3\n_hidden = len\n")
-    assert function_of("mine.py:noisy", "--host")() == 5
-    assert function_of("mine:noisy", "--host")() == 5
+    assert object_of("mine.py:noisy", "--host")() == 5
+    assert object_of("mine:noisy", "--host")() == 5
     assert sys.path[0] == str(here)
-    assert function_of("mine:number.conjugate", "--host")() == 3
+    assert object_of("mine:number.conjugate", "--host")() == 3
     with pytest.raises(ValueError, match=r"has no .number\.release."):
-        function_of("mine:number.release", "--host")
+        object_of("mine:number.release", "--host")
     # Only functions are proposed.
     with pytest.raises(ValueError, match=r"--host 'mine:noise': the module has no .*noisy"):
-        function_of("mine:noise", "--host")
+        object_of("mine:noise", "--host")
     with pytest.raises(ValueError, match="has no 'hidden'") as refused:
-        function_of("mine:hidden", "--host")
+        object_of("mine:hidden", "--host")
     assert "_hidden" not in str(refused.value) and "number" not in str(refused.value)
 
 
 @pytest.mark.parametrize("path", ["mine", "mine:", ":noisy", ""])
 def test_paths_of_functions(path):
     with pytest.raises(ValueError, match=r"--host must be MODULE:NAME or FILE\.py:NAME, but was"):
-        function_of(path, "--host")
+        object_of(path, "--host")
 
 
 def test_modules_that_cannot_be_imported(here):
@@ -113,9 +113,9 @@ def test_modules_that_cannot_be_imported(here):
         ("json.py:noisy", r"Python finds another module named 'json' \(.*\): rename the file\."),
     ):
         with pytest.raises(ValueError, match=f"^--host '{path}': {message}"):
-            function_of(path, "--host")
+            object_of(path, "--host")
     with pytest.raises(KeyboardInterrupt):
-        function_of("stops.py:f", "--host")
+        object_of("stops.py:f", "--host")
 
 
 def subject(batched, time_limit):
