@@ -114,6 +114,8 @@ def rows_of(pairs: Iterable[Iterable[Database]]) -> list[tuple[Database, Databas
     accepted = "pairs must be dpjax.Pairs or a list of (database, neighbor)"
     if isinstance(pairs, _NO_ROWS) or _is_frame(pairs):
         raise BadType(f"{accepted}, but was {type(pairs).__name__}.")
+    if callable(getattr(pairs, "pair", None)):  # The result of `canaries`, a tuple of arrays.
+        raise BadType(f"{accepted}, but was {type(pairs).__name__}: call its method .pair().")
     try:
         items = list(pairs)
     except TypeError:

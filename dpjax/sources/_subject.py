@@ -44,6 +44,13 @@ def pairs_of(mechanism: object, pairs: Any) -> Pairs:
         return Pairs.of(pairs)
     if standard := getattr(mechanism, "standard_pairs", None):
         return standard()
+    from dpjax.mechanisms.training import DpSgd
+
+    if isinstance(mechanism, DpSgd):
+        raise BadValue(
+            f"pairs must be given for {type(mechanism).__name__}: make a pair with "
+            "dpjax.mechanisms.training.canary_pair(features, labels)."
+        )
     raise BadValue(
         "pairs must be given for a mechanism that is not built in: a list of (database, neighbor)."
     )

@@ -138,3 +138,21 @@ def test_records_of_a_canary_must_be_numbers():
     ):
         with pytest.raises(ValueError, match=rf"^{name} must consist of numbers"):
             canary_pair(*arguments[:2], **dict(zip(["canary"], arguments[2:], strict=False)))
+
+
+def test_an_audit_without_a_pair_says_how_to_make_one():
+    with pytest.raises(ValueError, match=r"for DpSgd: make a pair with .*training\.canary_pair\("):
+        dpjax.audit(DpSgd(4.0), claim=1.0)
+
+
+def test_canaries_in_place_of_a_pair_say_how_to_make_one():
+    """The canaries are a tuple of arrays, and no array is worth showing."""
+    own = canaries(np.zeros((3, 2), np.float32), np.zeros(3))
+    for subject in (DpSgd(4.0), lambda database, rng: rng.laplace()):
+        with pytest.raises(TypeError) as refused:
+            dpjax.audit(subject, own, claim=1.0)
+        assert str(refused.value) == (
+            "pairs must be dpjax.Pairs or a list of (database, neighbor), but was Canaries: call "
+            "its method .pair()."
+        )
+    assert len(dpjax.Pairs.of(own.pair())) == 1
