@@ -51,7 +51,7 @@ class Pool:
     def submit(self, call, *given):
         """Run the call; return its result."""
         found = Future()
-        found.set_result([*call(*given)])
+        found.set_result(call(*given))
         return found
 
 
