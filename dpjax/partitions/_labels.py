@@ -1,6 +1,6 @@
 """Indices of the labels of outputs."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from functools import cached_property
 from itertools import repeat
 from typing import Any
@@ -114,6 +114,11 @@ class Labels:
                 raise ValueError(f"the label {label!r} does not have the type {kind}")
             self.of(value, str(name))
 
+    @property
+    def num_objects(self) -> int:
+        """Number of objects that equal only themselves, among the labels and their parts."""
+        return len({number for _, label in self._indices for number in _objects_of(label)})
+
     @cached_property
     def _most_labels(self) -> int:
         return validate.limit("labels")
@@ -123,3 +128,12 @@ class DpjaxLabel(str):
     """A label that dpjax creates. The label is distinct from an output with the same text."""
 
     __slots__ = ()
+
+
+def _objects_of(label: object) -> Iterator[int]:
+    """Yield the identity of each object in a label that equals only itself, except for types."""
+    if isinstance(label, tuple):
+        for part in label:
+            yield from _objects_of(part)
+    elif type(label).__eq__ is object.__eq__ and not isinstance(label, type):
+        yield id(label)

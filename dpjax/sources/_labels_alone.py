@@ -14,9 +14,19 @@ if no label occurs `_RARE` times or more.
 _LEAST_LOOKED_AT = 200
 """Minimum number of outputs for a refusal; fewer outputs are always accepted."""
 
-
 _NOTED_SHARE = 0.5
 """There is a note if the labels of at least this fraction of outputs are unique."""
+
+_OF_LABELS = (
+    "write numbers as numbers (convert a Decimal to float; in a printed vector, separate them by "
+    "commas, without brackets), return the contents of an object, remove parts that identify a run "
+    "(such as IDs or times), or group the labels"
+)
+_OF_OBJECTS = (
+    "each holds an object that equals only itself, so return the contents of the object, such as "
+    "the coefficients of a model"
+)
+"""Advice if outputs are refused, and advice if they hold objects that equal only themselves."""
 
 
 def notes_of_labels_alone(
@@ -39,7 +49,9 @@ def notes_of_labels_alone(
     only = labels[np.concatenate([pilot.alone for pilot in pilots])]
     kinds, counts = np.unique(only, return_counts=True)
     if len(only) == len(labels):
-        refuse_alone(counts, names, num_outputs or len(labels), encoder.names[labels[0]])
+        are_objects = encoder.labels.num_objects >= _ALONE_SHARE * len(kinds)
+        example = encoder.names[labels[0]]
+        refuse_alone(counts, names, num_outputs or len(labels), example, are_objects)
     unique = kinds[counts == 1]
     if len(unique) < _NOTED_SHARE * len(labels):
         return []
@@ -50,7 +62,9 @@ def notes_of_labels_alone(
     ]
 
 
-def refuse_alone(counts: np.ndarray, names: str, num_outputs: int, example: str) -> None:
+def refuse_alone(
+    counts: np.ndarray, names: str, num_outputs: int, example: str, are_objects: bool = False
+) -> None:
     """Raise an error if hardly any outcome occurs twice.
 
     Outputs are accepted if some outcome occurs often, such as one error message among unique
@@ -61,13 +75,11 @@ def refuse_alone(counts: np.ndarray, names: str, num_outputs: int, example: str)
         names: Plural noun that messages use for the outputs.
         num_outputs: Total number of outputs.
         example: One of the outcomes.
+        are_objects: Whether almost all outcomes contain an object that equals only itself.
     """
     repeated = counts[counts > 1].sum()
     if repeated <= (1 - _ALONE_SHARE) * counts.sum() and counts.max() < _RARE:
         raise ValueError(
             f"{names} hold {num_outputs} labels, such as {example}, and hardly any label occurs "
-            "twice, so there is nothing to compare: write numbers as numbers (convert a Decimal to "
-            "float; in a printed vector, separate them by commas, without brackets), return the "
-            "contents of an object, remove parts that identify a run (such as IDs or times), or "
-            "group the labels."
+            f"twice, so there is nothing to compare: {_OF_OBJECTS if are_objects else _OF_LABELS}."
         )

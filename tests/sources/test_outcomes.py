@@ -1,5 +1,7 @@
 """Which recorded numbers are treated as outcomes or as reals, and how outcomes are numbered."""
 
+import enum
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -46,6 +48,46 @@ def test_labels_of_which_hardly_any_repeats(outputs, refused):
         notes_of_labels_alone(pilots, encoder, "x and y")
     with pytest.raises(ValueError, match=r"x and y hold 999 labels, such as .*0"):
         notes_of_labels_alone(pilots, encoder, "x and y", 999)
+
+
+class Fair(enum.Enum):
+    HEADS = 1
+    TAILS = 2
+
+
+class Model:
+    """A fitted model, which equals only itself; its text shows no address, as in scikit-learn."""
+
+    def __repr__(self):
+        return "Model()"
+
+
+@pytest.mark.parametrize(
+    ("output", "says"),
+    [
+        (
+            lambda number: Model(),
+            "so return the contents of the object, such as the coefficients of a model.",
+        ),
+        (lambda number: {"fit": Model()}, "the coefficients of a model."),
+        (lambda number: ("ok", (Model(),)), "the coefficients of a model."),
+        (lambda number: f"{number}", "or group the labels."),
+        (lambda number: ("ok", Fair.HEADS, f"{number}"), "or group the labels."),
+    ],
+)
+def test_objects_that_equal_only_themselves_have_contents(output, says):
+    encoder = Encoder("x")
+    pilots = [encoder.encode([output(number) for number in range(s, s + 100)]) for s in (0, 100)]
+    with pytest.raises(ValueError) as refused:
+        notes_of_labels_alone(pilots, encoder, "x and y")
+    assert str(refused.value).endswith(says)
+
+
+def test_sentinels_and_members_of_enumerations_are_labels():
+    encoder, sentinel = Encoder("x"), Model()
+    pilots = [encoder.encode([sentinel, Fair.HEADS, Fair.TAILS, None] * 50) for _ in range(2)]
+    assert notes_of_labels_alone(pilots, encoder, "x and y") == []
+    assert encoder.labels.num_objects == 3
 
 
 @pytest.mark.parametrize(("unique", "noted"), [(100, True), (99, False)])
