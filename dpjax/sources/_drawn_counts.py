@@ -151,7 +151,8 @@ class OpenedDrawn:
         if not marked.first and not clearly_differ(counts[0]):
             first = self._laid[pair].first
             second = self._draws.with_same_keys(_FIRST_RUN, pair, SEARCH, len(first))
-            self.notes += notes_of_same_keys(first, second, self.pairs.labels[pair])
+            same = f"{len(first)} keys"
+            self.notes += notes_of_same_keys(first, second, self.pairs.labels[pair], same)
         return counts
 
     def _count_gathered(self, marked: Marked, stops: NDArray[np.int64]) -> NDArray[np.int64]:

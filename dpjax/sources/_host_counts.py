@@ -32,6 +32,8 @@ from dpjax.sources._learned import lay_best
 from dpjax.sources._opened import Marked, Request
 from dpjax.sources._order_of_calls import notes_of_calls
 from dpjax.sources._pairs import AnyPairs
+from dpjax.sources._same_keys import clearly_differ
+from dpjax.sources._same_seeds import notes_of_same_seeds
 from dpjax.sources._schedule import Draw
 from dpjax.sources._time_limit import Pace, Quota
 from dpjax.sources._watched import Watched
@@ -225,7 +227,20 @@ class OpenedOnHost:
                     part[side] = counted(batch)
             counts[0] += part
             self.tally.confirm(part)
+        if not first and not clearly_differ(counts[0]):
+            self._said += self._notes_of_same_seeds(pair)
         return counts
+
+    def _notes_of_same_seeds(self, pair: int) -> list[str]:
+        """Return a note if both databases of a pair give equal outputs for the same seeds."""
+        limits = [self._source.time_limit, self._request.seconds]
+        given = [limit for limit in limits if limit is not None]
+        left = min(given) - self._used() if given else None
+        sides = self.pairs.sides[0][pair], self.pairs.sides[1][pair]
+        words = self._stream.words(pair, 0, SEARCH)
+        taken = [self._stream.taken.get((pair, side), (0, 0.0)) for side in (0, 1)]
+        label = self.pairs.labels[pair]
+        return notes_of_same_seeds(self._source, self._draw, sides, words, label, taken, left)
 
     def _refuse_same_runs(self, pair: int) -> None:
         """Raise an error if two new runs of the mechanism have equal outputs.

@@ -29,7 +29,7 @@ def clearly_differ(counts: NDArray[np.int64]) -> bool:
     return bool((np.abs(first - second) > _DEVIATIONS * spread).any())
 
 
-def notes_of_same_keys(first: np.ndarray, second: np.ndarray, label: str) -> list[str]:
+def notes_of_same_keys(first: np.ndarray, second: np.ndarray, label: str, same: str) -> list[str]:
     """Return a note if both databases of a pair give the same outputs, which vary.
 
     Outputs that do not vary have a note of their own.
@@ -38,6 +38,7 @@ def notes_of_same_keys(first: np.ndarray, second: np.ndarray, label: str) -> lis
         first: Outputs from the database, [n, ...].
         second: Outputs from the neighbor for the same keys, [n, ...].
         label: Label of the pair.
+        same: Plural noun for the keys or seeds, with their number.
     """
     constant = np.broadcast_to(first[:1], first.shape)
     is_same = [
@@ -50,7 +51,7 @@ def notes_of_same_keys(first: np.ndarray, second: np.ndarray, label: str) -> lis
         return []
     return [
         Powerless(
-            f"For the same {len(first)} keys, both databases of the pair {label!r} gave the same "
+            f"For the same {same}, both databases of the pair {label!r} gave the same "
             "outputs. Perhaps the audited code ignores the records in which the databases differ: "
             "then the audit cannot detect a leak."
         )

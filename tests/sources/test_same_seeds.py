@@ -1,0 +1,79 @@
+"""A note if a Python function gives the same outputs for both databases and the same seeds."""
+
+import numpy as np
+import pytest
+
+import dpjax
+from dpjax.core.wording import Powerless
+from dpjax.sources import _host_counts
+from dpjax.sources._same_seeds import notes_of_same_seeds
+from dpjax.testing import assert_private
+
+FEW, MORE = dpjax.Events(200, 400), dpjax.Events(2000, 4000)
+PAIRS = [(0.0, 1.0)]
+
+
+def ignoring(database, num_samples, rng):
+    return rng.normal(size=num_samples)
+
+
+def ignoring_one(database, seed):
+    return np.random.default_rng(seed).normal()
+
+
+def notes(function, method=MORE, **options):
+    found = dpjax.audit(function, PAIRS, method=method, **options)
+    return [note for note in found.notes if isinstance(note, Powerless)]
+
+
+def test_a_function_that_ignores_the_database_is_noted():
+    (note,) = notes(ignoring)
+    assert note.startswith("For the same seeds of 100 outputs, both databases of the pair 'pair 0'")
+    (note,) = notes(ignoring_one, dpjax.Events(500, 1000))
+    assert note.startswith("For the same seeds of 30 outputs, both databases")
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda database, num_samples, rng: rng.normal(size=num_samples) + 0.01 * database,
+        # Without a seed, the outputs differ.
+        lambda database, num_samples: np.random.default_rng().normal(size=num_samples),
+        # Few outputs with few values may agree by chance.
+        lambda database, num_samples, rng: rng.integers(0, 2, num_samples),
+        # Outputs that do not vary have a note of their own.
+        lambda database, num_samples, rng: np.ones(num_samples),
+        # An error of the extra draws does not end an audit.
+        lambda database, num_samples, rng: rng.normal(size=num_samples // (num_samples != 100)),
+    ],
+)
+def test_other_functions_are_not_noted(function):
+    assert not notes(function)
+
+
+def test_one_percent_of_few_calls_is_too_few_outputs_to_compare():
+    assert not notes(ignoring_one, FEW)
+
+
+def test_the_outputs_are_not_counted_and_change_no_draw(monkeypatch):
+    results = []
+    for drawn in (notes_of_same_seeds, lambda *given: []):
+        monkeypatch.setattr(_host_counts, "notes_of_same_seeds", drawn)
+        found = dpjax.audit(ignoring, PAIRS, method=MORE)
+        results.append((found.lower_bound, found.evidence, found.witness, found.settings))
+    assert str(results[0]) == str(results[1])
+
+
+@pytest.mark.parametrize(("left", "noted"), [(None, 1), (30.0, 1), (15.0, 0), (-1.0, 0)])
+def test_a_time_limit_is_respected(left, noted):
+    """With 1 ms per output, two batches of 200 outputs take 0.4 s, and 2% of 20 s is 0.4 s."""
+    source = dpjax.HostMechanism(ignoring, batch_size=200)
+    taken = [(1500, 1.5), (1500, 1.5)]
+    with source.drawing() as draw:
+        found = notes_of_same_seeds(source, draw, PAIRS[0], (1, 2), "pair 0", taken, left)
+    assert len(found) == noted
+
+
+def test_an_assertion_warns():
+    with pytest.warns(UserWarning, match="the audited code ignores the records"):
+        assert_private(ignoring, 1.0, PAIRS, num_samples=2000, num_confirm=4000)
