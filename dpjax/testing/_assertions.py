@@ -195,9 +195,10 @@ def audit_in_test(
 def _asked(subject: object, epsilon: float | None, pairs: object, options: Options) -> Asked:
     """Return the audit that an assertion requests; the claim is stored as notion and level."""
     if isinstance(epsilon, list | tuple):
+        level = " and epsilon=LEVEL instead of claim" if "claim" in options else ""
         raise BadType(
             f"epsilon must be a number, but was {preview(epsilon)}: to pass pairs, write "
-            "pairs=[(database, neighbor)]."
+            f"pairs=[(database, neighbor)]{level}."
         )
     rest: JsonObject = {**options}
     family = family_of(subject)

@@ -83,12 +83,17 @@ def test_columns_of_arrays(dtype, kind, number, given, stored):
     ("parts", "are"),
     [
         ((np.ones(2), [1, 2]), True), (([1, 2], [3, 4]), False), ((np.ones(2),), False),
-        ((np.ones(2), [1]), False), ((np.ones(2), (1, 2)), False),
+        ((np.ones(2), np.array(1)), False), ((np.ones(2), (1, 2)), False),
         ((np.ones(2), np.ones((2, 3))), True), ((np.ones(2), 5), False),
     ],
 )  # fmt: skip
 def test_which_tuples_are_columns(parts, are):
     assert _are_columns(parts) is are
+
+
+def test_columns_of_different_lengths_are_refused():
+    with pytest.raises(ValueError, match=r"equally long columns, but their lengths were \[2, 1\]"):
+        _are_columns((np.ones(2), [1]))
 
 
 @pytest.mark.parametrize("like", [{}, {"x": 5}, {"x": [1], "y": [1, 2]}, {"x": (1, 2)}])

@@ -247,6 +247,11 @@ def test_pairs_of_numbers_are_pairs_of_arrays():
     [
         (lambda: neighbors(3.0), TypeError, "like must be .* or a vector, pass relation=Within"),
         (
+            lambda: neighbors((np.ones((4, 2)), np.ones(3))),
+            ValueError,
+            r"equally long columns, but their lengths were \[4, 3\]",
+        ),
+        (
             lambda: neighbors([1], "hamming"),
             ValueError,
             "relation 'hamming' is not known; known: add-remove",

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import dpjax
-from dpjax.databases import Domain, neighbors
+from dpjax.databases import Domain, Within, neighbors
 
 
 class Tensor:
@@ -110,3 +110,8 @@ def test_an_audit_searches_among_tensors():
     space = neighbors(Tensor([0.5, 1.0]), num_pairs=20)
     result = dpjax.audit(total, space, claim=1.0, method=method)
     assert 1.0 < result.lower_bound <= 2.0
+
+
+def test_a_vector_of_numbers_is_no_tensor():
+    with pytest.raises(ValueError, match=r"a number or a vector .*: pass a NumPy array, and let"):
+        [*neighbors(Tensor([1.0, 2.0]), Within(1.0, "l1"))]

@@ -220,6 +220,8 @@ def test_claims_of_other_kinds(level):
 def test_one_claim_must_be_given(level):
     with pytest.raises(TypeError, match=r"to pass pairs, write pairs=\["):
         testing.assert_private(Gaussian(1.0), PAIRS, zcdp=0.5)
+    with pytest.raises(TypeError, match=r"and epsilon=LEVEL instead of claim\."):
+        testing.assert_private(Gaussian(1.0), PAIRS, claim=0.5)
     with pytest.raises(TypeError, match="one claim must be given"):
         testing.assert_private(Gaussian(1.0), pairs=PAIRS, **level)
 

@@ -140,12 +140,21 @@ def column_of(dtype: np.dtype) -> Column:
 
 
 def _are_columns(parts: Sequence[Any]) -> bool:
-    """Return whether there are two or more parts of equal length, at least one of them an array."""
+    """Return whether there are two or more columns, at least one of them an array.
+
+    Raises:
+        ValueError: If the columns differ in length.
+    """
     if len(parts) < 2 or not any(isinstance(part, np.ndarray) for part in parts):
         return False
-    return all(isinstance(part, np.ndarray | list) for part in parts) and (
-        len({len(part) for part in parts}) == 1
-    )
+    if not all(isinstance(part, list | np.ndarray) and np.ndim(part) for part in parts):
+        return False
+    lengths = [len(part) for part in parts]
+    if len(set(lengths)) > 1:
+        raise BadValue(
+            f"like must be a tuple of equally long columns, but their lengths were {lengths}."
+        )
+    return True
 
 
 def _columns(like: tuple[Any, ...], names: Sequence[object]) -> Form:

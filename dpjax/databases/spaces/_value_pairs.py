@@ -14,6 +14,7 @@ from dpjax.databases.spaces._forms import column_of
 from dpjax.databases.spaces._records import key_of, short
 from dpjax.databases.spaces._relations import Relation, Within
 from dpjax.databases.spaces._space import Database, Made, Path, Proposed
+from dpjax.databases.spaces._tensors import has_tensors
 
 _FEWEST_BITS = 255
 """If the domain has no bounds, at least the bits of this integer are flipped, one at a time."""
@@ -190,8 +191,12 @@ def _check(like: object, entries: Sequence[Value], relation: Relation) -> None:
     """Raise an error if an example is an array of two axes, or has entries without a distance."""
     numbers = len(entries) > 0 and all(is_number(v) or isinstance(v, bool) for v in entries)
     if getattr(like, "ndim", 0) > 1 or (isinstance(relation, Within) and not numbers):
+        advice = ""
+        if has_tensors(like):
+            advice = ": pass a NumPy array, and let the function convert its database to a tensor"
         raise BadValue(
-            f"like must be a number or a vector if relation is {relation!r}, but was {short(like)}."
+            f"like must be a number or a vector if relation is {relation!r}, but was {short(like)}"
+            f"{advice}."
         )
 
 
