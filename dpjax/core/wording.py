@@ -155,6 +155,13 @@ class Powerless(Sentence):
     """A note that the audit could not have refuted the claim, even if the mechanism leaks."""
 
 
+class SameOutputs(Powerless):
+    """A note that both databases gave the same outputs for the same keys or seeds.
+
+    Results with a bound above zero do not have this note, because their counts differ.
+    """
+
+
 def _about(text: str) -> Sentence:
     """Convert a string to a `Sentence`. In a plain string, the first word is marked."""
     if isinstance(text, Sentence):

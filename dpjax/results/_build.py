@@ -6,7 +6,7 @@ from typing import ClassVar, Protocol
 from dpjax.core.errors import text_of
 from dpjax.core.options import Dataclass
 from dpjax.core.types import JsonObject
-from dpjax.core.wording import Doubt, Sentence, confidence_text, term
+from dpjax.core.wording import Doubt, SameOutputs, Sentence, confidence_text, term
 from dpjax.notions import Evidence, Statement, Terms
 from dpjax.results._exact import is_exact
 from dpjax.results._parts import (
@@ -124,6 +124,8 @@ def _settled(finding: Finding) -> tuple[Conclusion, list[str]]:
     statement, notes = verdict_on_unvaried(
         finding.statement, finding.witness, finding.evidence.trials, finding.notes
     )
+    if statement.lower_bound > 0:
+        notes = [note for note in notes if not isinstance(note, SameOutputs)]
     doubtful = any(isinstance(note, Doubt) for note in notes)
     calls = is_from_calls(finding.evidence.settings)
     return (_doubted(statement, calls) if doubtful else statement), notes

@@ -77,9 +77,10 @@ class OpenedDrawn:
         self.num_confirm = self._rounds.num_confirm
         self.region = region_text(self._region)
         self.lays_once = is_fixed(options_of(self._space, None)["outcomes"])
-        self.notes: list[str] = []
+        self._said: list[str] = []
+        self._same: dict[int, list[str]] = {}
         if isinstance(mechanism, FromFunction) and mechanism.parts:
-            self.notes.append(parts_note(mechanism.parts))
+            self._said.append(parts_note(mechanism.parts))
         self._laid: dict[int, Laid] = request.kept.setdefault("laid", {})
         self._pilots: Pilots | None = None
         self._block = request.block or block_size(self._rounds)
@@ -92,6 +93,13 @@ class OpenedDrawn:
         self._streamed = layout == "streamed" or (layout == "auto" and draws >= _STREAMED_FROM)
         # The scores of vectors are computed on the host, so the streamed layout is impossible.
         self._streamed &= not isinstance(self._space, VectorSpace) or self._region is not None
+
+    @property
+    def notes(self) -> list[str]:
+        """Notes for the result, as collected so far."""
+        same = [*self._same.values()]
+        # An audit that counts several pairs can detect a leak if any of them gives other outputs.
+        return [*self._said, *(same[0] if same and all(same) else [])]
 
     def search(self) -> list[Search]:
         """Determine the cells of every pair, and count the draws of the first search round."""
@@ -107,7 +115,7 @@ class OpenedDrawn:
         for pair, counts in enumerate(halves):
             cells = self._laid[pair].partition
             found.append(Search(cells, counts[..., : cells.size], cells.inside(self._region)))
-        self.notes += notes_of_search(found, self._space, self.pairs.labels)
+        self._said += notes_of_search(found, self._space, self.pairs.labels)
         return found
 
     def search_again(self, kept: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -148,12 +156,19 @@ class OpenedDrawn:
         if not marked.first:
             self._refuse_repeated(pair)
         counts = (self._count_streamed if self._streamed else self._count_gathered)(marked, stops)
-        if not marked.first and not clearly_differ(counts[0]):
-            first = self._laid[pair].first
-            second = self._draws.with_same_keys(_FIRST_RUN, pair, SEARCH, len(first))
-            same = f"{len(first)} keys"
-            self.notes += notes_of_same_keys(first, second, self.pairs.labels[pair], same)
+        if pair not in self._same:
+            differ = clearly_differ(counts[0])
+            self._same[pair] = [] if differ else self._notes_of_same_keys(pair)
         return counts
+
+    def _notes_of_same_keys(self, pair: int) -> list[str]:
+        """Return a note if both databases of a pair give equal outputs for the same keys."""
+        first = self._laid[pair].first
+        if self._request.in_order:
+            # The search draws few outputs of a whole block, and cells may be determined anew.
+            first = self._draws.draw(_FIRST_RUN, pair, 0, SEARCH, self._block)
+        second = self._draws.with_same_keys(_FIRST_RUN, pair, SEARCH, len(first))
+        return notes_of_same_keys(first, second, self.pairs.labels[pair], f"{len(first)} keys")
 
     def _count_gathered(self, marked: Marked, stops: NDArray[np.int64]) -> NDArray[np.int64]:
         runs, (pairs, marks, num_marks, first) = self._request.runs, marked[:4]

@@ -7,7 +7,7 @@ it does not read the flag that marks a canary as present. Then the audit cannot 
 import numpy as np
 from numpy.typing import NDArray
 
-from dpjax.core.wording import Powerless
+from dpjax.core.wording import SameOutputs
 
 _DEVIATIONS = 4.0
 """Number of standard deviations above which two frequencies clearly differ."""
@@ -50,7 +50,7 @@ def notes_of_same_keys(first: np.ndarray, second: np.ndarray, label: str, same: 
     if len(first) < _FEW and len(np.unique(first, axis=0)) < _DISTINCT:
         return []
     return [
-        Powerless(
+        SameOutputs(
             f"For the same {same}, both databases of the pair {label!r} gave the same "
             "outputs. Perhaps the audited code ignores the records in which the databases differ: "
             "then the audit cannot detect a leak."

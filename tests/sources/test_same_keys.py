@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 import dpjax
-from dpjax.core.wording import Powerless
+from dpjax.core.wording import Powerless, SameOutputs
 from dpjax.mechanisms import Laplace
 from dpjax.mechanisms.training import DpSgd, canary_pair
+from dpjax.sources import _drawn_counts, _same_keys
 from dpjax.sources._same_keys import clearly_differ
 from dpjax.testing import assert_private
 
@@ -76,6 +77,45 @@ def test_a_training_loop_that_ignores_the_flag_of_the_canary_is_noted():
 )
 def test_other_mechanisms_are_not_noted(mechanism):
     assert not notes(mechanism)
+
+
+def leaking(key, database):
+    """Reveal the database in 3% of draws."""
+    own, coin = jax.random.split(key)
+    return jnp.where(jax.random.bernoulli(coin, 0.03), 100 * database, jax.random.normal(own))
+
+
+def clipping(key, database):
+    return jnp.clip(database, 0.0, 1.0) + 2 * jax.random.laplace(key)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("mechanism", "pairs", "num_draws"),
+    [
+        (leaking, PAIRS, 20_000),  # The first 16 outputs may agree.
+        (clipping, [(0.0, 1.0), (5.0, 7.0)], 200),  # Only the outputs of the second pair agree.
+    ],
+)
+def test_sequential_audits_that_can_detect_leaks_are_not_noted(mechanism, pairs, num_draws):
+    method = dpjax.Sequential(num_draws=num_draws)
+    found = dpjax.audit(mechanism, pairs, method=method, claim=1.0)
+    assert not any(isinstance(note, Powerless) for note in found.notes)
+    assert (found.verdict == "violated") == (mechanism is leaking)
+
+
+@pytest.mark.slow
+def test_a_resumed_audit_keeps_the_note():
+    found = dpjax.audit(ignoring, PAIRS, method=dpjax.Sequential(num_draws=1000), claim=1.0)
+    more = dpjax.resume(found, ignoring, PAIRS, num_draws=5000)
+    (first,), (second,) = ([n for n in r.notes if "the same" in n] for r in (found, more))
+    assert first == second and first.startswith("For the same 4096 keys,")
+
+
+def test_a_result_with_a_bound_above_zero_is_not_noted(monkeypatch):
+    monkeypatch.setattr(_same_keys, "_DEVIATIONS", np.inf)
+    monkeypatch.setattr(_drawn_counts, "notes_of_same_keys", lambda *given: [SameOutputs("Same.")])
+    assert notes(Laplace(0.01)) and not notes(Laplace(3.0))
 
 
 def test_an_assertion_warns():
