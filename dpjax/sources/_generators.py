@@ -12,7 +12,7 @@ import random
 import sys
 from collections.abc import Callable, Iterator
 from hashlib import blake2b
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -95,11 +95,17 @@ def _states(module: str) -> Iterator[tuple[str, bytes]]:
 
 
 def _is_generator(value: object) -> bool:
-    of_torch = getattr(sys.modules.get("torch"), "Generator", ())
-    return isinstance(value, _GENERATORS) or isinstance(value, of_torch)
+    return isinstance(value, _GENERATORS) or _is_of_torch(value)
 
 
-def _digest(state: object) -> bytes:
+def _is_of_torch(value: object) -> bool:
+    return isinstance(value, getattr(sys.modules.get("torch"), "Generator", ()))
+
+
+def _digest(state: Any) -> bytes:
+    if _is_of_torch(state):
+        # Older versions of PyTorch cannot pickle generators.
+        state = state.get_state().numpy().tobytes()
     return blake2b(pickle.dumps(state), digest_size=16).digest()
 
 
