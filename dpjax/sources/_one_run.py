@@ -97,8 +97,8 @@ class OneRun(GuessedCanaries):
     def __post_init__(self):
         if isinstance(self.scores, Recording) and self.scores == self.included:
             raise BadValue(
-                f"{_SCORES} must be another column than {term('included')}, because scores must be "
-                f"computed without the coins, but both were {self.scores.column!r}."
+                f"{_SCORES} must not be the same column as {term('included')}, because scores must "
+                f"be computed without the coins, but both were {self.scores.column!r}."
             )
         if not isinstance(self.scores, Recording) and not isinstance(self.included, Recording):
             self.canaries()

@@ -35,13 +35,14 @@ def test_one_column_for_scores_and_coins_is_refused(tmp_path):
     """Otherwise, every guess would be right, and every claim would be violated."""
     path = table(tmp_path / "run.csv", range(41), coins().astype(int))
     message = str(refusal(run, path, "included"))
-    assert message.startswith("scores must be another column than included") and message.endswith(
-        "but both were 'included'."
-    )
+    assert message.startswith("scores must not be the same column as included")
+    assert message.endswith("but both were 'included'.")
     assert dpjax.audit(run(path), claim=1.0).verdict == "not refuted"
 
 
-@pytest.mark.parametrize(("score", "wrong"), [("included", "another column"), ("word", "numbers")])
+@pytest.mark.parametrize(
+    ("score", "wrong"), [("included", "not be the same"), ("word", "be numbers")]
+)
 def test_the_command_line_names_its_own_option(score, wrong, tmp_path, monkeypatch, capsys):
     pytest.importorskip("click")
     from dpjax.cli import _app
@@ -51,4 +52,4 @@ def test_the_command_line_names_its_own_option(score, wrong, tmp_path, monkeypat
     words = ["dpjax", "audit", "--one-run", path, "--included", "included", "--score", score]
     monkeypatch.setattr("sys.argv", [*map(str, words)])
     assert _app.run() == 2
-    assert f"error: --score must be {wrong}" in capsys.readouterr().err
+    assert f"error: --score must {wrong}" in capsys.readouterr().err
