@@ -9,7 +9,7 @@ import numpy as np
 from dpjax.sources._same_keys import notes_of_same_keys
 from dpjax.sources._schedule import Draw, Span
 
-_MOST, _FEWEST, _SHARE = 100, 20, 0.02
+_MOST, _FEWEST, _SHARE = 1000, 20, 0.02
 """Limits for the outputs to compare: the maximum and the minimum number of outputs per side, and
 the maximum share of the outputs so far and of the remaining time. At most one batch is drawn.
 """
@@ -39,13 +39,13 @@ def notes_of_same_seeds(
     """
     drawn, seconds = (sum(numbers) for numbers in zip(*taken, strict=True))
     count = min(_MOST, source.batch_size, int(_SHARE * drawn / 2))
+    if left is not None:
+        in_time = int(_SHARE * left * drawn / (2 * seconds)) if seconds else count
+        # A call for few outputs may take as long as a call for a whole batch.
+        enough = source.batch_size if source.batched else 1
+        count = min(count, in_time) if in_time >= enough else 0
     if not source.replayable or count < _FEWEST:
         return []
-    if left is not None:
-        # A call for few outputs may take as long as a call for a whole batch.
-        each = source.batch_size if source.batched else count
-        if 2 * each * seconds / max(drawn, 1) > _SHARE * left:
-            return []
     encoder, span = source.encoder(), Span(range(count), words, lambda number: None)
     with suppress(Exception):  # The audit is complete without these outputs.
         first, second = (

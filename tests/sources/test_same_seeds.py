@@ -28,7 +28,7 @@ def notes(function, method=MORE, **options):
 
 def test_a_function_that_ignores_the_database_is_noted():
     (note,) = notes(ignoring)
-    assert note.startswith("For the same seeds of 100 outputs, both databases of the pair 'pair 0'")
+    assert note.startswith("For the same seeds of 120 outputs, both databases of the pair 'pair 0'")
     (note,) = notes(ignoring_one, dpjax.Events(500, 1000))
     assert note.startswith("For the same seeds of 30 outputs, both databases")
 
@@ -44,11 +44,20 @@ def test_a_function_that_ignores_the_database_is_noted():
         # Outputs that do not vary have a note of their own.
         lambda database, num_samples, rng: np.ones(num_samples),
         # An error of the extra draws does not end an audit.
-        lambda database, num_samples, rng: rng.normal(size=num_samples // (num_samples != 100)),
+        lambda database, num_samples, rng: rng.normal(size=num_samples // (num_samples != 120)),
     ],
 )
 def test_other_functions_are_not_noted(function):
     assert not notes(function)
+
+
+def test_many_outputs_are_compared_if_many_are_drawn():
+    """If one percent of outputs depend on the database, 100 outputs often agree."""
+
+    def sampling(database, num_samples, rng):
+        return rng.normal(size=num_samples) + (rng.random(num_samples) < 0.01) * database
+
+    assert not any(notes(sampling, dpjax.Events(20_000, 40_000), key=key) for key in range(6))
 
 
 def test_one_percent_of_few_calls_is_too_few_outputs_to_compare():
@@ -72,6 +81,17 @@ def test_a_time_limit_is_respected(left, noted):
     with source.drawing() as draw:
         found = notes_of_same_seeds(source, draw, PAIRS[0], (1, 2), "pair 0", taken, left)
     assert len(found) == noted
+
+
+def test_fewer_outputs_are_compared_if_time_is_short():
+    """With 1 ms per output, 50 outputs per side take 0.1 s, which is 2% of 5 s."""
+    source = dpjax.HostMechanism(ignoring_one, batched=False)
+    taken = [(50_000, 50.0), (50_000, 50.0)]
+    with source.drawing() as draw:
+        given = source, draw, PAIRS[0], (1, 2), "pair 0", taken
+        (note,) = notes_of_same_seeds(*given, 5.0)
+        assert note.startswith("For the same seeds of 50 outputs")
+        assert not notes_of_same_seeds(*given, 1.9)
 
 
 def test_an_assertion_warns():
