@@ -142,8 +142,10 @@ def _vectors(column: "pa.Array | pa.ChunkedArray") -> np.ndarray | None:
     lengths = pc.call_function("list_value_length", [column]).to_numpy(zero_copy_only=False)
     least, most = (int(lengths.min()), int(lengths.max())) if len(lengths) else (1, 1)
     if least != most:
-        raise ValueError(f"it holds lists of {least} and of {most} values, which are no vectors")
-    validate.within_limit("columns", most, "it holds too long lists")
+        raise ValueError(
+            f"it holds lists of {least} and of {most} values: all lists must have the same length"
+        )
+    validate.within_limit("columns", most, "it holds lists that are too long")
     values = column.flatten()
     if most == 0 or values.null_count:
         found = "empty lists" if most == 0 else "nulls within lists"

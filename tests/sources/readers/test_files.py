@@ -354,13 +354,13 @@ def test_lists_of_parquet_are_vectors(tmp_path):
 @pytest.mark.parametrize(
     ("lists", "message"),
     [
-        ([[1.0, 2.0], [3.0]], "lists of 1 and of 2 values, which are no vectors"),
+        ([[1.0, 2.0], [3.0]], "lists of 1 and of 2 values: all lists must have the same length"),
         ([[1.0, None], [3.0, 4.0]], "nulls within lists"),
         ([[1.0, 2.0], None], "gaps"),
         ([[], []], "empty lists"),
         ([["a", "b"], ["b", "a"]], "neither numbers, strings nor lists of numbers"),
         ([[[1.0], [2.0]]], "neither numbers, strings nor lists of numbers"),
-        ([[0.0] * 10001], "too long lists: 10001"),
+        ([[0.0] * 10001], "lists that are too long: 10001"),
     ],
 )
 def test_lists_of_parquet_that_are_no_vectors_are_refused(tmp_path, lists, message, monkeypatch):
