@@ -1,7 +1,10 @@
 """Worker processes, which start with interrupts (ctrl-c) blocked, and may be kept for later."""
 
+import copyreg
+import io
 import pickle
 import signal
+import sys
 from collections.abc import Callable, Iterator
 from concurrent import futures
 from contextlib import ExitStack, contextmanager
@@ -10,6 +13,7 @@ from multiprocessing import resource_tracker
 from multiprocessing.context import SpawnContext, SpawnProcess
 from typing import NamedTuple
 
+from dpjax.core.arrays import to_numpy
 from dpjax.core.wording import BadValue
 from dpjax.sources._process import end_with_parent
 
@@ -22,13 +26,25 @@ def pickled_result(function: Callable[..., object], *arguments: object) -> bytes
     """Call a function in a worker, and return its pickled result.
 
     A pool would send each PyTorch tensor as a file, although a process may open only a few files,
-    and could not send tensors that are results of differentiable functions.
+    and could not send tensors that are results of differentiable functions. In the result, arrays
+    take the place of tensors, because a tensor that is a part of another one is pickled as a whole.
 
     Args:
         function: Function to call.
         arguments: Arguments of the function.
     """
-    return pickle.dumps(function(*arguments))
+    result, content = function(*arguments), io.BytesIO()
+    pickler = pickle.Pickler(content)
+    if (torch := sys.modules.get("torch")) is not None:
+        tensors = dict.fromkeys((torch.Tensor, torch.nn.Parameter), _reduced)
+        pickler.dispatch_table = {**copyreg.dispatch_table, **tensors}
+    pickler.dump(result)
+    return content.getvalue()
+
+
+def _reduced(tensor: object) -> str | tuple:
+    """Return how pickle can create the array that is equal to a tensor."""
+    return to_numpy(tensor).__reduce__()
 
 
 class _Worker(SpawnProcess):

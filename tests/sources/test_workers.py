@@ -2,18 +2,20 @@
 
 import pickle
 import signal
+import sys
 from concurrent.futures import Future
 from contextlib import nullcontext
 from multiprocessing.reduction import ForkingPickler
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from dpjax import HostMechanism
 from dpjax.sources import _host, _workers
 from dpjax.sources._process import end_with_parent
 from dpjax.sources._schedule import Span
-from dpjax.sources._workers import Workers, kept_workers, worker_pool
+from dpjax.sources._workers import Workers, kept_workers, pickled_result, worker_pool
 
 
 def report(pipe):
@@ -129,3 +131,32 @@ def test_results_that_pools_cannot_send(monkeypatch):
     restarted = source.restarted((1.5, 1.5), 3)
     for batch in [*batches, *restarted[1][0]]:
         assert [result.value for result in batch] == [1.5] * 3
+
+
+class Tensor:
+    """A part of a large tensor."""
+
+    requires_grad = True
+
+    def __init__(self, value):
+        self.storage = np.full(100_000, value)
+
+    def to_dense(self):
+        return self
+
+    def numpy(self, force=False):
+        return self.storage[:2]
+
+
+class Parameter(Tensor):
+    pass
+
+
+@pytest.mark.parametrize("kind", [Tensor, Parameter])
+def test_parts_of_tensors_are_sent_alone(monkeypatch, kind):
+    torch = SimpleNamespace(Tensor=Tensor, nn=SimpleNamespace(Parameter=Parameter))
+    monkeypatch.setitem(sys.modules, "torch", torch)
+    content = pickled_result(lambda: [{"weight": kind(1.5)}, 3])
+    assert len(content) < 1000
+    first, second = pickle.loads(content)
+    assert first["weight"].tolist() == [1.5, 1.5] and second == 3
