@@ -1,3 +1,5 @@
+import logging
+
 import numpy as np
 import torch
 from digits import CLAIM, CLIP, LEARNING_RATE, PAIR, RATE, SIGMA
@@ -6,6 +8,8 @@ from torch.utils.data import DataLoader, TensorDataset
 
 import dpjax
 from dpjax.mechanisms.training import likelihood_score
+
+logging.getLogger("opacus").setLevel("ERROR")  # no warnings of empty first batches
 
 
 def train(records, seed):
