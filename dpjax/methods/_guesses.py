@@ -166,32 +166,29 @@ class Guesses:
         words = random.words_of(terms.root).tolist()
         scores, included = source.canaries(words, run)
         coins = _in_order(scores, included, np.random.default_rng([*words, _ORDER, run]))
-        number = min(max(round(self.reveal_fraction * len(coins)), 1), len(coins) - 2)
-        generator = np.random.default_rng([*words, _REVEALED, run])
-        revealed = np.zeros(len(coins), bool)
-        revealed[generator.permutation(len(coins))[:number]] = True
-        counted = self._counted(coins, revealed, terms)
+        counted = self._counted(coins, [*words, _REVEALED, run], terms)
         observed = Observed(counted, {"canaries": len(coins), "generator": "PCG64"})
         stated = conclude(counted, terms)
         notes = [*terms.notes(), *_direction(counted)]
         if stated.verdict == NOT_REFUTED:
             # No scores lead to a larger bound than those that separate the two kinds of canaries.
-            best = self._counted(np.sort(coins)[::-1], revealed, terms)
+            best = self._counted(np.sort(coins)[::-1], [*words, _REVEALED, run], terms)
             notes += _powerless(conclude(best, terms))
         return Finding(stated, observed, notes)
 
-    def _counted(
-        self, coins: NDArray[np.bool_], revealed: NDArray[np.bool_], terms: Terms
-    ) -> GuessCounts:
+    def _counted(self, coins: NDArray[np.bool_], seed: list[int], terms: Terms) -> GuessCounts:
         """Return the reported set of guesses.
 
         Args:
             coins: bool [canaries], whether each canary was included, in decreasing order of score.
-            revealed: bool [canaries], whether each coin is revealed if there is a chosen set.
+            seed: Seed for the choice of the coins that are revealed.
             terms: Notion, claim and confidence of the audit.
         """
         if self._given is not None:
             return _count(coins, self._given)
+        revealed = np.zeros(len(coins), bool)
+        number = min(max(round(self.reveal_fraction * len(coins)), 1), len(coins) - 2)
+        revealed[np.random.default_rng(seed).permutation(len(coins))[:number]] = True
         return _better(_planned(coins, terms), _chosen(coins, revealed, terms), terms)
 
 

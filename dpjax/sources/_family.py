@@ -142,19 +142,20 @@ class Family(Source):
         Raises:
             TypeError: If the function does not return a host mechanism or a library object.
         """
-        made = self.make(**chosen)
-        kind, options = recognized(made) if not isinstance(made, OnHost) else ("", {})
-        if kind == "mechanism":
-            raise BadType(
-                "make must return a library object, a Python function of (database) or (database, "
-                f"num_samples), or a dpjax.CommandMechanism, but {self.name} returned "
-                f"{text_of(made)[:80]}. To compare mechanisms that JAX draws, use the grid of a "
-                "sweep."
-            )
-        source = made if isinstance(made, OnHost) else _KINDS[kind](made, **options)
+        made: Any = self.make(**chosen)
+        if not isinstance(made, OnHost):
+            kind, options = recognized(made)
+            if kind == "mechanism":
+                raise BadType(
+                    "make must return a library object, a Python function of (database) or "
+                    f"(database, num_samples), or a dpjax.CommandMechanism, but {self.name} "
+                    f"returned {text_of(made)[:80]}. To compare mechanisms that JAX draws, use the "
+                    "grid of a sweep."
+                )
+            made = _KINDS[kind](made, **options)
         if self.time_limit is not None:
-            source = source.with_time_limit(self.time_limit)
-        return Member(source, self.make, dict(chosen))
+            made = made.with_time_limit(self.time_limit)
+        return Member(made, self.make, dict(chosen))
 
     @cached_property
     def _ranges(self) -> dict[str, _Interval | list[object]]:

@@ -45,6 +45,23 @@ def refused(run, monkeypatch, tmp_path):
 
 
 @pytest.fixture
+def module(monkeypatch, tmp_path):
+    """Return a function (name, code) that writes a module into a new working directory.
+
+    It returns a function that maps the name of an object to FILE.py:NAME.
+    """
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def write(name, code):
+        (tmp_path / f"{name}.py").write_text(code)
+        monkeypatch.delitem(sys.modules, name, raising=False)
+        return f"{name}.py:{{}}".format
+
+    return write
+
+
+@pytest.fixture
 def lines_at_once(monkeypatch):
     """Print progress once when work ends, whatever time it took, instead of now and then."""
 

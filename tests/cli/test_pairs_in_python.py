@@ -1,7 +1,6 @@
 """`--pairs FILE.py:NAME`: pairs of databases that Python code makes."""
 
 import json
-import sys
 
 import pytest
 
@@ -44,12 +43,8 @@ SMALL = ("--num-samples", 1000, "--num-confirm", 2000, "--json")
 
 
 @pytest.fixture
-def paired(tmp_path, monkeypatch):
-    (tmp_path / "paired_release.py").write_text(CODE)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.delitem(sys.modules, "paired_release", raising=False)
-    return "paired_release.py:{}".format
+def paired(module):
+    return module("paired_release", CODE)
 
 
 def test_an_audit_takes_its_pairs_from_python(run, paired):

@@ -1,7 +1,6 @@
 """`dpjax audit FILE.py:NAME` finds out the kind of the object that FILE.py:NAME names."""
 
 import json
-import sys
 
 import pytest
 
@@ -49,12 +48,8 @@ PAIRS = ("--pairs", "[[0, 1]]")
 
 
 @pytest.fixture
-def release(tmp_path, monkeypatch):
-    (tmp_path / "recognized_release.py").write_text(RELEASE)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.delitem(sys.modules, "recognized_release", raising=False)
-    return "recognized_release.py:{}".format
+def release(module):
+    return module("recognized_release", RELEASE)
 
 
 def bound(run, *arguments):
