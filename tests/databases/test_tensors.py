@@ -99,6 +99,9 @@ def test_no_value_is_rounded_out_of_the_domain():
     sides = [side.values for pair in neighbors(Tensor([1.0, 2.0], "half"), "change-one", domain)
              for side in pair]  # fmt: skip
     assert len(sides) > 20 and max(map(np.max, sides)) <= 65504
+    # In half precision, the upper bound would become 1.0009765625.
+    narrow = neighbors(Tensor([0.25, 0.5], "half"), "change-one", Domain(bounds=(0.0, 1.0006)))
+    assert max(np.max(side.values) for pair in narrow for side in pair) <= 1.0006
 
 
 def test_an_audit_searches_among_tensors():
