@@ -1,4 +1,4 @@
-"""Setup of all tests: compiled code is kept between runs, and strict settings find mistakes."""
+"""Configure all tests: keep compiled code between runs, and use strict settings of JAX."""
 
 import gc
 import os
@@ -32,19 +32,20 @@ jax.config.update("jax_debug_key_reuse", True)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Hears interrupts, and forgets the compiled code that has not been used for longest.
+    """Handle interrupts, and delete the compiled code that was used least recently.
 
-    A shell lets what it starts in the background ignore interrupts, and nohup hangups; so would all
-    processes that tests start and signal.
+    A shell makes its background processes ignore interrupts, and nohup makes them ignore hangups.
+    All processes that tests start and signal would inherit this.
 
-    jax's own limit (`jax_compilation_cache_max_size`) needs the package filelock, and reads the
-    whole folder at every entry it adds. Here the age is that of the last reading or writing.
+    JAX's own limit (`jax_compilation_cache_max_size`) requires the package filelock and reads the
+    whole folder whenever it adds an entry. Here, the age of a file is the time since it was last
+    read or written.
     """
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     hangup = getattr(signal, "SIGHUP", None)
     if hangup is not None and signal.getsignal(hangup) is signal.SIG_IGN:
-        # This matters under nohup; unlike an ignored signal, a handler is not inherited by
+        # This matters under nohup: unlike an ignored signal, a handler is not inherited by
         # programs.
         signal.signal(hangup, lambda *_: None)
     if not hasattr(config, "workerinput"):
@@ -88,9 +89,9 @@ def frugal(request):
 
 
 def forget(folder: Path, limit: int) -> None:
-    """Deletes the files of `folder` that were used least recently until `limit` bytes are left.
+    """Delete the least recently used files of `folder` until at most `limit` bytes are left.
 
-    Empty ones go too: a process was killed while it wrote them.
+    Also delete empty files, which remain if a process is killed while it writes them.
     """
     files = []
     for path in folder.glob("*"):
@@ -118,7 +119,7 @@ def seconds_passed(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 @pytest.fixture
 def slow_family(seconds_passed: list[float]) -> object:
-    """Return a `dpjax.Family` of functions that need 0.01 s of `seconds_passed` per output."""
+    """Return a `dpjax.Family` of functions that take 0.01 s of `seconds_passed` per output."""
     import dpjax
 
     def make(scale):
