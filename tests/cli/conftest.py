@@ -30,7 +30,10 @@ def run(monkeypatch, capsys):
 
 @pytest.fixture
 def refused(run, monkeypatch, tmp_path):
-    """Return a function that runs an invalid command and returns its sentence; no file appears."""
+    """Return a function that runs an invalid command and returns its message.
+
+    The function checks that no file is written.
+    """
     monkeypatch.chdir(tmp_path)
 
     def call(*arguments):
@@ -63,7 +66,7 @@ def module(monkeypatch, tmp_path):
 
 @pytest.fixture
 def lines_at_once(monkeypatch):
-    """Print progress once when work ends, whatever time it took, instead of now and then."""
+    """Print the progress once, when the work ends, instead of at intervals."""
 
     @contextmanager
     def lines(state):
@@ -86,7 +89,7 @@ def draw(value):
 
 @pytest.fixture
 def case(tmp_path):
-    """Return the file of a case of a hunt whose claim is false."""
+    """Return the file of a hunt's case whose claim is false."""
     path = tmp_path / "coins.py"
     path.write_text(COINS)
     return path

@@ -31,7 +31,7 @@ def test_it_says_what_the_function_says(run):
 
 
 def test_options_of_the_local_approach_arrive(run, monkeypatch):
-    """Check only that they reach the audit, which is not run; local audits are tested elsewhere."""
+    """Check only that the audit receives them; it does not run. Other tests run local audits."""
     asked = {}
 
     def audit(*_, **given):
@@ -257,7 +257,7 @@ def test_notions_and_claims_that_are_none(run, options, sentence):
 
 
 def test_json_is_all_of_standard_output_and_says_nothing_twice(run, tmp_path):
-    """Also with a figure and a report; requested and drawn numbers are different entries."""
+    """Also test a figure and a report. Requested and actual numbers are separate entries."""
     files = ("--plot", tmp_path / "x.png", "--report", tmp_path / "x.md")
     done = run("audit", "laplace", "--claim", 1, "--json", "--num-samples", 300, *files)
     found = json.loads(done.output)
@@ -272,7 +272,7 @@ def test_json_is_all_of_standard_output_and_says_nothing_twice(run, tmp_path):
             yield path[-1], repr(value)
 
     said = [*named(found)]
-    # N is also stated for the rounds, since a time limit may leave another number.
+    # N is also stated for the rounds, because a time limit may reduce the actual number.
     rounds = found["evidence"]["settings"]["rounds"]["num_confirm"]
     assert [item for item in said if said.count(item) > 1] == [("num_confirm", repr(rounds))] * 2
     assert "predicted" not in found["evidence"]["settings"]
@@ -295,7 +295,7 @@ def test_a_terminal_shows_the_verdict_in_color_and_a_pipe_none(run, monkeypatch)
 
 @pytest.mark.parametrize("error", [GeneratorExit, BrokenPipeError])
 def test_errors_that_would_end_the_process_have_a_sentence(run, monkeypatch, error):
-    """Typer would exit with 1 on a broken pipe, and Python on any error that is no Exception."""
+    """Typer would exit with 1 on a broken pipe, and Python on any other BaseException."""
 
     def broken(*_, **__):
         raise error

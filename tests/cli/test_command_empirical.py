@@ -1,4 +1,4 @@
-"""`dpjax empirical`: its options arrive; `tests/empirical/` tests their effects."""
+"""The options of `dpjax empirical` take effect; `tests/empirical/` tests the results."""
 
 import json
 

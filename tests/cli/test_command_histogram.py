@@ -39,7 +39,7 @@ def test_exit_codes_follow_the_verdict(run):
 
 
 def test_all_inputs_and_renyi(run):
-    """With confidence 0.999; the levels are those of the exact laws."""
+    """The confidence is 0.999, and the levels are those of the exact distributions."""
     options = ("--input-lipschitz", 1.27, "--input-width", 1, "--precision", 1, "--json")
     row = json.loads(run(*LAPLACE, *options).output)
     assert row["evidence"]["counted"]["plan"]["num_inputs"] > 2

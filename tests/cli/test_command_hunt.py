@@ -1,4 +1,4 @@
-"""`dpjax hunt`: which releases are tried, and the table."""
+"""`dpjax hunt`: the choice of releases, and the table of results."""
 
 import json
 import sys
@@ -18,7 +18,7 @@ def test_records_are_read_and_a_table_is_written(case, tmp_path, run):
     (found,) = hunt([read_case(case)], lambda case: here, tmp_path / "draws", seconds=60.0)
     table, options = tmp_path / "found.md", ["--cases", case, "--folder", tmp_path]
     done = run("hunt", "--again", *options, "--table", table)
-    # The level is 2.2; 200 fresh draws a side show 0.1 but with a chance below 1e-12.
+    # The level is 2.2; 200 draws per side fail to show 0.1 with probability below 1e-12.
     bound = found.result.lower_bound
     assert done.exit_code == 1 and f"VIOLATED: epsilon at least {bound:.3f}" in done.output
     head, _, row = table.read_text().splitlines()
@@ -56,7 +56,7 @@ def test_a_named_release_that_no_case_audits_is_refused(case, refused, spec, mes
 
 
 def test_every_verdict_has_its_exit_code_and_labels_are_harmless(case, tmp_path, run, monkeypatch):
-    """A doubtful release is no pass, and a label of a record moves no cursor and adds no row."""
+    """A doubtful release does not pass. Labels cannot move the cursor or add rows."""
     from dpjax import hunting
 
     def caught(verdict, label="pair 0"):
@@ -102,7 +102,7 @@ def test_options_of_a_hunt(case, tmp_path, run, monkeypatch, written, options):
 
 
 def test_releases_that_cannot_be_installed_are_rows_and_no_pass(case, tmp_path, run, monkeypatch):
-    """The first release is audited, so its violation is shown although the second is missing."""
+    """The first release is audited and its violation is shown, although the second is missing."""
 
     def environment(spec, *given, **options):
         if spec != "nothing==1.0":
@@ -120,7 +120,7 @@ def test_releases_that_cannot_be_installed_are_rows_and_no_pass(case, tmp_path, 
 
 
 def wheel(folder, version, chances):
-    """Write the wheel of a release, whose function returns 1 with a chance for each value."""
+    """Write the wheel of a release whose function returns 1 with a given chance per value."""
     name = f"coinlib-{version}"
     code = (
         f"import random\n\n\ndef flip(value):\n    return int(random.random() < {chances}[value])\n"
@@ -135,7 +135,7 @@ def wheel(folder, version, chances):
 
 @pytest.mark.slow
 def test_releases_of_a_local_package_are_bisected(tmp_path, run, monkeypatch):
-    """Releases up to 1.2 leak ln 9 = 2.2, later ones flip a fair coin, and 1.9 is not to be had."""
+    """Releases up to 1.2 leak ln 9 = 2.2; later ones flip a fair coin; 1.9 does not exist."""
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
     for version, chances in (("1.0", (0.1, 0.9)), ("1.2", (0.1, 0.9)), ("1.10", (0.5, 0.5)),
@@ -180,7 +180,7 @@ def test_releases_of_a_local_package_are_bisected(tmp_path, run, monkeypatch):
     ],
 )  # fmt: skip
 def test_verdicts_of_versions_are_bisected(case, tmp_path, run, monkeypatch, verdicts, code, said):
-    """Versions 1 to 4; None cannot be installed. Versions without a verdict are skipped."""
+    """Bisect versions 1 to 4. None means that a version cannot be installed."""
     from dpjax import hunting
 
     def hunted(cases, environments, folder, *, again, **options):

@@ -1,4 +1,4 @@
-"""Inputs of the command line: inline pairs, files of functions, standard input, packed files."""
+"""Inputs of the command line: inline pairs, function files, standard input, compressed files."""
 
 import gzip
 import io
@@ -150,7 +150,7 @@ def test_a_packed_table_of_records(run, folder):
 
 @pytest.mark.parametrize("command", ["audit", "empirical"])
 def test_a_file_that_unpacks_to_very_much(refused, folder, monkeypatch, command):
-    """Reading finds the end, and stops in time."""
+    """The reader stops as soon as the limit is exceeded."""
     monkeypatch.setenv("DPJAX_MAX_UNPACKED_BYTES", "300000")
     line = b"0.5\n" if command == "audit" else b"1,a,0.5\n"
     head = b"" if command == "audit" else b"database,individual,value\n"
@@ -174,7 +174,7 @@ def test_packed_files_that_are_damaged(refused, folder):
 
 @pytest.fixture
 def many(folder):
-    """Return options that search five pairs, whose sensitivity is their distance: 3, then 2."""
+    """Return options that search five pairs; the sensitivities of the best are 3 and 2."""
     (folder / "many.json").write_text("[[0, 1], [0, 3], [0, 0.5], [0, 2], [0, 0.2]]")
     return ("--pairs", "many.json", "--budget", 200_000, "--keep", 2)
 
@@ -208,7 +208,7 @@ def test_pairs_of_many_numbers_are_cut_at_the_edge_of_a_terminal():
 
 
 def test_standard_pairs_are_searched_with_a_budget_of_their_own(refused, monkeypatch):
-    """Run as far as the first draw, with the sizes of the search."""
+    """Check the sizes of the search; the search stops before the first draw."""
     search, sizes = _pairs.search_pairs, []
 
     def enough(mechanism, pairs, **options):
@@ -240,7 +240,7 @@ def commands():
 
 @pytest.mark.parametrize("name", [*commands()])
 def test_every_help_has_examples_that_are_commands(name):
-    """The command named in each example parses it."""
+    """The parser of the command accepts each example."""
     examples = commands()[name].examples
     assert examples
     for example in examples:

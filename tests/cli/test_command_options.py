@@ -1,4 +1,4 @@
-"""Options of `dpjax audit`: they match Python, and one rule refuses those that do not apply."""
+"""Options of `dpjax audit`: they match Python, and inapplicable options are rejected."""
 
 import ast
 import dataclasses
@@ -90,7 +90,7 @@ def test_defaults_that_are_said_are_those_of_python():
 
 @pytest.mark.slow
 def test_every_option_is_refused_where_it_is_foreign():
-    """Test all sources with all methods; the rows determine which options are foreign."""
+    """Test all sources with all notions and methods; the table defines which options apply."""
     for source, notion, method, name in itertools.product(SOURCES, NOTIONS, METHODS, TABLE):
         if name in SOURCES:
             continue
@@ -144,7 +144,7 @@ def test_options_are_read_from_the_source_as_dataclasses_have_them():
 
 
 def test_choices_are_what_is_accepted():
-    """An unknown value is refused with the nearest known ones, which include each choice."""
+    """Each choice in the declaration of an option is accepted."""
     kinds = (
         dpjax.Local,
         dpjax.Histogram,
@@ -164,9 +164,9 @@ DECLARED = [*DECLARED_METHODS.values(), *DECLARED_SOURCES.values(), *DECLARED_NO
 
 
 def test_options_with_a_default_text_offer_choices():
-    """Every option of kind str takes one of few words, which shell completion offers.
+    """Every option of kind str has a list of choices, which shell completion offers.
 
-    An option without a help text of its own shares the text and the choices of another class.
+    An option without its own help text shares the text and the choices of another class.
     """
     own = [o for d in DECLARED for o in d.options if o.help and o.kind == "str"]
     texts = {option.name: option for option in own}
@@ -178,14 +178,14 @@ def test_options_with_two_numbers_have_a_placeholder_for_each():
     pairs = [o for d in DECLARED for o in d.options if o.kind.startswith("tuple[float, float]")]
     assert {"region", "output_interval"} <= {option.name for option in pairs}
     assert all(len(option.metavar.split()) == 2 for option in pairs if option.help)
-    # The width of an interval that begins at 0.
+    # This is the width of an interval that begins at 0.
     (width,) = (o for d in DECLARED for o in d.options if o.kind == "width")
     assert width.metavar in width.help
     assert width.metavar == "INPUT_WIDTH"
 
 
 def test_a_new_method_appears_without_an_edit(tmp_path, monkeypatch):
-    """Register a method like the others, in a separate package."""
+    """Register a method in a separate package, like the methods of dpjax."""
     (tmp_path / "methods").mkdir()
     (tmp_path / "methods" / "_table.py").write_text('METHODS = {"new": "_new:New"}\n')
     (tmp_path / "methods" / "_new.py").write_text(

@@ -1,4 +1,4 @@
-"""The command `plan`: its JSON keys, its text, its errors."""
+"""The command `plan`: the keys of its JSON, its text, and its errors."""
 
 import json
 

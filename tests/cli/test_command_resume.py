@@ -1,4 +1,4 @@
-"""`dpjax audit --resume`: the terms stay, and the result equals that of an uninterrupted audit."""
+"""`dpjax audit --resume` requires the same terms and gives the result of an uninterrupted audit."""
 
 import json
 
@@ -41,7 +41,7 @@ def test_an_audit_that_was_stopped_often_is_one_that_never_was(run, folder, monk
         file.write_text(done.output)
         counted.append(len(json.loads(done.output)["evidence"]["counted"]["path"]))
     monkeypatch.setenv("CALLS_LEFT", "1000")
-    # Each file has more of the audit than the one before, but not all of it.
+    # Each file contains a longer part of the audit than the previous file.
     assert counted == sorted(set(counted))
     resumed = json.loads(run(*audit, *most, "--resume", file).output)
     assert resumed["evidence"] == whole["evidence"]

@@ -60,7 +60,7 @@ def test_python_functions(run, folder):
 
 @pytest.mark.slow
 def test_one_by_one(run, folder):
-    """An exception has probabilities 0.1 and 0.7: their ratio is 7."""
+    """An exception has probabilities 0.1 and 0.7, so the level is ln 7."""
     options = ("--one-by-one", "--pairs", "pairs.json", *SMALL)
     found = json.loads(run("audit", "--host", "host_for_command:one", *options).output)
     assert (
@@ -113,7 +113,7 @@ def test_two_columns_of_one_table_are_the_two_sides(run, monkeypatch, tmp_path):
 
 
 def test_several_columns_are_one_vector(run, monkeypatch, tmp_path):
-    """The sides have equal columns, but different sums of both."""
+    """The marginals of both sides are equal; only the sums of the two columns differ."""
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(0)
     sides = rng.choice([-1.0, 1.0], size=(2, 4000, 2))

@@ -1,4 +1,4 @@
-"""Start of the command line: its imports and its process settings."""
+"""Start of the command line: its imports and the settings of its process."""
 
 import json
 import os
@@ -11,7 +11,7 @@ import pytest
 import dpjax
 from dpjax.cli._supervise import is_foreign
 
-# An empty package instead of dpjax, to see what the files of the command line import themselves.
+# Replace dpjax by an empty package, to test only the imports of the command line's own files.
 ALONE = f"""
 import atexit, json, sys, types
 package = types.ModuleType("dpjax")
@@ -27,7 +27,7 @@ main()
 
 
 def loaded(*arguments):
-    """Return the heavy packages that were imported by any process, and the output of all."""
+    """Return the heavy packages that any process imported, and the output of all processes."""
     done = subprocess.run([sys.executable, "-c", ALONE, *arguments], capture_output=True, text=True)
     lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("[")]
     # A supervised command also has a worker process.

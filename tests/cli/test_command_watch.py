@@ -1,4 +1,4 @@
-"""`dpjax watch`: a folder that fills, its state, and the exit codes."""
+"""`dpjax watch`: a folder that receives files, its state, and the exit codes."""
 
 import json
 import os
@@ -29,7 +29,7 @@ def outputs(day, size=2_000, scale=1.0):
 
 
 def record(folder, day, ending="npz", **given):
-    """A file as a running system leaves it: renamed once it is complete."""
+    """Write a file as a running system does: rename it when it is complete."""
     x, y = outputs(day, **given)
     unfinished = folder / f".day-{day}.{ending}"
     if ending == "npz":
@@ -78,7 +78,7 @@ def test_the_same_bits_whenever_it_is_started(run, folder):
 
 
 def test_a_wrong_mechanism_ends_with_1_and_stays_refuted(run, folder):
-    """The level is 2: at claim 1, a watch of so many outputs that refutes nothing is a bug."""
+    """The level is 2, and these outputs suffice to refute the claim 1."""
     for day in (1, 2):
         record(folder, day, scale=0.5)
     first = run(*WATCH)

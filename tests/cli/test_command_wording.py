@@ -1,4 +1,4 @@
-"""Messages of the library in terms of a command: marked words become options."""
+"""Messages of the library in the terms of a command: marked words are replaced by options."""
 
 import ast
 import copy
@@ -94,7 +94,7 @@ def test_errors_name_their_arguments(refused, text, said):
     error = refusal(refused)
     assert str(error).startswith(text)
     assert in_options(error, OPTIONS).startswith(said)
-    # As they come from the processes of a pool.
+    # Errors from the processes of a pool are pickled.
     again = pickle.loads(pickle.dumps(error))
     assert str(again) == str(error) and in_options(again, OPTIONS) == in_options(error, OPTIONS)
 
@@ -123,7 +123,7 @@ def test_marked_words_become_options(marked, said):
     assert sentence.in_options(OPTIONS) == said
     assert not {"\x00", "\x01", "\x02"} & {*sentence}
     assert type(copy.deepcopy(sentence)) is str and copy.deepcopy(sentence) == sentence
-    # A command without these options leaves the words unchanged, as do quotations.
+    # Commands without these options and f-strings leave the words unchanged.
     assert sentence.in_options({}) == sentence == f"{sentence}"
 
 
@@ -154,7 +154,7 @@ def test_only_the_first_word_is_the_argument():
 
 
 def test_a_marked_word_is_never_outside_of_a_sentence():
-    """In the whole package, the text of an f-string with a mark goes into one of four classes."""
+    """Every f-string with a marked word in the package is passed to one of five classes."""
     marks = {"term", "EVENTS", "DISCRETE", "CONTINUOUS", "ON_HOST", "ONE_BY_ONE", "NO_WORKERS",
              "OUTCOMES"}  # fmt: skip
     places = 0
@@ -196,7 +196,7 @@ ROOMS = {
 
 
 def test_refusals_of_an_option_are_marked():
-    """A plain error whose first word is an option would be stated in Python's terms."""
+    """A plain error that begins with the name of an option would use the terms of Python."""
     plain = []
     for command, rooms in ROOMS.items():
         options = options_of(import_module(f"dpjax.cli._{command}").TABLE)

@@ -1,4 +1,4 @@
-"""Every exit code of the README's table, end to end through a shell, pipes included."""
+"""Every exit code in the README's table, end to end through a shell and through pipes."""
 
 import os
 import re
@@ -90,7 +90,7 @@ def folder(tmp_path_factory):
 
 
 def environment(folder):
-    """Return a caller's environment, with buffered output that may fail again when it closes."""
+    """Return the environment of a caller, with buffered output that may fail when it closes."""
     kept = {name: text for name, text in os.environ.items() if name != "PYTHONUNBUFFERED"}
     root = str(Path(__file__).parents[2])
     return {**kept, "PYTHONPATH": f"{root}{os.pathsep}{folder}"}
@@ -130,7 +130,7 @@ SLOW = [
     ("FILES --claim 0.3", 1, "VIOLATED"),
     ("AUDIT HOST:noisy --claim 5", 0, "NOT REFUTED"),
     ("AUDIT HOST:noisy --claim 0.1", 1, "VIOLATED"),
-    # An outcome like any other, which distinguishes the two databases.
+    # The exit is an outcome like any other, and distinguishes the two databases.
     ("AUDIT HOST:quits_at_one --one-by-one --claim 1", 1, "VIOLATED"),
     ("AUDIT HOST:quits_at_one --one-by-one --claim 1 --workers 1", 1, "VIOLATED"),
     ("DPJAX audit HOST:interrupts --claim 5 --method sequential", 130, "NOT REFUTED"),
@@ -148,7 +148,7 @@ SLOW = [
     ("PYTHON bug.py audit laplace", 3, "ZeroDivisionError"),
     ("DPJAX sweep sweep.toml --out store", 0, "2 runs"),
     ("DPJAX sweep nowhere.toml --out other", 2, "nowhere.toml does not exist"),
-    # The fate of the output does not change the verdict.
+    # A failure to write the output does not change the verdict.
     ("FILES --claim 0.3 | true", 1, ""),
     ("FILES --claim 5 | true", 0, ""),
     ("FILES --claim 0.3 2>&1 >/dev/null | true", 1, ""),
@@ -190,7 +190,7 @@ def test_a_code_means_what_the_table_says(folder, command, code, text):
     ],
 )
 def test_a_signal_stops_an_audit_with_a_sentence(folder, number, code):
-    """The shell exits with the code of the audit, for which it waits."""
+    """The shell waits for the audit and exits with its code."""
     audit = f"{sys.executable} -m dpjax audit --pairs pairs.json --host mine:slow --one-by-one"
     script = f"{audit} & echo $!; wait $!; exit $?"
     with subprocess.Popen(
@@ -230,7 +230,7 @@ def test_the_table_of_the_readme_holds_every_code():
 
 @pytest.mark.slow
 def test_files_are_written_where_the_command_was_given(tmp_path, monkeypatch):
-    """A function that changes the working folder does not change where files are written."""
+    """Files are written to the original working folder even if a function changes it."""
     (tmp_path / "moves.py").write_text(
         "import os\n\n\ndef moves(count, size, rng):\n    os.chdir('/')\n"
         "    return rng.laplace(count, 1.0, size)\n"
@@ -263,7 +263,7 @@ def test_a_stopped_sequential_audit_writes_its_result_and_exits_with_130(tmp_pat
         text=True,
     )
     assert process.stderr is not None
-    process.stderr.readline()  # The announcement, once draws begin.
+    process.stderr.readline()  # This is the announcement, which is printed when draws begin.
     time.sleep(4)
     process.send_signal(signal.SIGINT)
     output, said = process.communicate(timeout=60)

@@ -1,4 +1,4 @@
-"""The end of a command: what is printed and written, and the exit code of each verdict."""
+"""The end of a command: printed and written output, and the exit code of each verdict."""
 
 from types import SimpleNamespace
 

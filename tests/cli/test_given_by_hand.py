@@ -1,4 +1,4 @@
-"""Inputs of the command line: claims, notions, functions, and what a long audit announces."""
+"""Inputs of the command line: claims, notions, functions, and the announcement of a long audit."""
 
 import io
 import os
@@ -18,7 +18,7 @@ from dpjax.cli._notion import claim_of, notion_of
 
 @pytest.fixture
 def here(tmp_path, monkeypatch):
-    """An empty working folder; what is imported from it is forgotten."""
+    """Use an empty working folder; remove modules that are imported from it afterwards."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])
     before = {*sys.modules}
@@ -88,7 +88,7 @@ def test_functions_of_files_and_modules(here):
     assert object_of("mine:number.conjugate", "--host")() == 3
     with pytest.raises(ValueError, match=r"has no .number\.release."):
         object_of("mine:number.release", "--host")
-    # Only functions are proposed.
+    # Only functions are suggested.
     with pytest.raises(ValueError, match=r"--host 'mine:noise': the module has no .*noisy"):
         object_of("mine:noise", "--host")
     with pytest.raises(ValueError, match="has no 'hidden'") as refused:
@@ -222,7 +222,7 @@ def test_folders_of_compiled_code(monkeypatch, given, folder, x64):
 def test_a_narrow_terminal_shows_mechanisms_without_sources(
     monkeypatch, capsys, columns, terminal, sources
 ):
-    """A pipe has lines of full length."""
+    """In a pipe, lines have their full length."""
     for name in ("NO_COLOR", "FORCE_COLOR", "TTY_COMPATIBLE"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("COLUMNS", str(columns))

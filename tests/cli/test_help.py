@@ -1,4 +1,4 @@
-"""The help of every command in a terminal of 80 columns: complete, with well-filled lines."""
+"""The help of every command is complete in a terminal of 80 columns, and its lines are filled."""
 
 import itertools
 import re
@@ -25,7 +25,7 @@ def lines(run, monkeypatch):
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_paragraphs_are_filled(lines, name):
-    """In no line but the last of its paragraph would the next word have fit."""
+    """Except at the end of a paragraph, no line has room for the next word."""
     shown = lines(name)
     assert shown[0].startswith(f"Usage: dpjax {name} [OPTIONS]") and shown[1] == ""
     last = next(i for i, line in enumerate(shown) if re.fullmatch(r"\w+:", line))
@@ -39,7 +39,7 @@ def test_paragraphs_are_filled(lines, name):
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_text_is_complete(lines, name):
-    """No text is cut off or interpreted, and no option is broken at a hyphen."""
+    """No text is truncated or interpreted, and no option is broken at a hyphen."""
     shown = lines(name)
     assert all(len(line) <= WIDTH for line in shown)
     whole = " ".join(" ".join(shown).split())

@@ -1,4 +1,4 @@
-"""Untrusted inputs on the command line: one sentence, exit code 2, and nothing is run."""
+"""Untrusted inputs on the command line lead to one sentence and exit code 2; nothing is run."""
 
 import io
 import json
@@ -14,7 +14,7 @@ AUDIT = ("audit", "--function", "tests.cli.nowhere:f", "--pairs")
 
 
 def test_a_sweep_imports_nothing(refused, tmp_path):
-    """Neither when it starts, nor when a finished one is inspected."""
+    """Test the start of a sweep, and the inspection of a finished one."""
     entry = {"mechanism": "subprocess:Popen", "parameters": {"args": ["touch", "trace"]}}
     entry |= {"pairs": [[0.0, 1.0]]}
     store = tmp_path / "store"
@@ -79,7 +79,7 @@ def array_file(content, more=b""):
 
 
 def test_bytes_after_an_array_are_refused(refused, run, tmp_path):
-    """For pairs and outputs, in an archive or not; Fortran order is read in one piece."""
+    """Test pairs and outputs, inside and outside of archives, and Fortran order."""
     line, table = np.linspace(0, 1, 50), np.asfortranarray(np.ones((50, 2)))
     for more, known in ((b"", False), (b"\0", True)):
         with zipfile.ZipFile(tmp_path / "p.npz", "w") as archive:
@@ -125,7 +125,7 @@ def test_sizes(refused, arguments, message):
 
 
 def test_a_name_that_writes_on_the_terminal(refused, tmp_path):
-    """A name with arbitrary bytes, which would move the cursor or begin a line."""
+    """The name contains bytes that would move the cursor or begin a new line."""
     name = "\x1b]2;x\n::error::x\udcff.csv"
     said = refused("audit", "--samples", name, name)
     assert "\x1b" not in said and r"\x1b]2;x\n::error::x\udcff.csv does not exist" in said

@@ -1,4 +1,4 @@
-"""`dpjax hunt` keeps its results if it is interrupted, and tells cases apart by their files."""
+"""`dpjax hunt` keeps its results if it is interrupted, and distinguishes cases by their files."""
 
 import json
 import os
@@ -31,7 +31,7 @@ def ended(run, capsys):
 
 @pytest.fixture
 def hunted(monkeypatch):
-    """Return a function that sets the verdict of each release, or what is raised in its place."""
+    """Return a function that sets the verdict of each release, or an error to raise instead."""
     from dpjax import hunting
 
     def use(verdicts):
@@ -86,7 +86,7 @@ def test_what_ends_a_hunt_loses_no_finished_results(
 
 @pytest.mark.slow
 def test_ctrl_c_shows_the_results_that_are_finished(case, tmp_path, monkeypatch):
-    """The second case hangs once the first one is audited, and the command is interrupted."""
+    """The second case hangs after the first one is audited, and the command is interrupted."""
     slow, begun = tmp_path / "slow.py", tmp_path / "begun"
     slow.write_text(
         "package, claim, pairs = 'nothing', 0.1, [(0, 1)]\n"

@@ -1,6 +1,6 @@
 """Audits, sweeps and watches that are interrupted ten times, two of them by SIGKILL.
 
-Every call runs in a process of its own, so that nothing but files is left of it.
+Every call runs in a separate process, so that only files are left of it.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Messages of the command line for wrong input: one sentence with the cause, word for word."""
+"""Messages of the command line for invalid input: one sentence with the cause, word for word."""
 
 import os
 import signal
@@ -35,11 +35,11 @@ FILES = {
     "typo.toml": "[[entries]]\nmechanism = 'laplace'\nrun = 1\n",
 }
 SMALL = ("--num-samples", 500, "--num-confirm", 500)
-# As in tests/report/test_reports.py, so that the program is shared.
+# Use the sizes of tests/report/test_reports.py, so that they share a program.
 LOCAL = ("--num-samples", 2000, "--num-confirm", 5000, "--pairs", "[[0.0, 1.0]]")
 
 SAID = [
-    # A region far from all outputs, and one that is far too wide.
+    # The regions are far from all outputs.
     (
         (*LAPLACE, "--method", "local", "--region", 1e12, 2e12, *LOCAL),
         "region [1e+12, 2e+12] lies outside the support of the outputs: none of the 2000 draws on "
@@ -61,7 +61,7 @@ SAID = [
         "t.csv: databases must have a value column, but 'amount' holds 'four' in row 1 (1 of 4 are "
         "not numbers).",
     ),
-    # A name without a file.
+    # The file does not exist.
     (("audit", "--samples", "x.npy", "y.npy"), "samples file x.npy does not exist."),
     (("empirical", "none.csv"), "databases must be a file, but there is none at 'none.csv'."),
     (("sweep", "none.toml", "--out", "s"), "sweep file none.toml does not exist."),
@@ -103,7 +103,7 @@ SAID = [
         ("audit", "t.py:f"),
         "NAME 't.py:f': there is no file t.py.",
     ),
-    # A folder in which nothing can be written.
+    # The folder is not writable.
     (
         (*LAPLACE, "--report", "nowhere/x.md"),
         "report file nowhere/x.md is in a folder that does not exist.",
@@ -279,7 +279,7 @@ def test_lines_are_not_broken_at_hyphens():
 
 
 def test_output_goes_nowhere_after_the_pipe_is_closed(tmp_path):
-    """Both where text is written at once and where it is flushed."""
+    """Test text that is written at once, and text that is written by a flush."""
 
     def fail(*text):
         raise BrokenPipeError

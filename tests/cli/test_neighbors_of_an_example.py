@@ -1,4 +1,4 @@
-"""`--like`, `--relation` and `--bounds`: pairs that are made from an example of a database."""
+"""`--like`, `--relation` and `--bounds`: pairs that are derived from an example of a database."""
 
 import json
 
@@ -47,7 +47,7 @@ def test_malformed_options_are_refused(written, message):
 
 @pytest.fixture
 def release(tmp_path, monkeypatch):
-    """A module with a sum that is claimed to be 1-DP for entries of at most 1."""
+    """Write a module with a sum that is claimed to be 1-DP for entries of at most 1."""
     (tmp_path / "summing.py").write_text(
         "import jax\ndef total(key, x):\n    return x.sum() + jax.random.laplace(key)\n"
     )
@@ -63,7 +63,7 @@ def test_an_example_belongs_to_functions_and_programs(refused, release):
 
 @pytest.mark.slow
 def test_pairs_are_searched_around_an_example(run, release):
-    """The entries are at most 3, so that the level is 3."""
+    """The entries are at most 3, so the level is 3."""
     given = ("--function", "summing:total", "--like", "[1.0, 2.5]", "--relation", "change-one")
     done = run("audit", *given, "--bounds", "0,3", "--claim", 1, "--json")
     told = json.loads(done.output)

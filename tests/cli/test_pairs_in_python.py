@@ -1,4 +1,4 @@
-"""`--pairs FILE.py:NAME`: pairs of databases that Python code makes."""
+"""`--pairs FILE.py:NAME`: pairs of databases that Python code creates."""
 
 import json
 
@@ -90,8 +90,8 @@ def test_objects_that_are_no_pairs(run, paired, name, message):
 
 
 def test_code_that_makes_pairs_must_not_change_dpjax(run, paired, monkeypatch):
-    """The check applies although the audited mechanism belongs to dpjax."""
-    monkeypatch.setattr(dpjax, "audit", dpjax.audit)  # Restores the name after the test.
+    """The check also applies if the audited mechanism is part of dpjax."""
+    monkeypatch.setattr(dpjax, "audit", dpjax.audit)  # Restore the name after the test.
     code, out, err = run("audit", "laplace", "--pairs", paired("replaced"), *SMALL)
     assert code == 2 and not out and "audited code replaced dpjax.audit" in err
 

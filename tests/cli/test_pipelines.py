@@ -77,7 +77,7 @@ def test_a_claim_that_is_not_refuted_passes_and_is_no_alert(audited, module, cla
 
 
 def test_doubtful_outputs_are_an_error_and_a_warning(run, tmp_path):
-    """A chain, whose outputs are not independent draws."""
+    """The outputs are those of a Markov chain and not independent draws."""
     rng = np.random.default_rng(0)
     for name in "xy":
         steps = rng.normal(size=4000)
@@ -107,7 +107,7 @@ def test_a_rerun_names_its_file(run, tmp_path):
 
 
 def test_texts_of_others_are_harmless_in_both():
-    """Control characters, a surrogate, and markup of XML and JSON."""
+    """The name contains control characters, a surrogate, and markup of XML and JSON."""
     name = 'a\x1b[2J\x00\ud800\ufffe"<&]]>\n::error'
     sides = np.random.default_rng(0).normal([[0.0], [3.0]], size=(2, 500))
     result = dpjax.audit(dpjax.Recorded(*sides, name=name), claim=0.1)
@@ -120,14 +120,14 @@ def test_texts_of_others_are_harmless_in_both():
 
 
 def cyclic():
-    """A function that says that it wraps itself."""
+    """Function whose `__wrapped__` attribute is the function itself."""
 
 
 cyclic.__wrapped__ = cyclic
 
 
 class Everything:
-    """Has every attribute: itself."""
+    """Object that has every attribute; each is the object itself."""
 
     def __getattr__(self, name):
         return self

@@ -1,4 +1,4 @@
-"""Placeholders of values in the help, and the words that a shell completes, for every command."""
+"""Placeholders of values in the help, and words that shell completion offers, for every command."""
 
 from types import SimpleNamespace
 
@@ -154,7 +154,7 @@ DEFAULTS = {
 
 @pytest.mark.parametrize("command", DEFAULTS)
 def test_options_that_are_left_out(command):
-    """Numbers and words; a flag that is left out is off."""
+    """Options have default numbers and words; flags are off by default."""
     given = {name: each.default for name, each in parameters(command).items()}
     said = {name: value for name, value in given.items() if type(value) in (int, float, str)}
     assert said == DEFAULTS[command]

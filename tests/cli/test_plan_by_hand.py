@@ -1,4 +1,4 @@
-"""`dpjax plan`: which assumptions are planned for, and how the time is shown."""
+"""`dpjax plan`: the assumptions it supports, and the display of times."""
 
 from types import SimpleNamespace
 

@@ -1,4 +1,4 @@
-"""What a command does around its processes: threads, text that is not yet printed, and cores."""
+"""How a command handles its processes: threads, buffered output, signals and cores."""
 
 import os
 import signal
@@ -14,13 +14,13 @@ from dpjax.cli import _seal, _supervise, _sweep
 
 
 def ended(script):
-    """The exit code and the output of a Python script, whose output goes into a pipe."""
+    """Return the exit code and the output of a Python script, whose output is a pipe."""
     run = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
     return run.returncode, run.stdout
 
 
 def test_other_threads_run_to_completion():
-    """The main thread has ended long before, and functions that were registered come last."""
+    """A thread outlives the main thread, and registered functions run after it."""
     assert ended("""
 import atexit, threading, time
 from dpjax.cli._stop import finish
@@ -77,7 +77,7 @@ def test_a_cpu_has_at_least_one_device(devices):
 
 @pytest.fixture
 def module(monkeypatch):
-    """A module of dpjax with a class of its own, a foreign class, a function and a number."""
+    """Return a module of dpjax with its own class, a foreign class, functions and a number."""
     found = ModuleType("dpjax.made_up")
     own = type("Own", (), {"number": 1, "method": lambda self: 2, "__module__": found.__name__})
     found.Own, found.Foreign, found.call, found.number = own, ModuleType, lambda: 3, 4
@@ -90,7 +90,7 @@ def module(monkeypatch):
 
 
 def recoded(found):
-    """Return a change that gives a function of the module another code."""
+    """Return a change that replaces the code of a function of the module."""
 
     def change(module):
         function = found(module)
@@ -142,10 +142,11 @@ def test_what_is_added_beside_or_cached_is_no_replacement(module):
 
 @pytest.fixture
 def follows(monkeypatch):
-    """What a worker process does with its supervisor's signals: waits, and signals to itself.
+    """Return a function that records how a worker follows its supervisor's signals.
 
-    `arriving` are the signals that the terminal sends to both processes; each of them arrives
-    while the worker waits.
+    It returns the waits of the worker and the signals that the worker sends to itself. `arrives`
+    contains the signals that the terminal sends to both processes; each of them arrives while the
+    worker waits.
     """
     told, arriving, counts = [], [], Counter()
 
@@ -177,7 +178,7 @@ def follows(monkeypatch):
 @pytest.mark.skipif(os.name != "posix", reason="other systems have no such signals")
 def test_signals_of_the_supervisor_are_repeated_once(follows):
     wait, kill = _supervise._ARRIVAL_SECONDS, signal.SIGKILL
-    assert follows() == [kill]  # the supervisor has ended
+    assert follows() == [kill]  # The supervisor has ended.
     assert follows(2) == [wait, 2, kill]
     assert follows(2, arrives=[2]) == [wait, kill]
     assert follows(2, 2, arrives=[2]) == [wait, wait, 2, kill]
@@ -195,7 +196,7 @@ def test_a_pipe_that_fails_ends_nothing(monkeypatch):
 
 
 def test_only_the_worker_process_reports(monkeypatch):
-    """A copy that audited code forked must not, and what it replaced has no effect."""
+    """A process that audited code forks cannot report, and replaced functions have no effect."""
     hear, tell = os.pipe()
     started = []
 
@@ -249,7 +250,7 @@ def test_ends_of_pipes_are_hard_to_guess(monkeypatch):
 
 @pytest.mark.parametrize("threads", [OSError(), ["1", "2"]])
 def test_a_program_that_computes_is_not_forked(monkeypatch, threads):
-    """Where threads cannot be counted, there may be several."""
+    """If threads cannot be counted, there may be several."""
 
     def listed(path):
         assert path == "/proc/self/task"

@@ -28,7 +28,7 @@ def test_words(now):
     assert state.words() == "outputs, 0:00:02 so far"
     state.told(0, 10_000)
     assert state.words() == "0 of 10,000 outputs, 0:00:02 so far"
-    # The 2 s before were those of imports.
+    # The first 2 s were spent on imports.
     now[0] = 4.0
     state.text = "entry 1/2 (a\n)"
     state.told(2_000, 10_000)
@@ -43,7 +43,7 @@ def test_words(now):
 
 
 def announced(now, steps):
-    """Return the announced time of work with steps (seconds, done)."""
+    """Return the announced duration of work with steps (seconds, done)."""
     said = []
     with progress_bar(announce=lambda total, text: said.append((total, text)) or "long") as show:
         for seconds, done in steps:
@@ -55,7 +55,7 @@ def announced(now, steps):
 def test_long_work_is_announced_once_its_pace_is_known(now, capsys):
     assert announced(now, [(0, 0), (0.5, 1), (1.5, 2), (2, 3)]) == [(1000, "0:12:30")]
     assert capsys.readouterr().err == "long\n"
-    # Neither short work nor work that slows down late is announced; work slow after seconds is.
+    # Work is announced if it slows down within seconds, but not if it is short or slow later.
     assert not announced(now, [(0, 0), (1.5, 100), (2, 500), (30, 600), (80, 999)])
     now[0] = 0.0
     assert len(announced(now, [(0, 0), (1.5, 100), (10, 110), (11, 120)])) == 1
@@ -81,7 +81,7 @@ def test_what_is_announced():
 
 
 def test_a_pipe_gets_a_line_now_and_then(monkeypatch, capsys):
-    """Also during a call without reports."""
+    """Lines are also printed during a call that does not report progress."""
     monkeypatch.setattr(_progress, "_LINE_SECONDS", 0.01)
     with progress_bar("runs") as show:
         show(3, 7)
@@ -95,7 +95,7 @@ def test_a_pipe_gets_a_line_now_and_then(monkeypatch, capsys):
 
 
 def test_nothing_is_printed_after_the_end(monkeypatch, capsys):
-    """The thread that prints has ended when the bar is closed."""
+    """The thread that prints ends before the bar is closed."""
     monkeypatch.setattr(_progress, "_LINE_SECONDS", 0.02)
     before = set(threading.enumerate())
     with progress_bar("runs") as show:
@@ -109,7 +109,7 @@ def test_a_terminal_has_a_bar_before_anything_is_done(monkeypatch):
     screen = io.StringIO()
     console = rich.console.Console(file=screen, force_terminal=True, width=100)
     monkeypatch.setattr(rich.console, "Console", lambda **options: console)
-    monkeypatch.setenv("FORCE_COLOR", "1")  # standard error of a test is no terminal
+    monkeypatch.setenv("FORCE_COLOR", "1")  # Standard error of a test is not a terminal.
     with progress_bar() as show:
         show(0, 5000)
         time.sleep(0.3)

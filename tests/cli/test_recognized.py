@@ -1,4 +1,4 @@
-"""`dpjax audit FILE.py:NAME` finds out the kind of the object that FILE.py:NAME names."""
+"""`dpjax audit FILE.py:NAME` determines the kind of the object that FILE.py:NAME names."""
 
 import json
 
@@ -103,7 +103,7 @@ def test_what_cannot_be_audited_is_refused(run, release):
 
 
 def test_recognized_code_must_not_change_dpjax(run, release, monkeypatch):
-    monkeypatch.setattr(dpjax, "audit", dpjax.audit)  # Restores the name after the test.
+    monkeypatch.setattr(dpjax, "audit", dpjax.audit)  # Restore the name after the test.
     code, out, err = run("audit", release("replaces"), *PAIRS)
     assert code == 2 and not out and "audited code replaced dpjax.audit" in err
 

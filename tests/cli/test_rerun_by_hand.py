@@ -1,4 +1,4 @@
-"""`dpjax rerun` step by step: what it allows, what it says of the bound, and how it ends."""
+"""The steps of `dpjax rerun`: what it allows, how it compares the bounds, and how it ends."""
 
 import sys
 from contextlib import nullcontext
@@ -15,7 +15,7 @@ from dpjax.results import AuditResult
 
 @pytest.fixture
 def parts(monkeypatch):
-    """What the command does, in order; `bounds` are those of the file and of the repetition."""
+    """Record the calls of the command; `bounds` are those of the file and of the repetition."""
     found = SimpleNamespace(told=[], bounds=(0.5, 0.5))
 
     def bar(what, quiet=False):

@@ -1,4 +1,4 @@
-"""How a command ends, step by step: its signals, its errors, its exit code and who learns of it."""
+"""How a command ends: signals, errors, exit codes, and the processes that are notified."""
 
 import io
 import os
@@ -17,11 +17,11 @@ MAIN = threading.current_thread() is threading.main_thread()
 
 
 class Gone(BaseException):
-    """An exception that stands for the end of the process."""
+    """Exception that represents the end of the process."""
 
 
 def ended(run):
-    """The exit codes of a command."""
+    """Return the exit code of a command."""
     codes: list = ["an earlier code"]
     try:
         ending_well(run, codes)()
@@ -38,7 +38,7 @@ def raising(error):
 
 
 def sending(number, code):
-    """A command during which a signal arrives, and which nevertheless ends with a code."""
+    """Return a command that gets a signal while it runs, and still ends with a code."""
 
     def run():
         try:
@@ -139,7 +139,10 @@ def test_what_a_stop_knows():
 
 @pytest.fixture
 def parts(monkeypatch):
-    """A command line whose parts note what they do; `code` is the exit code of its command."""
+    """Replace the parts of the command line by functions that record their calls.
+
+    `code` is the exit code of the command.
+    """
     found = SimpleNamespace(told=[], foreign=True, error=None, code=1)
 
     def ends(name):
@@ -211,7 +214,7 @@ def test_errors_of_the_command_line_have_codes(parts, capsys, error, code, said)
 
 @pytest.mark.skipif(not MAIN, reason="signals arrive in the main thread")
 def test_an_interrupt_before_and_after_a_command_ends_the_process(parts, monkeypatch):
-    """Only if the caller has no handler of its own."""
+    """A handler of the caller is kept."""
     handlers = []
     parts.foreign = False
     monkeypatch.setattr(
@@ -274,7 +277,7 @@ def test_streams_that_are_missing_are_replaced_for_a_while(monkeypatch):
 
 
 def test_output_of_a_closed_pipe_is_forgotten(monkeypatch):
-    """Its reader has gone before the first line, or before the last flush."""
+    """The reader closes the pipe before the first line, or before the last flush."""
     for early in (True, False):
         hear, tell = os.pipe()
         stream = io.TextIOWrapper(os.fdopen(tell, "wb"), write_through=early)
@@ -287,4 +290,4 @@ def test_output_of_a_closed_pipe_is_forgotten(monkeypatch):
             else:
                 _stop.forget_output()
         stream.close()
-    _stop.forget_output()  # Another stream stays as it is.
+    _stop.forget_output()  # Other streams are not changed.

@@ -1,6 +1,6 @@
 """Audited code cannot forge exit codes: hostile functions whose outputs all violate a claim.
 
-Each runs in its own process, forked from one that has already imported everything.
+Each function runs in a separate process, forked from a process that has imported everything.
 """
 
 import os
@@ -224,7 +224,7 @@ main()
 @pytest.mark.slow
 @pytest.mark.parametrize("start", [("-m", "dpjax"), ("-c", THREADED)])
 def test_the_end_of_the_supervisor_is_that_of_the_audit(tmp_path, start):
-    """Both for a forked process and for a new interpreter."""
+    """Test a forked worker and a worker in a new interpreter."""
     (tmp_path / "slow.py").write_text(SLOW)
     audit = ("audit", "--host", "slow.py:slow", "--one-by-one", "--pairs", "[[0, 1]]")
     begun = tmp_path / "begun"
@@ -238,7 +238,7 @@ def test_the_end_of_the_supervisor_is_that_of_the_audit(tmp_path, start):
         assert worker != process.pid
         process.kill()
         killed = time.monotonic()
-        # It closes only when the worker, which has it too, is gone.
+        # The worker has inherited this stream, which closes only when the worker has ended.
         assert process.stderr is not None and b"Traceback" not in process.stderr.read()
         assert time.monotonic() - killed < 20
 
@@ -246,7 +246,7 @@ def test_the_end_of_the_supervisor_is_that_of_the_audit(tmp_path, start):
 @pytest.mark.slow
 @pytest.mark.parametrize(("function", "code"), [("leaves_with_0", 2), ("forks", 1)])
 def test_in_a_fresh_interpreter(tmp_path, function, code):
-    """For a process with threads, as on systems without fork."""
+    """Test a process with threads, which is not forked, as on systems without fork."""
     text = f"def f(database, num_samples, seed):\n    {HOSTILE[function][0]}\n"
     (tmp_path / "hostile.py").write_text(
         f"{COMMON}{text}    return noisy(database, num_samples, seed)"
@@ -279,7 +279,7 @@ with _stop.handled(lambda number, frame: came.append(number)):
 
 @pytest.mark.slow
 def test_a_signal_to_both_processes_counts_once():
-    """A signal counts as often as it reached the process that it reached more often."""
+    """The count is the larger of the numbers of signals to the two processes."""
     done = subprocess.run(
         [sys.executable, "-c", COUNTING], env=environment(), capture_output=True, text=True
     )
@@ -293,7 +293,7 @@ def test_help_is_not_supervised():
 
 
 def test_answers(capsys):
-    """Only a complete message counts; a relayed signal explains its own end."""
+    """Only a complete message counts. A relayed signal explains an end by this signal."""
     nonce = bytes(range(16))
     for heard, ended, came, code in (
         (nonce + b"\0", 0, [], 0),
@@ -342,7 +342,7 @@ sys.meta_path.insert(0, Interrupts())
 
 @pytest.mark.parametrize("module", ["jaxlib.xla_client", "dpjax.mechanisms"])
 def test_an_interrupt_raises_nothing_while_jax_is_imported(tmp_path, module):
-    """There it ended some processes by a segmentation fault, or by an ImportError."""
+    """An exception there ended some processes by a segmentation fault or an ImportError."""
     (tmp_path / "sitecustomize.py").write_text(INTERRUPTS_IMPORTS.replace("MODULE", module))
     paths = os.pathsep.join([str(tmp_path), environment()["PYTHONPATH"]])
     done = subprocess.run(
@@ -356,7 +356,7 @@ def test_an_interrupt_raises_nothing_while_jax_is_imported(tmp_path, module):
 
 @pytest.mark.parametrize("handed", ["a word", "98,99"])
 def test_a_variable_that_no_supervisor_set_is_ignored(tmp_path, handed):
-    """Otherwise, a traceback would end with the exit code of a violated claim."""
+    """Otherwise, a traceback would have the exit code of a violated claim."""
     done = subprocess.run(
         [sys.executable, "-m", "dpjax", "sweep", "nowhere.toml", "--out", "store"],
         cwd=tmp_path,
@@ -381,7 +381,7 @@ def test_children_of_audited_code_inherit_no_end_of_the_pipe():
 
 
 def test_replaced_variables_of_classes_are_seen():
-    """They have no code that could be compared, unlike methods."""
+    """Unlike methods, variables have no code that could be compared."""
     from dpjax import Recorded
     from dpjax.cli._seal import untouched
 
