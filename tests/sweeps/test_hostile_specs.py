@@ -1,4 +1,4 @@
-"""Malicious specs and stores lead to an error message before they use much memory."""
+"""Malicious specs and stores lead to an error message before they use many resources."""
 
 import json
 import os
@@ -82,7 +82,7 @@ HOST = {"mechanism": f"{__name__}:noisy", "source": "host"}
     ],
 )
 def test_pairs_of_a_python_function(changes, message):
-    """With a single label, the second pair was not audited."""
+    """An earlier version did not audit the second pair if there was a single label."""
     pairs = {"database": [0.0, 0.0], "neighbor": [1.0, 5.0], **changes}
     with pytest.raises(ValueError, match=message):
         Entry.from_dict({**HOST, "pairs": pairs}, [__name__])
@@ -113,7 +113,7 @@ def test_entries_that_are_none(entries):
 
 @pytest.mark.parametrize("name", sorted(CATALOGUE))
 def test_sizes_of_every_mechanism(frugal, name):
-    """A million for any parameter of a mechanism is rejected, or costs only as much as a number."""
+    """For each integer parameter, a huge value is rejected or does not increase the cost."""
     fields = CATALOGUE[name].__dataclass_fields__
     for field in (f for f in fields if isinstance(fields[f].default, int)):
         for size in (10**6, 10**18, -1, True):
@@ -166,7 +166,7 @@ def test_manifests_of_stores(tmp_path, frugal):
 
 
 def test_mutated_specs():
-    """Any values in any places lead to a spec or to an error message."""
+    """Replacing any value by any other value leads to a spec or to an error message."""
     source = random.Random(1)
     values = [None, -1, 0, 1e308, float("nan"), 2**70, "", "\0", "[/red]", [], {}, [[]], True]
     entry = {**PLAIN, "method": "local", "pairs": [[0.0, 1.0]], "notion": {"delta": 0.0}}

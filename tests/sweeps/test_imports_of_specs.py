@@ -1,4 +1,4 @@
-"""Reading a sweep or a store does not run its author's code, unless the module is allowed."""
+"""Reading a sweep or a store does not run its author's code unless the module is allowed."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-"""Sequential entries of a sweep that continue with more draws, from the states in a store."""
+"""Sequential entries of a sweep that continue with more draws, from states in a store."""
 
 import os
 from pathlib import Path
@@ -37,7 +37,7 @@ def swept(folder, more):
 
 @pytest.mark.slow
 def test_a_sweep_that_goes_on_ten_times_has_the_rows_of_longer_audits(tmp_path):
-    """Rows are bitwise equal, even if two calls end before all blocks are stored."""
+    """Rows are identical bit for bit, even if two calls end before all blocks are stored."""
     folder = tmp_path / "store"
     for more in np.linspace(0, MOST - LEAST, 11).astype(int).tolist():
         if more in (240, 840):
@@ -69,7 +69,7 @@ def test_a_store_never_has_fewer_draws_than_before(tmp_path):
 
 @pytest.mark.slow
 def test_broken_earlier_blocks_are_passed_over(tmp_path):
-    """Their runs are drawn again from the start, with the same rows."""
+    """Their runs are drawn again from the start and have the same rows."""
     swept(tmp_path / "a", 0)
     for path in (tmp_path / "a" / "blocks").iterdir():
         path.write_bytes(path.read_bytes()[:-50])
@@ -110,7 +110,7 @@ def test_the_states_of_the_most_draws_are_the_ones_to_go_on_from(tmp_path):
     for more in (0, 100, 200):
         store = swept(tmp_path, more)
     block = Block(entry(), 0, 2)
-    # A folder and a pipe, which would never end, are not blocks.
+    # A folder is not a block, and neither is a pipe, whose reading would never end.
     for more, make in ((0, Path.mkdir), (100, os.mkfifo)):
         make(tmp_path / "blocks" / f"{block._replace(more=more).name}.{'0' * 32}.parquet")
     states = {more: store.earlier_states(block._replace(more=more)) for more in (0, 100, 200, 300)}

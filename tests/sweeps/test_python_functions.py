@@ -93,7 +93,7 @@ def walking(database):
 @pytest.mark.parametrize("method", [METHOD, dpjax.Sequential(400)])
 @pytest.mark.parametrize(("function", "verdict"), [(silent, "not random"), (walking, "doubtful")])
 def test_a_run_has_the_verdict_of_an_audit(tmp_path, function, verdict, method):
-    """A sweep must not call a claim violated if `dpjax.audit` gives no verdict."""
+    """A sweep must not report a violation if `dpjax.audit` does not give a verdict."""
     mechanism, pairs = HostMechanism(function, batched=False), [(0.0, 1.0)]
     rows = rows_of(tmp_path, mechanism, pairs, method)
     assert [row["verdict"] for row in rows] == [verdict] * 2
@@ -114,7 +114,7 @@ def interrupted(database, n, rng):
 
 
 def test_a_run_that_an_interrupt_cut_short_is_not_stored(tmp_path):
-    """A sequential audit has a result after an interrupt, but the row needs all of its draws."""
+    """An interrupted sequential audit has a result, but a row requires all of its draws."""
     mechanism, method = HostMechanism(interrupted), dpjax.Sequential(400)
     whole = rows_of(tmp_path / "whole", mechanism, [(0, 1)], method)
     Calls.left = 9
@@ -126,7 +126,7 @@ def test_a_run_that_an_interrupt_cut_short_is_not_stored(tmp_path):
 
 @pytest.mark.parametrize(("seconds", "limit"), [(None, 5.0), (50.0, 50.0)])
 def test_the_time_limit_of_the_method_replaces_that_of_the_function(monkeypatch, seconds, limit):
-    """This is also true for `dpjax.audit`. Each output takes 0.01 s of a simulated clock."""
+    """The same holds for `dpjax.audit`. Each output takes 0.01 s of a simulated clock."""
     now = [0.0]
     monkeypatch.setattr("time.perf_counter", lambda: now[0])
     monkeypatch.setattr(f"{__name__}.CLOCK", now)

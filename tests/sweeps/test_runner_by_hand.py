@@ -1,4 +1,4 @@
-"""The order in which blocks are submitted, stored, stopped and canceled, without computing any."""
+"""The order in which blocks are submitted, stored, stopped and canceled; nothing is computed."""
 
 import json
 import threading
@@ -26,7 +26,7 @@ STORE = SimpleNamespace(
 
 
 class Later:
-    """An executor whose calls the test answers."""
+    """Executor whose calls are completed by the test."""
 
     def __init__(self, answers=True):
         self.asked, self.futures, self.answers = [], [], answers
@@ -151,7 +151,7 @@ def test_shares_and_sizes(monkeypatch):
 
 
 def test_blocks_that_share_a_program_come_one_after_the_other(monkeypatch):
-    """Entries alternate; the blocks of an entry keep their order, without stored blocks."""
+    """Entries alternate. The blocks of an entry keep their order, and stored blocks are omitted."""
     entries = [
         SimpleNamespace(to_dict=lambda name=name: {"mechanism": name, "method": "m", "options": {}})
         for name in ("b", "a")

@@ -1,4 +1,4 @@
-"""Invalid files in stores are detected, left alone, and reported."""
+"""Invalid files in stores are detected, reported, and not changed."""
 
 import dataclasses
 import hashlib
@@ -46,7 +46,7 @@ def copy(whole, tmp_path):
 
 
 def resumed(folder, **options):
-    """Return what a resume computes, its messages, and the store."""
+    """Resume the sweep; return the number of computed runs, the messages, and the store."""
     said = []
     store = Store.create(folder, SPEC, **options)
     state = run_sweep(store, report=said.append)
@@ -87,7 +87,7 @@ def test_a_renamed_block_is_found(whole, copy):
     ],
 )
 def test_a_block_made_otherwise_is_found(whole, copy, name, value):
-    """Its bytes and its name agree, but its content is wrong."""
+    """The content matches the hash in the file name, but not the sweep."""
     folder, blocks = copy
     table = pq.read_table(blocks[0])
     said = json.loads(table.schema.metadata[b"dpjax"]) | {name: value}
@@ -113,7 +113,7 @@ def test_a_block_made_otherwise_is_found(whole, copy, name, value):
     ],
 )
 def test_a_block_with_other_rows_is_found(whole, copy, change, sentence):
-    """A row is repeated, moved or missing, or columns differ, with a valid hash."""
+    """Rows are repeated, moved or missing, or columns differ; the hash is valid."""
     folder, blocks = copy
     forged = folder / "blocks" / "forged"
     pq.write_table(change(pq.ParquetFile(blocks[0]).read()), forged)
@@ -155,12 +155,12 @@ def test_two_blocks_of_other_rows_are_refused(copy):
 
 
 def old(path):
-    """Set an old time, as for a file of a killed process."""
+    """Set an old modification time, like that of a file of a killed process."""
     os.utime(path, (1e9, 1e9), follow_symlinks=False)
 
 
 def test_strangers_are_left_and_said(whole, copy):
-    """Files, folders and links, including old ones and names that resemble blocks."""
+    """Test files, folders and links, including old ones and names similar to those of blocks."""
     folder, blocks = copy
     place, name = folder / "blocks", blocks[0].name
     written = [
@@ -230,7 +230,7 @@ def test_another_processor_is_refused_or_noted_in_the_rows(whole, copy, monkeypa
 
 
 def test_processes_on_other_processors_do_not_lose_each_other(copy, monkeypatch):
-    """Each process opens the store before the other processor is added."""
+    """Each process opens the store before the other process adds its processor."""
     folder, _ = copy
     names = ["cpu 01234567", "tpu v5/lite"]
     stores = [Store.create(folder, SPEC, any_processor=True) for _ in names]
@@ -244,7 +244,7 @@ def test_processes_on_other_processors_do_not_lose_each_other(copy, monkeypatch)
 
 @pytest.mark.parametrize("text", ["", "[]", "1", "[" * 10**5, '"cpu 01234567"', '"\\ud800"'])
 def test_a_damaged_processor_is_refused(copy, text):
-    """The message is about the file of the processor, not about the manifest."""
+    """The message names the file of the processor, not the manifest."""
     folder, _ = copy
     path = folder / "processor-0123.json"
     path.write_text(text)
@@ -278,7 +278,7 @@ PROCESSOR = "from dpjax.results.provenance import processor; print(processor())"
 @pytest.mark.slow
 @pytest.mark.skipif(jax.default_backend() != "cpu", reason="flags of CPUs do not change a GPU")
 def test_an_older_instruction_set_is_another_processor():
-    """It rounds products before additions, while a newer one uses a single step for both."""
+    """It rounds products before it adds; a newer instruction set fuses both operations."""
     found = []
     for flags in ("--xla_cpu_max_isa=SSE4_2", ""):
         environment = {**os.environ, "XLA_FLAGS": flags, "JAX_COMPILATION_CACHE_DIR": ""}
@@ -312,7 +312,7 @@ def test_a_notebook_shows_blocks_that_are_broken(copy):
 
 
 def test_a_store_without_its_folder_of_blocks_begins_again(copy, whole):
-    """Archives and version control drop empty folders."""
+    """Archives and version control omit empty folders."""
     folder, _ = copy
     shutil.rmtree(folder / "blocks")
     assert Store.open(folder).contents().finished == {}

@@ -261,7 +261,7 @@ def test_entries_of_workers():
 
 @pytest.mark.parametrize("method", [FEW, LocalSearch(1000, 2000)])
 def test_columns_of_a_block(method):
-    """A method without a bound has no bounds, and thus no exact bounds."""
+    """A method without bounds has no column for bounds or exact bounds."""
     entry = Entry(Laplace(), method)
     rows = [
         SimpleNamespace(

@@ -1,4 +1,4 @@
-"""`dpjax sweep`: kills, signals, workers, shards and devices, each as its own process."""
+"""`dpjax sweep`: kills, signals, workers, shards and devices, each in a separate process."""
 
 import os
 import signal
@@ -97,7 +97,7 @@ def test_shards_by_hand(spec, calm, tmp_path):
     [(signal.SIGTERM, 143), (signal.SIGINT, 130)],
 )
 def test_signals_finish_the_block(spec, calm, tmp_path, number, code):
-    """The same command continues from there, with the same bits."""
+    """The same command resumes the sweep, with identical bits."""
     out = tmp_path / "s"
     process = subprocess.Popen(
         robustness.command(spec, out), stderr=subprocess.PIPE, text=True, start_new_session=True

@@ -23,7 +23,7 @@ GIVEN = {
 
 @dataclass
 class Spec:
-    """A sweep file that was read."""
+    """Result of reading a sweep file."""
 
     more: int = 0
     num_runs: int = 12
@@ -31,7 +31,7 @@ class Spec:
 
 @pytest.fixture
 def parts(monkeypatch):
-    """Return what the command does, in order; `state` is where its sweep ends."""
+    """Record the calls of the command; `state` is the final state of its sweep."""
     found = SimpleNamespace(
         told=[], state=SimpleNamespace(num_runs=12, total_runs=12, num_computed=5), exit_code=143
     )
@@ -191,7 +191,7 @@ def test_refused_shares(text):
 
 @pytest.fixture
 def clusters(monkeypatch):
-    """Return the clusters and clients that were made, with their options."""
+    """Record the clusters and clients that are created, with their options."""
     made = []
 
     def kind(name):
@@ -252,7 +252,7 @@ def test_numbers_of_workers(clusters, address):
     [({"a"}, [], True), (set(), [], False), ({"a"}, ["b"], False)],
 )
 def test_the_status_in_words(monkeypatch, capsys, finished, corrupt, table):
-    """Bounds are summarized if there are any and no block is broken."""
+    """Bounds are summarized if there are any and no block is damaged."""
     blocks = [SimpleNamespace(name=name, first=3, stop=10) for name in "ab"]
     spec = SimpleNamespace(blocks=lambda: blocks, num_runs=20)
     store = SimpleNamespace(

@@ -1,4 +1,4 @@
-"""Runs of events in a sweep equal those of naive code, and depend on nothing else."""
+"""Runs of events in a sweep equal those of naive code and depend only on their own key."""
 
 import dataclasses
 from functools import partial
@@ -37,7 +37,7 @@ KEY = 7
 
 
 def fold(key, *parts):
-    """Fold a key with several parts."""
+    """Fold several numbers into a key."""
     for part in parts:
         key = random.fold_in(key, part)
     return key
@@ -55,7 +55,7 @@ def drawn(entry, run, pair, side, stage, number):
 
 @partial(jax.jit, static_argnums=3)
 def sampled(mechanism, key, database, block):
-    """Compile this, because many small programs would take longer."""
+    """Return outputs of a compiled sampler, because many small programs would take longer."""
     return mechanism.sample(key, database, block)
 
 
@@ -156,7 +156,7 @@ def test_a_run_is_what_numpy_counts(name):
 
 @pytest.mark.slow
 def test_runs_do_not_depend_on_each_other():
-    """They also do not depend on devices, shards, executors and layouts (see stores)."""
+    """Runs also do not depend on devices, shards, executors and layouts (see stores)."""
     for name in ("numbers", "many pairs"):
         # Use the same number in each, so that they share a program.
         first, second, other = (
@@ -171,10 +171,10 @@ def test_runs_do_not_depend_on_each_other():
 
 
 def covered(entry, level, num_runs=4000):
-    """Whether so many runs are at or below a level often enough for the confidence 0.95.
+    """Return whether as many bounds are at most the level as a coverage of 0.95 requires.
 
-    A right bound misses with a probability of at most 1e-5, one of coverage 0.93 passes with one
-    of 0.04.
+    A correct bound fails with a probability of at most 1e-5; a bound with coverage 0.93 passes with
+    a probability of 0.04.
     """
     bounds = compute(entry, range(num_runs), KEY)["lower_bound"]
     return np.sum(bounds <= level) >= binom.ppf(1e-5, num_runs, 0.95)
@@ -188,14 +188,14 @@ def test_bounds_cover_the_level_as_often_as_stated():
         entry = Entry(RandomizedResponse(1.0), Events(*sizes), [(0, 1)], notion=Epsilon(delta))
         level = np.log((p - delta) / (1 - p))
         assert covered(entry, level)
-        # A bound that is too high would be noticed: with delta, two bounds share the error.
+        # The test detects bounds that are too high. With delta, two bounds share the error.
         assert not covered(dataclasses.replace(entry, confidence=0.6), level)
 
 
 @jax.tree_util.register_dataclass
 @dataclasses.dataclass(frozen=True)
 class Stubborn:
-    """A mechanism that uses its own key, whatever key it gets."""
+    """Mechanism that ignores the given key and uses its own."""
 
     output_space = Laplace(1.0).output_space
 

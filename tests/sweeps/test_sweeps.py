@@ -58,7 +58,7 @@ def user_noise(key, count):
 
 
 def by_hand(kernel, entry, runs, **other):
-    """Return statistics of runs, by the program that the blocks of SPEC run."""
+    """Return statistics of runs, computed by the program that the blocks of SPEC use."""
     with jax.default_device(jax.local_devices()[0]):
         return kernel(
             streams_of(entry),
@@ -251,7 +251,7 @@ def test_a_grid_is_an_entry_for_each_combination():
 
 @pytest.mark.slow
 def test_rows_are_those_of_the_local_approach(whole):
-    """Rows of the first two blocks are compared with kernels that are called by hand."""
+    """Compare rows of the first two blocks with kernels that are called directly."""
     for entry in (FINITE, REAL):
         rows = whole.columns()[entry.id]
         assert rows["run"].tolist() == list(range(7))
@@ -309,7 +309,7 @@ def test_shards_and_an_executor_give_the_same_rows(whole, tmp_path):
 
 
 def test_on_accelerators_a_block_is_computed_ahead(whole, tmp_path, monkeypatch):
-    """The rows are the same; when the sweep stops, running blocks are stored."""
+    """The rows are the same. When the sweep stops, blocks that are being computed are stored."""
     monkeypatch.setitem(_AHEAD, "cpu", 1)
     run_sweep(Store.create(tmp_path / "all", SPEC))
     assert rows_equal(Store.open(tmp_path / "all"), whole)
@@ -356,7 +356,7 @@ def test_a_damaged_block_is_found_and_done_again(whole, tmp_path):
     said = []
     state = run_sweep(Store.create(tmp_path / "s", SPEC), report=said.append)
     assert "2 stored blocks are truncated or corrupt" in said[0]
-    assert state.num_computed in (4, 6)  # blocks hold three runs or the last one
+    assert state.num_computed in (4, 6)  # Blocks contain three runs or the last one.
     assert rows_equal(store, whole)
 
 
@@ -443,7 +443,7 @@ def test_other_parameters_compile_nothing(whole, tmp_path):
 
 @pytest.mark.slow
 def test_a_lattice_that_is_too_coarse_is_refined_run_by_run(whole):
-    """This is as in `dpjax.audit`, and does not depend on the runs that are computed together."""
+    """As in `dpjax.audit`, the refinement does not depend on runs that are computed together."""
     # Eight nodes per bandwidth suffice for some of the runs.
     entry = dataclasses.replace(REAL, method=dataclasses.replace(SMALL, num_nodes=120))
     together, others = (
@@ -456,11 +456,11 @@ def test_a_lattice_that_is_too_coarse_is_refined_run_by_run(whole):
         bounds_of(by_hand(mpl_runs, entry, [0, 1, 3], num_nodes=n), SMALL, entry.region, 0.95)
         for n in (120, 240)
     )
-    # Only run 1 has too few; run 3 has a different loss on each of the lattices.
+    # Only run 1 has too few nodes; run 3 has a different loss on each of the lattices.
     expected = np.where([True, False, True], coarse.estimate, fine.estimate)
     np.testing.assert_array_equal(together["estimate"], expected)
     assert coarse.estimate[2] != fine.estimate[2]
-    # Both have at least 8 nodes per bandwidth, so their densities differ by 1e-3.
+    # Both lattices have at least 8 nodes per bandwidth, so their densities differ by 1e-3.
     np.testing.assert_allclose(together["estimate"], fine.estimate, atol=0.1)
 
 
@@ -472,7 +472,7 @@ def test_a_region_that_no_lattice_covers_is_refused():
 
 
 def test_entries_that_share_a_program_come_one_after_the_other():
-    """Floors, bandwidths and regions are arguments of a program; numbers of draws are not."""
+    """Programs depend on numbers of draws, but not on floors, bandwidths and regions."""
     pairs, sizes = [(0.0, 1.0)], {"num_samples": 200, "num_confirm": 300}
     same = [
         Local(**sizes, floor=0.01), Local(**sizes, region=(-1.0, 2.0)),
@@ -484,7 +484,7 @@ def test_entries_that_share_a_program_come_one_after_the_other():
 
 
 def test_runs_are_repeated_until_all_devices_have_as_many(monkeypatch):
-    """Runs on the host are computed one after the other, and none of them twice."""
+    """Runs on the host are computed one after the other, each exactly once."""
     asked = []
 
     class Counted:
@@ -505,7 +505,7 @@ def test_runs_are_repeated_until_all_devices_have_as_many(monkeypatch):
 
 
 def test_blocks_are_streamed_unless_another_layout_is_chosen(monkeypatch):
-    """With the streamed layout, all blocks of an entry share one program."""
+    """In the streamed layout, all blocks of an entry share one program."""
     seen = []
 
     def rows(entry, terms, numbers):
