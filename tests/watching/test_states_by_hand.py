@@ -1,4 +1,4 @@
-"""States of watches that contradict themselves, although their checksums match."""
+"""States of watches that are inconsistent, although their checksums are valid."""
 
 import re
 from dataclasses import replace

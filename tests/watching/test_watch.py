@@ -1,4 +1,4 @@
-"""Outputs that arrive in chunks: one sequential audit that counts each output once."""
+"""Outputs that arrive in chunks: a single sequential audit counts each output once."""
 
 import errno
 import json
@@ -48,7 +48,7 @@ def counted(result):
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize(("chunks", "claim"), [(laplace(), 1.0), (names(), 1.0), (vectors(), 3.0)])
 def test_it_is_a_sequential_audit_that_goes_on(chunks, claim):
-    """The guarantee is that of `Sequential`: numbers equal those of `resume` with all outputs."""
+    """The guarantee is that of `Sequential`: results equal those of `resume` with all outputs."""
     found = list(dpjax.watch(chunks, claim=claim))
     assert [result.settings["drawn"] for result in found] == [500, 1_200, 3_700, 6_200, 11_200]
     expected, most = None, np.cumsum(SIZES, axis=0)
@@ -76,7 +76,7 @@ def test_a_watch_that_is_killed_after_every_chunk_gives_the_same_bits(tmp_path):
 
 
 def test_an_interrupt_within_a_chunk_leaves_the_state_before_it(tmp_path, monkeypatch):
-    """Before the bets on a block, or while the state is written: the chunk is counted again."""
+    """The interrupt occurs before the bets on a block, or while the state is written."""
     chunks, state = [(f"{i}", *chunk) for i, chunk in enumerate(laplace())], tmp_path / "w.json"
     whole = list(dpjax.watch(chunks, claim=1.0))[-1]
     list(dpjax.watch(chunks[:3], claim=1.0, state=state))
@@ -186,7 +186,7 @@ def test_bytes_are_not_joined_with_strings():
 
 
 def test_a_short_chunk_that_arrives_again_is_refused():
-    """Neither side has 32 outputs, but both together have."""
+    """Each side has fewer than 32 outputs, but both sides together have more."""
     (x, y), (x2, y2) = laplace([(20, 20)] * 2)
     found = dpjax.watch([(x, y), (x, y2), (x2, y), (x, y)], claim=1.0)
     assert [next(found).settings["drawn"] for _ in range(3)] == [20, 40, 60]
@@ -278,7 +278,7 @@ def sizes(moved):
         other(["gone"], -1),
         other(["gone"], 10**30),
         other(["gone"], 100.0),
-        # Outputs that were counted would be counted again.
+        # With this change, outputs that were counted would be counted again.
         other(["taken"], []),
         other(["result"], None),
         other(["taken", 0, 1], 10**9),
@@ -290,14 +290,14 @@ def sizes(moved):
         other(["held", 0, "shape"], [10**18]),
         other(["result"], "[" * 10**5),
         lambda content: content["taken"].pop(),
-        # The sums are correct.
+        # These changes do not change the sums.
         sizes(lambda one, other: (float(one), other)),
         sizes(lambda one, other: (one + other + 1, -1)),
         lambda content: content["taken"].reverse(),
     ],
 )
 def test_a_state_whose_seal_was_made_again_must_still_fit_together(tmp_path, change):
-    """A seal is not a signature; a state whose parts agree belongs to other outputs."""
+    """A seal is not a signature, so states with valid seals are checked for consistency."""
     state, chunks = tmp_path / "watch.json", [(f"{i}", *c) for i, c in enumerate(laplace())]
     list(dpjax.watch(chunks, claim=1.0, state=state))
     content = json.loads(state.read_text())
@@ -366,7 +366,7 @@ def test_digests_do_not_depend_on_the_type_of_numbers():
 
 
 def test_a_sequence_tells_itself_apart_by_values_or_by_order():
-    """A fair coin's 100 outcomes have 69 nats of order; distinct values have none."""
+    """The order of 100 outcomes of a fair coin has 69 nats; that of distinct values has none."""
     coins = np.random.default_rng(0).integers(0, 2, 100)
     cases = [(coins, True), (coins[:70], False), (np.zeros(10_000), False), (np.arange(32), True),
              (np.arange(31), False), (np.tile([0, 1], 5_000), False)]  # fmt: skip
@@ -385,9 +385,9 @@ RECUT = {
 
 @pytest.mark.parametrize("kind", RECUT)
 def test_outputs_that_arrive_again_in_other_cuts_are_refused(kind, tmp_path):
-    """Chunks of 100 outputs, then 3,000 of them in one chunk, and the other way round.
+    """The first 3,000 outputs arrive in short chunks, then in one chunk, and the other way round.
 
-    One window in 256 is kept, so 2,872 windows show none with a probability of 1.3e-5.
+    One window in 256 is kept, so none of 2,872 windows is kept with a probability of 1.3e-5.
     """
     rng, state = np.random.default_rng(41), tmp_path / "watch.json"
     x, y = RECUT[kind](rng, 4_000), RECUT[kind](rng, 4_000)
@@ -439,14 +439,14 @@ def _passages(chunks):
     ],
 )
 def test_independent_outputs_repeat_no_passage(draw):
-    """200 chunks of 2,000; some distributions repeat windows that are too likely to count."""
+    """Test 200 chunks of 2,000. In some distributions, repeated windows are too likely to count."""
     rng = np.random.default_rng(42)
     _passages([(f"{i:04d}", draw(rng, 2_000), draw(rng, 2_000)) for i in range(200)])
 
 
 @pytest.mark.slow
 def test_passages_are_those_of_every_window():
-    """Plain Python code keeps the same windows for all divisions of the sequence."""
+    """For every division of the sequence, the same windows are kept as by plain Python code."""
     rng = np.random.default_rng(43)
     hashes = rng.integers(0, 2**63, 5_000).astype(np.uint64)
     none = np.empty(0, np.uint64)
@@ -487,7 +487,7 @@ def test_a_file_is_read_again_only_if_it_has_changed(tmp_path):
 
 
 def test_a_file_that_a_listing_misses_is_read_before_later_files(tmp_path, monkeypatch):
-    """In a large folder, a listing may contain a file, but not a file that was created before."""
+    """A listing of a large folder may contain a file, but not a file that was created earlier."""
     folder, real, listings = Folder(tmp_path), Path.iterdir, []
 
     def created(*names):
