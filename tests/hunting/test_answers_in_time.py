@@ -1,4 +1,4 @@
-"""A process that draws for a hunt is killed if it does not answer in time."""
+"""A process that draws outputs for a hunt is killed if it does not answer in time."""
 
 import io
 import threading
@@ -23,7 +23,7 @@ class Timers:
 
 
 def process(answers, code=0):
-    """A process that returns some answers, and then ends with an exit status."""
+    """Return a process that prints some answers and then ends with an exit status."""
     return SimpleNamespace(
         stdin=io.StringIO(), stdout=io.StringIO(answers), kill=lambda: None,
         wait=lambda: code, communicate=lambda: None,
@@ -50,7 +50,7 @@ def test_a_process_that_ends_is_no_process_that_hangs(monkeypatch, code, how):
     with pytest.raises(KeyboardInterrupt, match=rf"{said} \[0, 1\]$"):
         server.answers([0, 1], 1)
     assert timers.ended == [120.0] and server.failure == f"{said} [0, 1]"
-    # Only the first failure counts, and a long database is shortened.
+    # The first failure is kept, and long databases are abbreviated.
     with pytest.raises(KeyboardInterrupt, match=r"\[0, 1\]$"):
         server.answers([2], 1)
     other = Server(lambda: process("", code))
@@ -81,7 +81,7 @@ def test_a_hung_process_is_killed(monkeypatch):
 
 
 def test_an_interrupted_call_leaves_no_answer_for_the_next(monkeypatch):
-    """An alarm ends a call; the process is killed, and a new process handles the next request."""
+    """An alarm interrupts a call; the process is killed, and a new one handles the next request."""
     Timers(monkeypatch)
     killed, started = [], []
 

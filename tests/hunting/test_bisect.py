@@ -26,7 +26,7 @@ def test_every_change_is_found_with_few_audits(count, refuted_first):
 
 
 def test_versions_that_cannot_be_audited_are_passed_over():
-    """Tests all 64 subsets of six versions, with every change."""
+    """Test all 64 subsets of six versions with every position of the change."""
     for missing in itertools.product([False, True], repeat=6):
         left = [index for index in range(6) if not missing[index]]
         for change in range(1, 6):

@@ -1,4 +1,4 @@
-"""A record belongs to a case as long as the code that draws the outputs is unchanged."""
+"""Recorded draws belong to a case as long as the code that draws the outputs is unchanged."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Hunts: cases are read, another process draws, and recorded outputs lead to the same bound."""
+"""Hunts: cases are read, another process draws, and recorded outputs give the same bound."""
 
 import gzip
 import json
@@ -52,7 +52,7 @@ def test_a_fault_is_found_and_its_record_gives_the_same_bound(case, tmp_path):
     assert found.failure == "" and found.result.verdict == "violated"
     row = json.loads(json.dumps(found.row))
     assert row["release"] == "nothing==1.0" and row["case"] == "A sum that forgets to clip."
-    # A record of 8 has level 8, and three thousand draws show a part of it.
+    # A record of 8 has level 8, and three thousand draws show part of this level.
     assert 2 < found.result.lower_bound <= 8
     (again,) = hunt([case], here, tmp_path / "draws", again=True)
     assert again.spec == "nothing==1.0"
@@ -62,7 +62,7 @@ def test_a_fault_is_found_and_its_record_gives_the_same_bound(case, tmp_path):
 
 @pytest.mark.slow
 def test_claims_hold_at_their_delta(tmp_path):
-    """A twentieth of the outputs is an error that only the larger side has: the claim holds."""
+    """With probability 0.05, below delta, the output reveals the database, so the claim holds."""
     path = tmp_path / "rare.py"
     path.write_text(
         "import random\n"
@@ -106,7 +106,7 @@ def test_a_space_of_neighbours(tmp_path):
 def test_a_call_that_hangs_in_the_search_shifts_no_answers(tmp_path):
     """The function hangs for large databases, which the search tries.
 
-    The output is the number of records, so an answer to another request would be seen.
+    The output is the number of records, so an answer to another request would be noticed.
     """
     path = tmp_path / "hangs.py"
     path.write_text(
@@ -246,7 +246,7 @@ def test_cases_share_a_module_beside_them(tmp_path):
 
 @pytest.mark.slow
 def test_records_are_of_the_case_whose_outputs_they_hold(tmp_path):
-    """Files with the same name or other draws have separate records; the claim may change."""
+    """Files with equal names or different draws have separate records; the claim may change."""
     paths = [tmp_path / name for name in ("a/leak.py", "b/leak.py", "b/leak@x.py", "b/l[e]ak.py")]
     for path in paths:
         path.parent.mkdir(exist_ok=True)

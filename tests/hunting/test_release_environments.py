@@ -1,4 +1,4 @@
-"""Environments of releases: what is installed, where, and how often."""
+"""Environments of releases: which packages are installed, where, and how often."""
 
 import sys
 
@@ -10,7 +10,7 @@ from dpjax.hunting._environment import environment_of
 
 @pytest.fixture
 def commands(monkeypatch):
-    """Record the commands that would run, without the interpreter and the quiet options of pip."""
+    """Record the commands that would run, without the interpreter and pip's quiet options."""
     found = []
 
     def run(command, spec):
