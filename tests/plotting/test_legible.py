@@ -1,4 +1,4 @@
-"""Texts and lines of figures are legible on narrow, light and dark pages."""
+"""Text and lines of figures are legible on narrow, light and dark pages."""
 
 import numpy as np
 import pytest
@@ -43,7 +43,7 @@ def test_texts_are_legible_at_400_pixels(kind):
 
 
 def test_series_are_visible_on_both_kinds_of_pages():
-    """Contrast 3, as WCAG asks of graphics, on white and on the dark page's background."""
+    """As WCAG requires of graphics, the contrast is 3 on white and on the dark background."""
     to_rgb = pytest.importorskip("matplotlib.colors").to_rgb
 
     def luminance(color):

@@ -1,4 +1,4 @@
-"""Each panel of the notions, the window of the trade-off and legends, item by item."""
+"""Every element of the panels of the notions, the window of the trade-off, and the legends."""
 
 from functools import cache
 
@@ -108,7 +108,7 @@ def test_a_claimed_epsilon_is_a_point_of_the_profile(claim, point):
     ],
 )
 def test_claims_far_beyond_the_bounds_are_marked_at_the_edge(claim, panel, label):
-    """Such a claim does not make the axis longer, and nothing is drawn outside of the panel."""
+    """Such a claim does not extend the axis, and no line is drawn outside of the panel."""
     axes = panels(claim)[panel]
     usual = panels(NO_CLAIM)[panel]
     assert (axes.get_xlim(), axes.get_ylim()) == (usual.get_xlim(), usual.get_ylim())
@@ -213,11 +213,11 @@ def test_separate_panels_show_what_the_row_shows():
         (None, ((0, 1), (0, 1))),
         # For an event of probability 0.4 or 0.6, the whole square is visible.
         ((350, 400), ((0, 1), (0, 1))), ((650, 600), ((0, 1), (0, 1))),
-        # At most 0.03: the corner of tests that hardly ever raise an alarm.
+        # At most 0.03: this is the corner of tests that rarely raise an alarm.
         ((10, 30), ((0, 0.045), (0.955, 1))),
-        # At least 0.97: the corner of tests that nearly always raise an alarm.
+        # At least 0.97: this is the corner of tests that nearly always raise an alarm.
         ((990, 970), ((0.955, 1), (0, 0.045))),
-        # All outputs are in the event, or none: there is no outcome to enlarge.
+        # Either all outputs or no outputs are in the event, so there is no corner to enlarge.
         ((1000, 1000), ((0, 1), (0, 1))), ((0, 0), ((0, 1), (0, 1))),
     ],
 )  # fmt: skip

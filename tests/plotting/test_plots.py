@@ -1,4 +1,4 @@
-"""Figures of audits: every output is shown once, at its position, with its frequency."""
+"""Figures of audits show every output once, at its position and with its frequency."""
 
 from dataclasses import replace
 from functools import cache
@@ -51,7 +51,7 @@ def audited(kind, method=None, claim=None, **options):
 
 
 def names_in(figure):
-    """Return the labels in a figure: in legends, and next to what they name."""
+    """Return the labels in a figure: in legends, and next to lines."""
     for axes in figure.axes:
         yield from (text.get_text() for text in axes.texts)
         if legend := axes.get_legend():
@@ -59,7 +59,7 @@ def names_in(figure):
 
 
 def in_view(tick):
-    """Return whether a tick lies within its axis, because other ticks are not drawn."""
+    """Return whether a tick lies within its axis; other ticks are not drawn."""
     from matplotlib.axis import XTick
 
     low, high = sorted(tick.axes.get_xlim() if isinstance(tick, XTick) else tick.axes.get_ylim())
@@ -145,7 +145,7 @@ def test_whole_numbers_lie_in_the_middle_of_their_unit():
         np.testing.assert_array_equal((strip.low + 0.5)[inner], np.rint(strip.low + 0.5)[inner])
     (strip,) = strips(local, False)
     place = int(np.flatnonzero(strip.low + 0.5 == 1)[0])
-    # Of 6000 search outputs; 4.6 standard errors, 4e-6 each.
+    # Allow 4.6 standard errors for 6000 search outputs; each fails with probability 4e-6.
     for share, side in zip(strip.shares[:, place], recorded("few integers"), strict=True):
         p = np.mean(side == 1)
         assert abs(share - p) < 4.6 * np.sqrt(p * (1 - p) / 6000)
@@ -279,7 +279,7 @@ def test_numbers_of_draws_lie_beside_each_other(last):
 def test_the_claim_does_not_cross_the_name_of_the_estimate(estimate, claim):
     pytest.importorskip("matplotlib")
     figure = plot_levels("", "epsilon", 0.0, 1.4, estimate, claim, "confidence 0.999")
-    figure.draw_without_rendering()  # This is a first layout, which determines that of `overlaps`.
+    figure.draw_without_rendering()  # The first layout determines that of `overlaps`.
     assert not list(overlaps(figure))
     (axes,) = figure.axes
     (name,) = [text for text in axes.texts if text.get_text().startswith("estimate")]

@@ -1,4 +1,4 @@
-"""How outputs become cells of a figure, and what is drawn for each cell, by hand."""
+"""The division of outputs into cells of a figure, and the elements drawn for each cell."""
 
 from dataclasses import replace
 
@@ -61,7 +61,7 @@ def test_cells_are_joined_until_they_hold_enough():
     ten = [[5] * 6, [5] * 6]
     assert grouped(ten, 10) == [0, 1, 2, 3, 4, 5]
     assert grouped(ten, 11) == [0, 0, 1, 1, 2, 2]
-    # The rest, which is too small, is put into the last bin.
+    # The remaining cells are too small for a bin, so they are part of the last bin.
     assert grouped(ten, 21) == [0, 0, 0, 1, 1, 1] and grouped(ten, 31) == [0] * 6
     assert grouped([[5] * 5, [5] * 5], 20) == [0, 0, 1, 1, 1]
 
@@ -91,7 +91,7 @@ def test_the_event_and_single_values_stay_apart():
 
 
 def test_bins_are_as_wide_as_their_noise_needs():
-    """With 16 outputs per side and cell, one cell has a noise of 4, and two have 2.8."""
+    """With 16 outputs per side and cell, the noise of one cell is 4, and that of two is 2.8."""
     assert grouped([[16] * 4, [9] * 4], 1, 4.0) == [0, 1, 2, 3]
     assert grouped([[16] * 4, [9] * 4], 1, 3.9) == [0, 0, 1, 1]
 
@@ -107,7 +107,7 @@ def test_joined_cells_have_sums_and_losses_of_counts():
     found = _merged(cells, np.array([0, 1, 1]), 100)
     assert found.loss[0] == pytest.approx(np.log(20.5 / 10.5))
     assert found.noise[0] == pytest.approx(np.sqrt(1 / 20.5 + 1 / 10.5))
-    # At least two thirds of the second bin come from a tail, and below a tenth, none.
+    # A bin is a tail if at least a tenth of it comes from tails; here, at least two thirds do.
     assert found.tail.tolist() == [False, True]
     for share, tail in ((0.09, False), (0.11, True)):
         part = strip([0, 1], [1, 2], [[1 - share, share], [1.0, 0.0]], tail=[False, True])
@@ -120,14 +120,14 @@ def test_densities_are_known_for_bins_with_a_width_and_enough_outputs():
                   tail=[False, False, False, False, True])  # fmt: skip
     found = _heights(cells, np.arange(5), 1000)
     np.testing.assert_allclose(found[:, :2], [[0.2, 0.2], [0.3, 0.15]])
-    # A single value, 20 outputs although 60 are required, and a tail.
+    # Cells: a single value, 20 outputs although 60 are required, and a tail.
     assert np.isnan(found[:, 2:]).all()
     many = _heights(cells, np.arange(5), 60_001)
     np.testing.assert_allclose(many[:, 3], [0.01, 0.01])
 
 
 def test_losses_that_are_too_noisy_are_left_out():
-    """A step has sqrt(2) times the noise, and may be 0.15 of the axis of at least 0.5."""
+    """The noise of a step is sqrt(2) times larger; it may be 0.15 of the axis of at least 0.5."""
     noise = 0.15 / np.sqrt(2)
     cells = strip(EDGES[:3], EDGES[1:4], loss=[0.1, 0.2, 0.1],
                   noise=[0.49 * noise, 0.51 * noise, 0.1 * noise])  # fmt: skip
@@ -139,7 +139,7 @@ def test_losses_that_are_too_noisy_are_left_out():
     long = strip([0, 1, 3], [1, 3, 6], loss=[2.0, 0.2, 0.1],
                  noise=[1.9 * noise, 1.9 * noise, 2.1 * noise])  # fmt: skip
     assert np.isfinite(known_losses(long)).tolist() == [True, True, False]
-    # So does a bound of 1.1, unless most losses are still too noisy.
+    # A bound of 1.1 does too, unless most losses are still too noisy.
     for loud, known in ((1.09, [True, True, True]), (1.11, [True, False, True])):
         bound = strip([0, 1, 3], [1, 3, 6], loss=[0.1, 0.2, 0.1],
                       noise=[0.9 * noise, loud * noise, 1.0 * noise]).reaching(1.1)  # fmt: skip
@@ -568,12 +568,12 @@ def test_points_without_bounds_are_integers_other_numbers_or_labels(points, per,
     [
         # 1,200 outputs suffice for a bin; with one fewer, bins are merged in pairs.
         ([1200, 0], 41), ([1199, 0], 20),
-        # So do 3% of all outputs: here 1,320 per cell, with 41 cells and 54,120 outputs.
+        # 3% of all outputs also suffice: here 1,320 per cell, with 41 cells and 54,120 outputs.
         ([660, 660], 20), ([0, 1201], 41),
     ],
 )  # fmt: skip
 def test_numbers_of_bins_in_a_panel(counts, cells):
-    """A density's noise is at most 3% of the maximum density: at least 1,112 outputs per side."""
+    """A noise of 3% of the maximum density requires at least 1,112 outputs per side."""
     edges, num_samples = np.arange(42.0), 41 * max(counts)
     shares = np.repeat(np.array(counts)[:, None], 41, axis=1) / num_samples
     found = _joined(strip(edges[:-1], edges[1:], shares), num_samples)

@@ -1,4 +1,4 @@
-"""Figures of pages: texts stay texts, ids are unique, and a page may change the colors."""
+"""Figures of pages contain text as text and unique ids, and pages can change their colors."""
 
 import re
 from xml.etree import ElementTree

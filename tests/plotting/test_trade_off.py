@@ -1,4 +1,4 @@
-"""The figure of a result: errors of tests, and curves without visible noise."""
+"""The figure of a result shows errors of tests, and curves without visible noise."""
 
 import jax
 import jax.numpy as jnp
@@ -122,7 +122,7 @@ def test_every_result_is_a_point_among_claims(options, mechanism):
 
 
 def test_no_curve_crosses_the_name_of_a_guide_line():
-    """The band's curve passes the corner of epsilon 1, where the name would be."""
+    """The curve of the band passes the corner of epsilon 1, where the label would be."""
     pytest.importorskip("matplotlib")
     result = dpjax.audit(mechanisms.Gaussian(1.0), PAIRS, notion=dpjax.Profile())
     figure = result.plot()
@@ -175,9 +175,10 @@ def exact_shares(mechanism, strip):
 
 
 def quiet(drawn, exact, top):
-    """Whether errors of what is drawn are below a fifth of the axis from cell to cell.
+    """Return whether the error of the drawn differences is below a fifth of the axis.
 
-    No single cell may be wrong by half of it: 4.7 standard errors of a loss that is just drawn.
+    The error is the root mean square over the cells. The error of each cell must be below half of
+    the axis, which is 4.7 standard errors of a loss that is just precise enough to be drawn.
     """
     errors = np.abs(drawn - exact) / top
     return np.sqrt(2 * np.mean(errors**2)) < 0.2 and np.max(errors) < 0.5
@@ -209,7 +210,7 @@ def test_no_curve_is_louder_than_a_fifth_of_its_range(audited, mechanism):
     assert known.sum() > 2
     truth = np.abs(np.diff(np.log(exact[:, known]), axis=0))[0]
     assert quiet(losses[known], truth, max(losses[known].max(), 0.5))
-    # The fine cells, which were drawn earlier, are noisier.
+    # The fine cells, which earlier versions drew, are noisier.
     (fine,) = strips_of(result.curve)
     exact, seen = exact_shares(mechanism, fine), np.isfinite(fine.loss) & ~fine.tail
     with np.errstate(divide="ignore"):
@@ -239,7 +240,7 @@ def test_boxes_show_a_quiet_curve_and_no_loss_that_is_not_there(turned, num_draw
         np.testing.assert_allclose(heights.sum(axis=0), 2.0)
     jumps = np.diff(heights, n=2) / heights.max()
     assert np.sqrt(np.mean(jumps**2) / 6) < 0.1
-    # 4.5 standard errors for each of about 30 numbers.
+    # Allow 4.5 standard errors for each of about 30 numbers.
     steps, losses = strip.steps, known_losses(strip.steps)
     known = np.isfinite(losses)
     assert known.sum() > 3
@@ -247,7 +248,7 @@ def test_boxes_show_a_quiet_curve_and_no_loss_that_is_not_there(turned, num_draw
 
 
 def test_densities_of_the_local_method_are_as_quiet():
-    """Kernel estimates, compared with the density of the Laplace distribution in the region."""
+    """Compare kernel estimates with the density of the Laplace distribution in the region."""
     result = dpjax.audit(mechanisms.Laplace(1.0), PAIRS, method=dpjax.Local(10_000, 20_000))
     points = np.array(result.curve["points"])
     for name, at in (("density", 0.0), ("neighbor_density", 1.0)):
@@ -278,7 +279,7 @@ def test_smooth_curves_do_not_jump_from_point_to_point(name):
 
 
 def test_integers_and_bars_are_as_quiet():
-    """Frequencies of the two-sided geometric distribution, as bars, compared with the formula."""
+    """Compare bars of the two-sided geometric distribution with the formula."""
     mechanism = mechanisms.TwoSidedGeometric(1.0)
     result = dpjax.audit(mechanism, [(0, 1)])
     (strip,) = strips_of(result.curve, result.num_samples)
@@ -291,14 +292,14 @@ def test_integers_and_bars_are_as_quiet():
 
 
 def test_losses_that_nobody_can_know_are_not_drawn():
-    """With noise of 1/50, all outputs are on one side only, where no loss is known."""
+    """With noise of scale 1/50, each output occurs on one side only, so no loss is known."""
     result = dpjax.audit(mechanisms.Laplace(50.0), PAIRS)
     (strip,) = strips_of(result.curve, result.num_samples)
     assert np.isfinite(known_losses(strip.steps)).sum() <= 1
 
 
 def test_the_curve_of_a_gaussian_claim():
-    """Balle and Wang (2018), by an integral over the Gaussian of the first database."""
+    """Compare with an integral over the Gaussian of the first database (Balle and Wang, 2018)."""
     claim, epsilons = Claimed("gdp", 1.3), np.array([0.0, 0.5, 2.0])
     x = np.linspace(-12, 14, 400_001)
     p, q = stats.norm.pdf(x, 1.3), stats.norm.pdf(x)
@@ -309,7 +310,7 @@ def test_the_curve_of_a_gaussian_claim():
 
 
 def test_names_of_guide_lines_stand_beside_their_lines():
-    """They are to the upper right of the point at which a guide line crosses the diagonal."""
+    """Labels are to the upper right of the point at which a guide line crosses the diagonal."""
     pytest.importorskip("matplotlib")
     axes = dpjax.audit(mechanisms.Gaussian(1.0), PAIRS, notion=dpjax.Profile()).plot().axes[0]
     names = [text for text in axes.texts if text.get_text().startswith("ε")]
@@ -385,7 +386,7 @@ def test_claim_and_bound_are_curves_with_names():
     ],
 )  # fmt: skip
 def test_guide_lines_keep_away_from_claim_and_bound(levels, guides):
-    """By 0.15 of their own epsilon."""
+    """The distance is at least 0.15 of the guide line's epsilon."""
     both = [Claimed("epsilon", level) for level in levels]
     axes = drawn(*both, seen=None)
     thin = [line for line in axes.get_lines() if line.get_linewidth() == 0.6]
@@ -404,7 +405,7 @@ def test_guide_lines_keep_away_from_claim_and_bound(levels, guides):
 
 
 def test_a_name_on_a_curve_moves_to_the_left_of_its_corner():
-    """The claim passes 0.05 above the corner of epsilon 1, where the name would be."""
+    """The claim passes 0.05 above the corner of epsilon 1, where the label would be."""
     at = 1 / (1 + np.e)
     claim = Claimed("trade-off", [[0.0, 1.0], [at + 0.04, 0.95], [at + 0.05, at + 0.03], [1.0, 0]])
     names = {text.get_text(): text for text in drawn(claim, seen=None).texts}
