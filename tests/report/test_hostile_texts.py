@@ -130,11 +130,11 @@ def test_plain_words_stay_as_they_are(base):
 
 @pytest.mark.parametrize("text", [HOSTILE[0], EVERYTHING])
 def test_sweeps(tmp_path, text):
-    """Progress and `status` in the output of a terminal."""
+    """Test the progress and `status` in the output of a terminal."""
     from dpjax.cli._sweep_progress import showing
     from dpjax.cli._sweep_status import show_status
 
-    # The sizes of tests/sweeps/test_store.py, so that the program is shared.
+    # Use the sizes of tests/sweeps/test_store.py, so that they share a program.
     entry = Entry(Laplace(1.0), dpjax.Events(300, 700), [(0.0, 1.0)], num_runs=2, label=text)
     spec = SweepSpec(text, (entry,))
     store = Store.create(tmp_path / "s", spec)
@@ -155,7 +155,7 @@ main()
 
 @pytest.mark.slow
 def test_no_home_and_no_entry_of_the_user(tmp_path):
-    """As in a container that runs with a numeric user id."""
+    """This is the case in a container that runs with a numeric user id."""
     pytest.importorskip("pwd")
     (tmp_path / "x.csv").write_text("".join(f"{i % 3}\n" for i in range(100)))
     (tmp_path / "y.csv").write_text("".join(f"{i * i % 5}\n" for i in range(100)))

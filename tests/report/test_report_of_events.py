@@ -48,6 +48,5 @@ def test_a_report_of_a_chain_has_an_answer_for_every_notion(kind):
         stated = result.bound(notion)
         assert notion.symbol in text and f"at least {stated.lower_bound:.4f}" in text
     assert "The claim is that the privacy profile of noisy is within the curve below." in text
-    # A sign, the trade-off, the outputs, and the notions.
-    # The sign of the verdict, the trade-off, the outputs, and three panels of every notion.
+    # The page contains the verdict's sign, the trade-off, the outputs, and three panels.
     assert text.count("<svg") == (6 if kind == ".html" else 0)

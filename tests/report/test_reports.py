@@ -53,7 +53,9 @@ def test_a_report_says_what_was_found(results, name, kind):
     assert result.sentence in text and result.mechanism in text
     assert dpjax.blind_spot(result.num_samples) in text
     assert f"{result.lower_bound:.4f}" in text and result.versions["jax"] in text
-    device = result.provenance.device.removeprefix("cpu: ")  # In full, "cpu: cpu".
+    device = result.provenance.device.removeprefix(
+        "cpu: "
+    )  # The complete entry would be "cpu: cpu".
     assert '"recipe"' in text.replace("&#34;", '"') and f" s on {device}. dpjax" in text
     if name != "histogram":
         assert result.witness.event in text and "Databases other than the pairs" in text
@@ -61,7 +63,7 @@ def test_a_report_says_what_was_found(results, name, kind):
     else:
         assert result.evidence.counted.assumed in text and f"{result.upper_bound:.4f}" in text
     html = kind == ".html"
-    # The sign of the verdict and two figures; and dpjax's script for the buttons.
+    # The page contains the sign of the verdict, two figures, and the script for the buttons.
     assert text.count("<svg") == 3 * html and text.count("<script") == html
 
 
@@ -75,7 +77,7 @@ def test_a_page_is_made_again_from_a_json_file(results, name, kind):
 
 
 def test_scores_are_not_called_estimates(results):
-    """A predicted bound of the best of many pairs was once shown as the pair's estimate."""
+    """Earlier reports showed the predicted bound of the best of many pairs as its estimate."""
     events, local = (page(results[name], ".md") for name in ("events", "local"))
     assert "| Pair | Expected bound |" in events and "| Pair | Score in the search |" in local
     for text in (events, local):
@@ -142,7 +144,7 @@ def test_empirical_privacy(kind):
 
 
 def test_results_have_a_line_for_each_entry():
-    """The innermost lists of numbers are on one line; an infinity is rejected."""
+    """The innermost lists of numbers are on one line. Infinities are rejected."""
     found = result_text({"a": [1, [2, 3]], "b": {"c": [], "d": ["x"]}, "e": None})
     assert found == (
         '{\n  "a": [\n    1,\n    [ 2, 3 ]\n  ],\n  "b": {\n    "c": [],\n    "d": [\n      "x"\n'
