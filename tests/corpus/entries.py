@@ -51,7 +51,7 @@ class Entry:
         return 2 * (len(pairs) * self.num_samples + self.num_confirm)
 
     def audit(self, seed: int) -> dpjax.AuditResult:
-        """Run one audit of the claim."""
+        """Audit the claim once."""
         return dpjax.audit(
             self.mechanism,
             self.pairs,
@@ -68,7 +68,7 @@ def most_false_refutations(num_seeds: int) -> int:
 
 
 def laplace_by_deviation(key, count):
-    """Use 1 / epsilon as standard deviation instead of the scale: the level is sqrt(2) epsilon."""
+    """The standard deviation is 1 / epsilon instead of the scale: the level is sqrt(2) epsilon."""
     return count + jax.random.laplace(key) / jnp.sqrt(2.0)
 
 
@@ -87,12 +87,12 @@ def gaussian_of_half_sigma(key, count):
 
 def two_counts_one_noise(key, counts):
     """Two counts are released at epsilon 1 each, both with noise of the same key."""
-    again = jax.random.clone(key)  # the same bits; jax's own check would refuse the plain reuse
+    again = jax.random.clone(key)  # JAX's own check would reject reuse of the key itself.
     return jnp.stack([counts[0] + jax.random.laplace(key), counts[1] + jax.random.laplace(again)])
 
 
 def two_counts_two_noises(key, counts):
-    """The same with one key per count: level 2."""
+    """The same counts with one key per count have level 2."""
     one, other = jax.random.split(key)
     return jnp.stack([counts[0] + jax.random.laplace(one), counts[1] + jax.random.laplace(other)])
 

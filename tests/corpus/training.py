@@ -53,7 +53,7 @@ class InterceptUnclipped(DpSgd):
     """The gradient of the intercept, a separate group of parameters, is never clipped."""
 
     def clipped_sum(self, found, weights, features):
-        # Residuals are norms divided by lengths; for the intercept, it is the residual itself.
+        # Residuals are norms divided by lengths; the norm for the intercept is the residual.
         lengths = jnp.sqrt(jnp.square(features).sum(axis=1) + 1)
         weight_norms = found.norms / lengths * jnp.sqrt(jnp.square(features).sum(axis=1))
         factors = jnp.minimum(1, self.clip / jnp.maximum(weight_norms, 1e-30))
@@ -139,7 +139,7 @@ class Training:
     notion: Any = dpjax.Epsilon(DELTA)  # noqa: RUF009 (frozen)
 
     def audit(self, wrong: bool, seed: int, confidence: float = CONFIDENCE):
-        """Run one audit of the claim."""
+        """Audit the claim once."""
         options, cls = dict(self.options), DpSgd
         if isinstance(self.wrong, Shuffle):
             options["sampling"] = self.wrong if wrong else options["sampling"]
