@@ -1,8 +1,8 @@
-"""Pairs of a space that an audit may search."""
+"""The pairs of a space that an audit may search."""
 
 
 def every_pair(space):
-    """Return the first proposal, and variations of variations."""
+    """Return the proposed pairs, and variations of their variations."""
     found = space.proposed()
     for number, pair in enumerate(found[:40]):
         varied = space.varied(pair, (1, number))

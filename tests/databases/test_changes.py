@@ -1,4 +1,4 @@
-"""Bases and their changes by hand: names, sizes, records and order."""
+"""Bases and their changes, with explicit expected names, sizes, records and order."""
 
 from types import SimpleNamespace
 
@@ -34,7 +34,7 @@ def said(changes):
 
 
 def test_the_first_changes_of_the_first_bases_come_first():
-    """They are sorted by the sum of both indices up to 2; then each base's first; then others."""
+    """Sort by the sum of both indices up to 2; then the first change of each base; then others."""
     bases = [Base(name, 2, [0, 0].copy) for name in "abcd"]
     found = [(c.base.name, c.kind, c.records) for c in changes_of(bases, [7, 8], 1, False)]
     order = {
@@ -57,7 +57,7 @@ def test_which_changes_there_are():
         ("one", "added", 2, (7,)), ("one", "removed", 1, ()), ("one", "reordered", 2, (7, 8)),
         ("one", "added", 2, (8,)),
     ]  # fmt: skip
-    # With equal numbers: no record is reordered, and none is replaced if no change is allowed.
+    # With a fixed size, a single record cannot be reordered, or replaced if no change is allowed.
     assert said(changes_of([one], [7], 1, True)) == [("one", "becomes", 1, (7,))]
     assert said(changes_of([one], [7], 0, True)) == []
     assert said(changes_of([BASE], [7], 0, True)) == [("the example", "reordered", 0, ())]
@@ -97,7 +97,7 @@ def test_records_that_are_tried_are_distinct_and_begin_with_those_seen():
 
 @pytest.mark.parametrize(("number", "both"), [(16, range(33, 81)), (17, range(16, 33))])
 def test_more_than_150_records_are_cut_down_by_kind(number, both):
-    """One of the example, twice 2 n with one change, n in order, 4 n at random: 9 n + 1."""
+    """One example, 2 n in each field with one change, n in order, and 4 n at random: 9 n + 1."""
     fields = [Options([float(i) for i in range(10, 10 + number)]) for _ in range(2)]
     found = records_worth_trying(
         [(1.0, 2.0)], form_of([(1.0, 2.0)]), fields, np.random.default_rng(0)
@@ -110,7 +110,7 @@ def test_more_than_150_records_are_cut_down_by_kind(number, both):
 
 @pytest.mark.parametrize(("number", "both"), [(30, range(130, 151)), (31, range(90, 107))])
 def test_without_an_example_records_are_cut_down_to_75_of_each_kind(number, both):
-    """There are n in order, and 4 n at random."""
+    """There are n records in order and 4 n random records."""
     fields = [Options([float(i) for i in range(number)]) for _ in range(2)]
     form = SimpleNamespace(blank=(0.0, 0.0))
     found = records_worth_trying([], form, fields, np.random.default_rng(0))
@@ -120,7 +120,7 @@ def test_without_an_example_records_are_cut_down_to_75_of_each_kind(number, both
 
 @pytest.mark.parametrize(("number", "columns"), [(1, []), (2, [0, 1]), (12, [*range(8)])])
 def test_each_of_the_first_eight_fields_is_made_constant(number, columns):
-    """There are two fields or more; constant at the first and at the last of the values to try."""
+    """With two or more fields, each is set to the first and to the last of the values to try."""
     seen = [tuple(float(10 * row + field) for field in range(number)) for row in range(3)]
     fields = [Options([0.5, 1.5, 2.5]) for _ in range(number)]
     fields[0].column.name = "age"
@@ -141,7 +141,7 @@ def test_each_of_the_first_eight_fields_is_made_constant(number, columns):
 
 
 class Options:
-    """A field with given values to try."""
+    """Field with given values to try."""
 
     def __init__(self, options):
         self.options, self.column = options, SimpleNamespace(name=None)

@@ -1,4 +1,4 @@
-"""Pairs of databases: patterns by hand, accepted pairs, and rejected pairs."""
+"""Pairs of databases: patterns with explicit expected values, accepted and rejected pairs."""
 
 import itertools
 import re
@@ -89,7 +89,7 @@ def test_what_is_a_pair():
     assert pairs.database.tolist() == [0, 2] and pairs.neighbor.tolist() == [1, 5]
     assert pairs.labels == ("pair 0", "pair 1")
     assert Pairs.of(pairs) is pairs
-    # One real number among integers makes all of them real, on both sides.
+    # If one entry is a real number, the entries of both sides are real numbers.
     mixed = Pairs.of([(0, 1), (0, 0.5)])
     assert mixed.database.dtype == mixed.neighbor.dtype == np.float32
     vectors = Pairs.of([([0, 0], np.ones(2)), (np.zeros(2), [0, 1])])

@@ -47,7 +47,7 @@ def test_places_by_hand(database, neighbor, said):
 
 @pytest.mark.parametrize("number", [2**20, 2**20 + 2])
 def test_more_than_a_million_entries_are_not_compared(number):
-    """This counts both databases together; for arrays and for frames."""
+    """The limit applies to both databases together; test arrays and frames."""
     half = np.zeros(number // 2)
     said = "entry 5: 0.0 and 1.0" if number == 2**20 else None
     assert difference(half, changed(half, 5, 1.0)) == said

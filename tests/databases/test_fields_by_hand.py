@@ -1,4 +1,4 @@
-"""Values to try in one field, by the type of its values and by its bounds."""
+"""Values to try in a field, given the type of its values and its bounds."""
 
 from datetime import date, datetime, timedelta
 
@@ -40,7 +40,7 @@ def test_dates_are_the_days_of_moments():
     ],
 )  # fmt: skip
 def test_values_within_bounds_of_time(kind, low, high, step):
-    """Values are at the bounds and next to them, but not beyond."""
+    """Values include the bounds and adjacent values, and none is outside of the bounds."""
     found = Field(Domain(bounds=(low, high)), Column(kind=kind)).values([])
     assert {low, high, low + step, high - step} <= {*found}
     assert all(type(value) is kind and low <= value <= high for value in found)
@@ -71,7 +71,7 @@ def stored_days(value):
     ],
 )  # fmt: skip
 def test_bounds_of_times_are_stored_like_values(kind, bounds, kept):
-    """Numbers are not bounds of a column of times; other columns keep their bounds."""
+    """Numbers do not apply to a column of times. Other columns keep their bounds."""
     domain = Domain(bounds=bounds, nan=True, infinite=True, size=3, member=lambda d: True)
     field = Field.of(domain, 0, Column(kind=kind, stored=stored_days))
     assert field.bounds == kept
@@ -137,12 +137,12 @@ def test_floats_at_bounds_that_a_column_cannot_store():
     single = Column(kind=float, dtype=np.dtype(np.float32))
     found = Field(Domain(bounds=(0.1, 0.7)), single).values([])
     assert all(0.1 <= value <= 0.7 for value in found)
-    low, high = np.float32(0.1), np.float32(0.7)  # Above 0.1, and below 0.7.
+    low, high = np.float32(0.1), np.float32(0.7)  # These are above 0.1 and below 0.7.
     above, below = np.nextafter(low, np.float32(1)), np.nextafter(high, np.float32(0))
     assert found[:4] == [*map(float, (low, high, above, below))]
     other = Field(Domain(bounds=(0.2, 0.9)), single).values([])
     assert float(np.float32(0.2)) > 0.2 and other[0] == float(np.float32(0.2))
-    low, high = np.float32(0.3), np.float32(0.4)  # Both are above.
+    low, high = np.float32(0.3), np.float32(0.4)  # Both are above the bounds.
     third = Field(Domain(bounds=(0.3, 0.4)), single).values([])
     assert third[:2] == [float(low), float(np.nextafter(high, np.float32(0)))]
     assert third[4] == third[0] / 2 + third[1] / 2
@@ -178,4 +178,4 @@ def test_numbers_near_others():
 
     assert Field(Domain(), Column(stored=refused)).near(5.0, Told(1, 1)) == 5.0
     for large in (10**400, -(10**400), 10**308):
-        assert free.near(large, Told(1, 8)) == large  # no float holds it, or 256 times it
+        assert free.near(large, Told(1, 8)) == large  # This or 256 times this is too large.

@@ -1,4 +1,4 @@
-"""Examples of unusual types: pairs of their spaces, and rejected examples."""
+"""Examples of unusual types: pairs of their spaces, and examples that are rejected."""
 
 from collections import namedtuple
 from itertools import chain
@@ -127,7 +127,7 @@ def test_a_leak_in_one_column_of_dicts_of_lists_is_found():
 
 
 def test_variations_drop_records_that_both_sides_share():
-    """One of four kinds of variation drops records, so none of 200 does with probability 1e-25."""
+    """One of four kinds drops records, so the test fails by chance with probability 1e-25."""
     space = neighbors([float(number) for number in range(8)], "change-one")
     pair = next(pair for pair in space.proposed() if len(pair.database) == 8)
     varied = [space.varied(pair, (number,)) for number in range(200)]
@@ -136,7 +136,7 @@ def test_variations_drop_records_that_both_sides_share():
 
 
 def test_variations_of_numbers_are_new_numbers():
-    """They are close to the proposed numbers."""
+    """Variations contain numbers that no proposed pair contains."""
     space = neighbors([float(number) for number in range(8)], "change-one")
     pair = space.proposed()[0]
     varied = [space.varied(pair, (number,)) for number in range(100)]
@@ -152,7 +152,7 @@ def test_bounds_and_the_values_beside_them_are_tried():
 
 
 def test_a_field_with_the_name_key_is_no_key():
-    """Rows of a frame keep their key; a record of the user may have a field with that name."""
+    """Rows of a frame have a key, but a user's record may have a field named key."""
     named = namedtuple("Named", "key value")
     like = [named("a", 1), named("a", 2)]
     space = neighbors(like, "change-one")

@@ -128,7 +128,7 @@ def test_rows_with_labels():
     same = [Row((5,), 0), Row((6,), 0)]
     assert _labelled(same, twice) is same
     assert [row.label for row in _labelled([*same, (7,)], twice)] == [0, 1, 2]
-    # A label of the example is not given to another row, even if its row was removed.
+    # A label of the example is never used for another row, even if its row was removed.
     words = pd.Index(["new 0", "a", "new 2"])
     assert [row.label for row in _labelled([Row((5,), "a"), (6,), (7,)], words)] == [
         "a", "new 1", "new 3",

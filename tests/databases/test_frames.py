@@ -1,4 +1,4 @@
-"""Data frames as databases: a naive twin checks every proposed or varied pair."""
+"""Data frames as databases; an independent naive check covers every proposed or varied pair."""
 
 import datetime
 import math
@@ -58,7 +58,7 @@ FRAMES = {
 
 
 def rows_of(frame):
-    """Return the text of every row, with the label of rows that have other labels than 0, 1, ..."""
+    """Return each row as text, with its label if the labels are not 0, 1, ...."""
     labels = frame.index if labelled(frame) else [None] * len(frame)
     cells = [
         [f"{type(v).__name__} {v!r}" for v in frame.iloc[:, i].tolist()]
@@ -127,10 +127,10 @@ def test_what_is_tried():
     assert set(map(repr, wanted)) <= pays
     held = [(rows_of(one), rows_of(other)) for one, other, _ in pairs]
     example = rows_of(PEOPLE)
-    assert (example, example[1:]) in held  # a row less
+    assert (example, example[1:]) in held  # one row fewer
     assert any(not one and len(other) == 1 for one, other in held)  # an empty frame
-    assert any(one == example and len(other) == 4 for one, other in held)  # a row more
-    assert (example, [*example, example[0]]) in held  # a duplicate more
+    assert any(one == example and len(other) == 4 for one, other in held)  # one row more
+    assert (example, [*example, example[0]]) in held  # one duplicate more
     assert any(sorted(one) == sorted(two[:-1]) and one != two[:-1] for one, two in held)  # order
     labels = [pair.label for pair in pairs]
     assert any(label.startswith("the example, town is ") for label in labels)  # a constant column
@@ -176,7 +176,7 @@ def test_bounds_that_a_type_cannot_store_are_rounded_into_the_interval():
     pairs = neighbors(like, domain=Domain(bounds=(0.1, 0.7)), num_pairs=300).proposed()
     values = set(values_of(pairs, "a"))
     assert all(0.1 <= value <= 0.7 for value in values)
-    # The nearest float32 of 0.1 is above it, and the nearest of 0.7 below.
+    # The float32 nearest to 0.1 is larger, and the float32 nearest to 0.7 is smaller.
     assert {float(np.float32(0.1)), float(np.float32(0.7))} <= values
 
 
@@ -195,7 +195,7 @@ def test_missing_values_only_where_a_column_may_have_them():
     assert any(map(math.isnan, values_of(pairs, "a")))
     assert not any(map(math.isnan, values_of(pairs, "b")))
     assert not any(value != value for value in values_of(pairs, "c"))
-    # A domain that allows none forbids the example's own.
+    # A domain without missing values also excludes those of the example.
     strict = every_pair(neighbors(like, domain=Domain(bounds=(0, 9)), num_pairs=300))
     assert not any(map(math.isnan, values_of(strict, "a")))
 
@@ -226,7 +226,7 @@ def test_records_of_dicts_and_columns_have_domains_by_name():
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["labels", "repeated labels", "levels"])
 def test_an_audit_finds_the_missing_values_that_break_a_mean(name):
-    """One of three values in [0, 9] moves the mean by 3 at most, unless values are missing."""
+    """One of three values in [0, 9] changes the mean by at most 3, unless values are missing."""
 
     def mean(frame, num_samples, seed):
         pay = frame.loc[frame.index.unique()]["pay"].clip(0, 9).mean()
@@ -237,7 +237,7 @@ def test_an_audit_finds_the_missing_values_that_break_a_mean(name):
         domain = Domain(size=3, columns={"pay": Domain(bounds=(0, 9), nan=nan)})
         space = neighbors(FRAMES[name], "change-one", domain, num_pairs=60)
         release = dpjax.HostMechanism(mean)
-        # The bound of an epsilon of 1 exceeds it with probability 1e-5.
+        # The level is 1, and the bound exceeds it with probability 1e-5.
         result = dpjax.audit(release, space, claim=1.0, method=method, confidence=1 - 1e-5)
         found.append(result.verdict)
     assert found == ["not refuted", "violated"]

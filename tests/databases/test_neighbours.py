@@ -74,7 +74,7 @@ def test_labels_of_the_hypercube_are_its_bits():
 
 
 def test_random_answers():
-    """Uniform answers and uniform changes by -1, 0 and 1; false alarms below 1e-5 each."""
+    """Answers and changes by -1, 0 and 1 are uniform; false-alarm rate below 1e-5 each."""
     pairs = random_answers(3, 20_000, 4, low=-1.0, high=2.0)
     moves = np.round((pairs.neighbor - pairs.database).astype(float), 5)
     assert set(np.unique(moves)) == {-1, 0, 1} and np.all(moves.any(axis=1))

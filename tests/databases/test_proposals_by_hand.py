@@ -40,7 +40,7 @@ def test_proposals_are_the_smallest_then_the_first_then_any(number, seed):
 def test_large_databases_are_few(monkeypatch):
     space = neighbors(["a"] * 50, domain=WORDS)
     monkeypatch.setattr(_neighbors, "_MOST_HELD", 2000)
-    assert len(space.proposed()) == 20  # Each has 100 records.
+    assert len(space.proposed()) == 20  # Each pair has 100 records.
     monkeypatch.setattr(_neighbors, "_MOST_HELD", 100)
     assert len(space.proposed()) == 8
 
@@ -150,7 +150,7 @@ def test_pairs_of_a_strategy():
 
 
 def test_a_space_of_ones_own():
-    """By default, all pairs are allowed, and databases do not grow; pairs are the proposed ones."""
+    """By default, all pairs are allowed, databases do not grow, and pairs are the proposed ones."""
 
     class Own(Space):
         def proposed(self):

@@ -84,7 +84,7 @@ def test_varied_pairs():
     place = next(k for k, record in enumerate(space.tried) if key_of(record) == key_of(2.0))
 
     def varied(*answers, pair=pair):
-        told = Told(place, 0, 0, *answers)  # the record 2.0, its only field, unchanged
+        told = Told(place, 0, 0, *answers)  # choose the record 2.0 and its only field, unchanged
         return space.varied(pair, told), told.asked[3:]
 
     assert varied(0) == ((rows, [1.0, 2.0, 2.0, 6.0]), [(4,)])
@@ -99,7 +99,7 @@ def test_varied_pairs():
         [2.0, 2.0, 3.0, 2.0, 9.0], [2.0, 2.0, 3.0, 2.0, 8.0]
     )  # fmt: skip
     assert varied(1, 1, 0, pair=long)[1] == [(4,), (1, 3), (4,)]
-    # An empty list has nothing to replace.
+    # An empty list has no record to replace.
     shorter = Proposed([1.0, 2.0], [1.0], "")
     assert varied(0, 0, pair=shorter)[0] == ([2.0], [])
     apart = Proposed([1.0], [3.0], "")
@@ -273,7 +273,7 @@ def test_entries_are_shown_up_to_80_characters(length):
 
 
 def test_what_is_a_frame():
-    """Tables of other libraries are frames, but objects that only name columns are not."""
+    """Tables of other libraries are frames; other objects with column names are not."""
     columns = SimpleNamespace(columns=["a"])
     both = type("Table", (), {"columns": ["a"], "__array__": lambda self: np.zeros(1)})()
     assert [_is_frame(value) for value in (columns, np.zeros(2), both, [1])] == [

@@ -1,4 +1,4 @@
-"""Spaces of neighbors: a naive twin checks every proposed or varied pair."""
+"""Spaces of neighbors; an independent naive check covers every proposed or varied pair."""
 
 import math
 from collections import Counter
@@ -25,7 +25,7 @@ BOUNDED = Domain(bounds=(0.0, 10.0))
 
 
 def rows_of(database):
-    """Return the records of any database here, independently of the library."""
+    """Return the records of any database in this file, independently of the library."""
     if isinstance(database, pd.DataFrame):
         return [tuple(row) for row in database.to_numpy(object)]
     if isinstance(database, dict):
@@ -43,7 +43,7 @@ def values_of(database):
 
 
 def multiset_distance(one, other):
-    """Count records in one and not in the other; NaN equals NaN and -0.0 is not 0.0."""
+    """Count records in one database only; NaN equals NaN, and -0.0 differs from 0.0."""
     counts = [Counter(map(repr, rows_of(side))) for side in (one, other)]
     return sum(((counts[0] - counts[1]) + (counts[1] - counts[0])).values())
 
@@ -71,7 +71,7 @@ EXAMPLES = [
 @pytest.mark.parametrize("relation", ["add-remove", "change-one"])
 def test_no_pair_outside_of_the_relation(like, relation):
     pairs = every_pair(neighbors(like, relation))
-    # At least a dozen pairs, of one form, none with equal databases.
+    # There are at least a dozen pairs, of one form, none with equal databases.
     assert len(pairs) >= 12
     for pair in pairs:
         assert type(pair.database) is type(pair.neighbor) is type(like)
@@ -93,7 +93,7 @@ def test_bounds_nan_and_size():
         assert (len(finite) < len(values)) == domain.nan
         if domain.size is not None:
             assert {len(side) for pair in pairs for side in pair[:2]} == {3}
-        # The extreme values and those beside them are among the values tried.
+        # The values tried include the extreme values and the values adjacent to them.
         tried = set(map(repr, finite))
         assert {"0.0", "-0.0", "10.0", repr(math.nextafter(10.0, 0.0)), "5e-324"} <= tried
 
@@ -102,7 +102,7 @@ def test_bounds_nan_and_size():
     "like", [[(1, 2, 3), (2, 3, 4)], np.ones((3, 3)), pd.DataFrame({c: [1.0, 2.0] for c in "abc"})]
 )
 def test_bounds_of_too_few_fields_are_refused(like):
-    """The bounds of the last field used to apply to all further fields."""
+    """Earlier versions applied the bounds of the last field to all further fields."""
     with pytest.raises(ValueError, match="but had 2 entries for at least 3 fields"):
         neighbors(like, "change-one", Domain(bounds=[(0, 5), (0, 6)]))
     assert neighbors(like, "change-one", Domain(bounds=[(0, 5), None, (0, 6)]))
@@ -113,7 +113,7 @@ def test_what_is_tried():
     held = [(pair.database, pair.neighbor) for pair in pairs]
     assert ([], [10.0]) in held and ([10.0] * 3, [10.0] * 4) in held
     assert any(sorted(x) == sorted(y[:-1]) and x != y[:-1] for x, y in held)  # reordered
-    assert ([1.0, 2.0, 3.0], [2.0, 3.0]) in held  # one record less
+    assert ([1.0, 2.0, 3.0], [2.0, 3.0]) in held  # one record fewer
     flips = {y[-1] for x, y in neighbors(b"\x05", "change-one", num_pairs=1000) if x == b"\x05"}
     assert {5 ^ 1 << bit for bit in range(8)} <= flips  # each bit alone
 
@@ -139,10 +139,10 @@ def test_vectors_within_a_distance(norm, like):
         sides = [np.asarray(side, object).tolist() for side in pair[:2]]
         gaps = [abs(Fraction(a) - Fraction(b)) for a, b in zip(*sides, strict=True)]
         total = {"l1": sum(gaps), "linf": max(gaps), "l2": sum(g * g for g in gaps)}[norm]
-        # Vectors that differ only in the sign of a zero are neighbors of each other, too.
+        # Vectors that differ only in the sign of a zero are also neighbors.
         assert total <= 1 and repr(pair.database) != repr(pair.neighbor)
         reached.append(float(total))
-    # Most pairs are at the full distance, up to rounding; for integers, the largest possible one.
+    # Most pairs have the largest possible distance, up to rounding.
     assert sum(value > 0.99 for value in reached) > len(reached) / 2
 
 
@@ -164,7 +164,7 @@ def test_each_bit_of_an_integer_alone():
     assert all(0 <= side < 2**20 and isinstance(side, int) for pair in pairs for side in pair[:2])
     flips = {one ^ other for one, other, _ in space.proposed() if one == 0b1011}
     assert {1 << place for place in range(20)} <= flips
-    # Without bounds, the bits of the example and of a byte are changed.
+    # Without bounds, the bits of the example and those of a byte are flipped.
     flips = {one ^ other for one, other in neighbors(2**12, AnyTwo()) if one == 2**12}
     assert {1 << place for place in range(13)} <= flips
 
@@ -174,7 +174,7 @@ def test_variations_of_integers_flip_one_bit_of_both_or_are_values():
     pair = space.proposed()[0]._replace(database=0b1011, neighbor=0b1001)
     varied = [space.varied(pair, (seed,)) for seed in range(100)]
     varied = [found for found in varied if found is not None]
-    # With probability 1/2 both sides keep their difference; other values have it rarely.
+    # With probability 1/2, both sides keep their difference; other variations rarely have it.
     kept = sum(one ^ other == 0b0010 for one, other, _ in varied)
     assert 30 <= kept <= 70
     words = neighbors("ab", AnyTwo(), Domain(categories=["ab", "cd"]))
@@ -206,7 +206,7 @@ def test_an_audit_finds_the_bit_that_a_function_reports(place):
 
 
 def test_members_alone():
-    """Databases that a domain's own test rejects, or fails on, are not proposed."""
+    """Databases that the domain's own test rejects, or for which it fails, are not proposed."""
 
     def member(database):
         if 0.0 in database:
@@ -320,7 +320,7 @@ def test_relations(relation, database, neighbor, expected):
 
 @pytest.mark.parametrize("number", [3, 150, 151, 400])
 def test_of_many_records_that_were_seen_150_are_tried(number):
-    """Each once, in the order in which they were seen first."""
+    """Each record is tried once, in the order of first occurrence."""
     records = [*range(number), *range(number)]
     made = RecordPairs([records], AddRemove(), None, np.random.default_rng(0), closed=True)
     assert made.tried == [*range(min(number, 150))]
@@ -328,7 +328,7 @@ def test_of_many_records_that_were_seen_150_are_tried(number):
 
 
 def test_edits_are_counted_like_longest_common_subsequences():
-    """Against the recursion over both sequences, for common starts and ends of any length."""
+    """Compare with the recursive definition, for common starts and ends of any length."""
 
     @cache
     def common(one, other):
@@ -349,7 +349,7 @@ def test_edits_are_counted_like_longest_common_subsequences():
 
 @pytest.mark.parametrize("distance", [0.5, 1.0, 2.0])
 def test_distances_of_vectors_by_hand(distance):
-    """A step of 0.6 and 0.8 of the distance has the length 1.4, 1 or 0.8 of it."""
+    """The vector (0.6, 0.8) times the distance has norms 1.4, 1 and 0.8 times the distance."""
     step = (0.6 * distance, 0.8 * distance)
     for norm, factor in (("l1", 1.4), ("l2", 1.0), ("linf", 0.8)):
         for size in (0.98, 1.02):
@@ -363,7 +363,7 @@ def test_the_kind_of_a_field_with_missing_values_alone():
 
 
 def test_of_large_databases_few_pairs_are_held(monkeypatch):
-    """Both databases of a pair count; there are eight pairs, however large they are."""
+    """Both databases of a pair count. At least eight pairs are kept, however large they are."""
     monkeypatch.setattr("dpjax.databases.spaces._neighbors._MOST_HELD", 1000)
     records = [float(number) for number in range(20)]
     space = neighbors(records, AddRemove(), Domain(bounds=(0, 50)), num_pairs=500)
@@ -379,7 +379,7 @@ def test_seeds_of_spaces_are_validated():
 
 
 def test_values_that_cannot_be_compared_with_bounds_are_outside():
-    """Times with a time zone are not comparable with those without."""
+    """Times with a time zone cannot be compared with times without one."""
     times = [datetime(2020, 1, day) for day in (1, 9)]
     domain = Domain(bounds=tuple(times))
     assert domain.has(datetime(2020, 1, 5)) and not domain.has(datetime(2020, 2, 5))
@@ -400,7 +400,7 @@ def test_values_have_no_columns(wrong):
 
 
 def test_vectors_need_a_norm():
-    """In the l1 norm, a mechanism is too weak for databases that differ by 1 in every entry."""
+    """The default 'absolute' is ambiguous for vectors: the norms allow different changes."""
     said = r"norm must be 'l1', 'l2' or 'linf' for databases of 2 numbers, but was 'absolute'"
     with pytest.raises(ValueError, match=said):
         list(neighbors(np.zeros(2), Within(1.0)))
@@ -412,7 +412,7 @@ def test_vectors_need_a_norm():
 @pytest.mark.parametrize("form", [lambda x, y: (x, y), lambda x, y: {"x": y, "y": y}])
 @pytest.mark.parametrize("relation", ["change-one", "add-remove"])
 def test_arrays_of_jax_have_the_same_pairs_as_those_of_numpy(form, relation):
-    """As records, the arrays X and y themselves would be exchanged."""
+    """Arrays are columns of records. As records, X and y themselves would be exchanged."""
     rows, labels = np.arange(6, dtype=np.float32).reshape(3, 2), np.array([0, 1, 0], np.int32)
     spaces = [
         neighbors(form(*map(convert, (rows, labels))), relation, BOUNDED)
@@ -425,7 +425,7 @@ def test_arrays_of_jax_have_the_same_pairs_as_those_of_numpy(form, relation):
 @pytest.mark.parametrize("like", [[1.0, 2.0], 3.0])
 @pytest.mark.parametrize("relation", [Within(1.0, "l1"), AnyTwo()])
 def test_values_of_jax_are_those_of_numpy(like, relation):
-    """An array without axes is a number."""
+    """An array without dimensions is a number."""
     numpy = np.array(like, np.float32)[()]
     expected = list(map(repr, neighbors(numpy, relation, BOUNDED).proposed()))
     for same in (jnp.asarray(numpy), np.asarray(numpy)):

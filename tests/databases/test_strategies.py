@@ -1,4 +1,4 @@
-"""Databases and pairs that Hypothesis strategies draw."""
+"""Databases and pairs that Hypothesis strategies generate."""
 
 import copy
 import math
@@ -45,7 +45,7 @@ def test_databases_hold_what_the_strategy_draws():
     assert len(pairs) > 20
     for one, other, _ in pairs:
         assert {*one, *other} <= {1, 2, 3, 5} and 2 <= len(one) <= 4 and 2 <= len(other) <= 4
-        # Pairs of reordered databases add one record, too.
+        # Pairs of reordered databases also add one record.
         assert distance(one, other) <= 1 and one != other
     changed = every_pair(neighbors(SEEN, "change-one"))
     for one, other, _ in changed:
@@ -59,7 +59,7 @@ def test_a_domain_of_values_widens_a_strategy():
     values = [v for pair in pairs for side in pair[:2] for v in side]
     assert all(0 <= v <= 20 for v in values if not math.isnan(v))
     assert 20.0 in values and any(map(math.isnan, values))
-    # A member function does not describe values, so the values of the strategy remain.
+    # A member function does not specify values, so the values of the strategy are used.
     pairs = every_pair(neighbors(LISTS, AddRemove(), Domain(member=lambda x: sum(x) < 15)))
     assert all(sum(side) < 15 and max(side) <= 10 for pair in pairs for side in pair[:2] if side)
 
@@ -194,7 +194,7 @@ def test_audits_of_strategies():
     release, method = dpjax.HostMechanism(length), dpjax.Events(num_draws=5_000)
     for pairs in (neighbors(SEEN, num_pairs=20), both(), drawn_pairs(both(), num_pairs=20)):
         found = [
-            # A bound of a true epsilon of 1 exceeds it with probability 1e-5.
+            # The level is 1, and the bound exceeds it with probability 1e-5.
             dpjax.audit(release, pairs, claim=claim, method=method, confidence=1 - 1e-5).verdict
             for claim in (1.0, 0.4)
         ]

@@ -78,7 +78,7 @@ def test_values_of_a_type():
 
 
 def test_bits_of_integers():
-    assert space(5)._bits == [2**k for k in range(8)]  # of 255 at least
+    assert space(5)._bits == [2**k for k in range(8)]  # at least the bits of 255
     assert space(256)._bits == [2**k for k in range(9)]
     assert space(-256)._bits == [2**k for k in range(9)]
     assert space(5, domain=Domain(bounds=(-9, 3)))._bits == [1, 2, 4, 8]
@@ -124,7 +124,7 @@ def test_values_of_vectors():
     assert space(["x", "y"], domain=words)._values() == rows
     several = space(["x", "y"], ["z", "w"], domain=words)._values()
     assert several == [["z", "w"], *rows]
-    # Entries of one example are used for all entries; those of several, for their columns.
+    # Entries of a single example are used in all columns; those of several, in their own column.
     assert space(["x", "y"])._field(0).values(["x"])[-1] == "x"
     single = space([1.5, 2.5])._values()
     assert [2.5, 2.5] in single and [1.5, 1.5] in single

@@ -1,8 +1,8 @@
-"""A generator with chosen answers, for tests of random variations."""
+"""A random generator with given answers, for tests of random variations."""
 
 
 class Told:
-    """A generator that returns given answers in order, and records the arguments of each call."""
+    """Generator that returns given answers in order and records the arguments of each call."""
 
     def __init__(self, *answers):
         self.answers, self.asked = list(answers), []
