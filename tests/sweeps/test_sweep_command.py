@@ -109,7 +109,7 @@ def test_signals_finish_the_block(spec, calm, tmp_path, number, code):
     _, said = process.communicate(timeout=120)
     assert process.returncode == code
     assert "the same command continues from here" in said
-    assert not list((out / "blocks").glob(".*")), "nothing half-written"
+    assert not list((out / "blocks").glob(".*")), "files must be complete"
     assert 0 < Store.open(out).table().num_rows < calm.table().num_rows
     robustness.run(spec, out)
     assert rows_equal(calm, Store.open(out))

@@ -373,7 +373,7 @@ def test_a_full_disk_loses_nothing(whole, tmp_path, monkeypatch):
         patch.setattr(_files.os, "fsync", fsync)
         with pytest.raises(OSError, match=r"No space left.*run the same command"):
             run_sweep(store)
-    assert len(list((tmp_path / "s" / "blocks").iterdir())) == 2, "no temporary file stays"
+    assert len(list((tmp_path / "s" / "blocks").iterdir())) == 2, "temporary files must be removed"
     run_sweep(store)
     assert rows_equal(store, whole)
 
