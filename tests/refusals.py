@@ -1,4 +1,4 @@
-"""Errors for invalid input, for use in tests."""
+"""A helper for tests of invalid inputs."""
 
 import pytest
 

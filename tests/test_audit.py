@@ -48,7 +48,7 @@ def test_verdicts_do_not_overclaim(laplace):
     ],
 )
 def test_results_do_not_depend_on_what_is_computed_in_parallel(mechanism, method):
-    """Seven blocks of a stream at a time, as on accelerators, and one block at a time."""
+    """Compute seven blocks of a stream at a time, as on accelerators, or one block at a time."""
     results = []
     for number in (1, 7):
         execution = dpjax.Execution(blocks_at_once=number, layout="streamed")
@@ -79,12 +79,12 @@ def sums(key, records):
     ],
 )
 def test_databases_of_any_structure_and_of_two_shapes(function, pair, first, layout):
-    """A record is added, and the sums differ by 0 or 0.5: the level is the difference."""
+    """A record is added, and the sums are equal or differ by 1.5, which is the level."""
     options = {"method": SMALL, "execution": dpjax.Execution(layout=layout)}
     alike = dpjax.audit(function, [pair], **options)
     assert alike.lower_bound < 0.1  # Both sums are 3.5.
     result = dpjax.audit(function, [(first, pair[1])], **options)
-    assert 1.2 < result.lower_bound < 1.5  # 5 and 3.5; exact at 1e-3, and 2000 draws search
+    assert 1.2 < result.lower_bound < 1.5  # The sums are 5 and 3.5; there are 2000 search draws.
     assert result.witness.neighbor == pair[1]
     gathered = dpjax.audit(function, [(first, pair[1])], method=SMALL)
     for found in (result, gathered):
@@ -147,7 +147,7 @@ LONG = "svt3-svt4"
 
 
 def bound_is_below_the_truth(name, method):
-    """One bound each, fixed seed: at confidence 1 - 1e-6, it may not exceed the true level."""
+    """Check that the bound at confidence 1 - 1e-6 does not exceed the true level."""
     mechanism = mechanisms.CATALOGUE[name]()
     standard = mechanism.standard_pairs()
     # Use one pair, because the reference takes a second per pair for mixed outputs.
@@ -192,14 +192,14 @@ def test_functions_of_every_kind():
     result = dpjax.audit(line, ONE, claim=0.5, method=SMALL)
     assert result.verdict == "violated" and result.mechanism == "line" and not result.parameters
     result = dpjax.audit(bit, ONE, method=SMALL)
-    # For fractions 0.7 and 0.2 of 4000, the log ratio has an error of 0.033; 4.5 of it are 7e-6.
+    # The log ratio of fractions 0.7 and 0.2 of 4000 has standard error 0.033; 4.5 of them: 7e-6.
     assert abs(result.estimate - np.log(3.5)) < 4.5 * np.sqrt((0.3 / 0.7 + 0.8 / 0.2) / 4000)
     result = dpjax.audit(plane, [(np.zeros(2), np.ones(2))], method=SMALL)
     assert 1 < result.lower_bound and "the output is a vector with" in result.witness.event
 
 
 def test_a_gaussian_at_its_delta():
-    """The analytic Gaussian at (1, 0.05): its exact epsilon at this delta bounds every event."""
+    """For the analytic Gaussian, the exact epsilon at delta 0.05 bounds every event."""
     delta = 0.05
 
     def excess(e):
@@ -211,9 +211,10 @@ def test_a_gaussian_at_its_delta():
         mechanisms.Gaussian(1.0), ONE, notion=dpjax.Epsilon(delta), claim=exact / 2, key=3,
         confidence=0.95,
     )  # fmt: skip
-    # The best event attains the exact level. With 50 000 draws, ln(P - delta) has an error of
-    # 0.017, and ln P' 0.032: the bound is 0.09 below on average, and 0.18 more are five errors.
-    # Above the level is an error of probability 0.05, excluded by the seed.
+    # The best event attains the exact level. With 50 000 draws, the standard error of
+    # ln(P - delta) is 0.017 and that of ln P' is 0.032. The bound is 0.09 below on average, and
+    # 0.18 more are five standard errors. It exceeds the level with probability 0.05, but not
+    # for this seed.
     assert exact - 0.27 < result.lower_bound <= exact
     assert result.verdict == "violated" and "at delta = 0.05" in result.sentence
     assert result.level == "epsilon at delta = 0.05" and result.delta == delta
@@ -353,13 +354,13 @@ def test_bad_input_is_refused_with_a_sentence(call, message):
 
 @pytest.mark.parametrize("notes", [[], ["Pairs were searched."]])
 def test_the_time_of_a_search_is_part_of_a_time_limit(monkeypatch, notes):
-    """The method gets the time that the search has left; without a search, it gets all of it."""
+    """The method gets the time that the search has left, or all of it without a search."""
     used, given = [], []
     source = dpjax.HostMechanism(lambda x, size, rng: rng.laplace(x, 1.0, size), time_limit=60.0)
     monkeypatch.setattr(
         dpjax.HostMechanism, "with_time_used", lambda self, seconds: used.append(seconds) or self
     )
-    module = importlib.import_module("dpjax.audit")  # its name in the package is the function's
+    module = importlib.import_module("dpjax.audit")  # the package's attribute is the function
     monkeypatch.setattr(module, "pairs_to_audit", lambda *asked: (ONE, notes))
     real = dpjax.Events.run
     monkeypatch.setattr(dpjax.Events, "run", lambda *asked: given.append(asked) or real(*asked))

@@ -1,4 +1,4 @@
-"""Whatever callers or their functions do to the process, audits work as usual."""
+"""Audits work as usual, whatever callers or their functions do to the process."""
 
 import os
 import warnings

@@ -26,7 +26,7 @@ FITS = [
 
 @pytest.mark.parametrize(("kind", "value", "fits"), FITS)
 def test_what_conforms(kind, value, fits):
-    """A bool is not a number, except for False, which is written like 0."""
+    """True is not a number; False is accepted, because it is written like 0."""
     assert _conforms(value, kind) == fits
 
 

@@ -186,7 +186,7 @@ CASES = {
 
 
 class Audits:
-    """Audits of the cases, each of which runs only once."""
+    """Audits of the cases; each audit runs only once."""
 
     def __init__(self, folder):
         self._folder, self._made = folder, {}
@@ -237,7 +237,7 @@ def test_a_result_is_json_and_runs_again_from_it(case, audits):
     read = dpjax.AuditResult.from_json(text)
     assert read == result and read.to_json() == text
     again = dpjax.rerun(read, audits.source(case, True)[0])
-    # Without tuples, which JSON does not support.
+    # JSON does not support tuples.
     assert json.loads(json.dumps(content(again))) == json.loads(json.dumps(content(result)))
 
 
@@ -300,7 +300,7 @@ def test_streamed_is_gathered(case, audits):
 )
 @pytest.mark.parametrize("num_claims", [1, 10])
 def test_the_smallest_error_is_where_the_verdict_changes(case, num_claims, audits):
-    """It is found up to a thousandth, and compared with audits just above and just below it."""
+    """Check audits with error probabilities just above and just below the smallest error."""
     bound = audits(case, num_claims=num_claims).lower_bound
     for claim, violated in ((bound - 2e-3, True), (bound + 2e-3, False)):
         result = audits(case, claim=claim, num_claims=num_claims)

@@ -17,7 +17,7 @@ from dpjax.core.execution import map_batched, over_devices
 from dpjax.core.numerics import WideCount, finite_or_none, to_fixed_point
 
 NUMBERS = ("positive", "non_negative", "finite", "open_unit")
-ACCEPTED = {  # The limits that each check accepts and rejects.
+ACCEPTED = {  # values that each check accepts and rejects
     "positive": ([1e-300, 5, np.float32(2), np.array([1, 2])], [0, -1.0, np.array([1.0, 0.0])]),
     "non_negative": ([0, 0.0, 7, np.array([0, 3])], [-1e-300, np.array([1.0, -1.0])]),
     "finite": ([0, -5, 1e300], []),
@@ -135,7 +135,7 @@ def test_tables_and_their_names():
         ("zzz", map(str, range(8)), "known: 0, 1, 2, 3, 4, 5, 6, 7."),
         ("zzz", map(str, range(9)), "known: 0, 1, 2, 3, 4, 5, 6, 7, ... (9 in all)."),
         ("svt", ["svt1", "svt2", "svt3", "svt4"], "did you mean 'svt4' or 'svt3' or 'svt2'?"),
-        # The second name is only two thirds as similar.
+        # The similarity of the second name is only two thirds of that of the first.
         ("reports", ["reports!", "rates"], "did you mean 'reports!'?"),
     ],
 )  # fmt: skip

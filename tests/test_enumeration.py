@@ -1,8 +1,8 @@
-"""Complete audits of a two-outcome mechanism, for all of its possible outputs.
+"""Enumeration of all audits of a mechanism with two outcomes.
 
-The test supplies all outputs of an audit with their probabilities. Therefore, the probability that
-a bound exceeds the level is summed exactly instead of simulated; it must be at most 1 - confidence.
-The same sums show that small mistakes would be noticed.
+The test supplies all possible outputs of an audit with their probabilities. Therefore, the
+probability that a bound exceeds the level is summed exactly instead of simulated; it must be at
+most 1 - confidence. The same sums show that the test would detect small mistakes.
 """
 
 import math
@@ -81,7 +81,7 @@ SEARCHES = list(product(range(HALF + 1), repeat=4))
 
 @cache
 def choices():
-    """Return {(event, likelier side, confirmation draws): searches that choose it}."""
+    """Return {(event, likelier side, confirmation draws): searches that choose the event}."""
     found = {}
     for searched in SEARCHES:
         # With "yes" in half of the draws, every event occurs, and the witness names the chosen one.
@@ -100,7 +100,7 @@ def bounds(choice):
 
 
 def chosen(event, larger):
-    """Return the choice that most searches make."""
+    """Return the choice with this event and side that occurs after most searches."""
     found = [choice for choice in choices() if choice[:2] == (event, larger)]
     return max(found, key=lambda choice: len(choices()[choice]))
 
@@ -128,7 +128,7 @@ def worst(table, delta=0.0):
 
 @pytest.mark.slow
 def test_all_choices_are_there_and_searches_of_one_choice_are_alike():
-    """Therefore, one search represents all searches that choose the same event, below."""
+    """As a consequence, one search can represent all searches that choose the same event."""
     sides = {side for _, side, _ in choices()}
     assert sides == {"database", "neighbor"} and len(choices()) >= 5
     # The rarer an event, the more draws are made on the side where it is rare.
@@ -152,7 +152,7 @@ def test_a_bound_is_above_the_level_no_more_often_than_it_may():
 
 @pytest.mark.parametrize("side", [0, 1])
 def test_one_count_more_would_be_seen(side):
-    """One more "yes" is counted on the side where it is more likely."""
+    """Count one more "yes" on the side where it is more likely."""
     choice = chosen("the output is 'yes'", ("database", "neighbor")[side])
     table = np.moveaxis(bounds(choice), side, 0)
     more = np.concatenate([table[1:], table[-1:]])
@@ -164,7 +164,7 @@ def chance_of(searched, p, q):
 
 
 def test_counts_of_the_search_again_would_be_seen():
-    """Counting the search draws again would count an event because it occurred."""
+    """If the search draws are counted again, the event is counted because it occurred."""
     searches = choices()[chosen("the output is 'yes'", "database")]
 
     def again(searched):
@@ -172,7 +172,7 @@ def test_counts_of_the_search_again_would_be_seen():
         return tuple(round(sum(k) * n / (2 * HALF)) for k, n in zip(held, trials, strict=True))
 
     wrong = [s for s in searches if audited(s, again(s), 2 * HALF).bound > 0]
-    # The sides are equal for all fractions of "yes".
+    # Both sides have the same fraction of "yes", for all fractions.
     shares = [
         sum(chance_of(s, p, p) for s in wrong) / sum(chance_of(s, p, p) for s in searches)
         for p in np.linspace(0.05, 0.95, 19)
@@ -181,7 +181,7 @@ def test_counts_of_the_search_again_would_be_seen():
 
 
 def test_an_audit_finds_a_level_that_one_with_swapped_sides_does_not():
-    """Exchanged sides keep the guarantee, but find nothing."""
+    """With exchanged sides, the guarantee still holds, but the audit finds nothing."""
     p, q = 0.9, 0.1
     right = swapped = 0.0
     for choice, searches in choices().items():

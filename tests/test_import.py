@@ -1,4 +1,4 @@
-"""Startup cost: JAX and other large packages are imported late, and only kernels compiled."""
+"""Startup cost: JAX and other large packages are imported late, and only kernels are compiled."""
 
 import ast
 import importlib
@@ -156,7 +156,7 @@ else:
 
 
 def test_everything_is_imported_before_foreign_code():
-    """Otherwise, this code could change modules that are imported later, before the check."""
+    """Otherwise, foreign code could change a module that is imported between it and the check."""
     code = """
 from dpjax.audit import audit
 from dpjax.core.lazy import load_all
@@ -192,7 +192,7 @@ FIRST = [
 
 
 def test_audit_is_the_function_whatever_is_imported_first():
-    """There is also a module named `audit`, which an import could put in place of the function."""
+    """An import of the module `audit` must not replace the function of the same name."""
     code = f"""
 from inspect import isfunction
 for first in {FIRST!r}:
@@ -252,7 +252,7 @@ print(json.dumps(programs))
 
 
 def test_an_audit_compiles_only_its_kernels():
-    """Each small operation that JAX compiles separately costs as much as thousands of draws."""
+    """Each small operation that JAX compiles separately takes as long as thousands of draws."""
     done = subprocess.run([sys.executable, "-c", COUNT], capture_output=True, text=True, check=True)
     assert json.loads(done.stdout) == {
         "a mechanism": 1,  # The sampler.

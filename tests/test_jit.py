@@ -40,7 +40,7 @@ def test_every_class_runs_its_own_program():
 
 
 def test_the_probe_sees_what_jax_does():
-    """Either all classes are equal for this JAX, or none runs the program of another class."""
+    """If JAX confuses classes, all compare equal. Otherwise, each class runs its own program."""
     structures = [jax.tree.structure(kind()) for kind in SAME_FIELDS]
     equal = {structures[0] == other for other in structures[1:]}
     assert equal == {classes_are_confused()}
@@ -85,7 +85,7 @@ def test_static_arguments_and_names_are_kept():
     assert ones.__doc__ == "Return an array of ones." and ones.__name__ == "ones"
     program = ones.program(SAME_FIELDS[0](), 3)
     ones(SAME_FIELDS[0](2.0), 3)
-    assert program._cache_size() == 1, "another x is not another program"
+    assert program._cache_size() == 1, "another value of x does not need another program"
 
 
 @pytest.mark.slow

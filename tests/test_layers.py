@@ -99,14 +99,14 @@ def test_estimators_never_see_the_truth():
 
 
 def test_the_third_paper_stands_beside_the_engine():
-    """Only the command line imports it, and it does not import any method."""
+    """Only the command line imports it, and it does not import the engine."""
     assert {part for _, part, target in imports() if target == "empirical"} <= {"empirical", "cli"}
     known = {target for _, part, target in imports() if part == "empirical"}
     assert not known & {"methods", "notions", "audit", "sweeps", "testing", "mechanisms"}
 
 
 def files_imported(path):
-    """Return the files of the package that a file imports, also inside functions and for types."""
+    """Return the files of the package that a file imports, including imports inside functions."""
     for node in nodes(path):
         names = []
         if isinstance(node, ast.Import):
@@ -141,7 +141,7 @@ def kinds_of(base):
 
 
 def test_nobody_outside_asks_a_source_or_an_evidence_for_its_class():
-    """Code uses operations of the protocols, so that a new kind needs no new branch."""
+    """Code calls methods of the protocols, so that a new class needs no new branch."""
     kinds = {"Source", "Evidence", *kinds_of(Source), *kinds_of(Evidence)}
     asked = []
     for path in ROOT.rglob("*.py"):

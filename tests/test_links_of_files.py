@@ -1,4 +1,4 @@
-"""Files that dpjax writes: links stay links, and old files stay until new ones are complete."""
+"""Files that dpjax writes: links are kept, and old files are kept until new ones are complete."""
 
 import os
 
@@ -10,7 +10,7 @@ from dpjax.watching import Folder
 
 
 def test_a_link_stays_and_its_file_is_written(tmp_path):
-    """Replacing the link would leave an old state in the file that others read."""
+    """If the link were replaced, other readers of its target would see outdated content."""
     folder = tmp_path / "elsewhere"
     folder.mkdir()
     target, link = folder / "state.json", tmp_path / "state.json"
@@ -32,7 +32,7 @@ def test_a_link_into_a_missing_folder_is_refused_before_the_audit(tmp_path):
 
 
 def test_a_file_is_on_the_disk_before_it_gets_its_name(tmp_path, monkeypatch):
-    """Otherwise, a power failure could leave an empty file in place of the old one."""
+    """Otherwise, a power failure could leave an empty file instead of the old one."""
     done = []
     monkeypatch.setattr(os, "fsync", lambda number: done.append("fsync"))
     real = os.replace

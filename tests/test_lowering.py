@@ -68,18 +68,18 @@ ELSEWHERE = {
 
 @pytest.fixture(autouse=True)
 def strict_types():
-    """No kernel relies on implicit dtype promotion, which users may disable."""
+    """Raise an error if a kernel uses implicit dtype promotion, which users may disable."""
     with jax.numpy_dtype_promotion("strict"):
         yield
 
 
 def lowered(program, *arguments, **static):
-    """Return StableHLO of a `jax.jit` function for accelerators, after checks of all programs."""
+    """Return StableHLO of a `jax.jit` function for accelerators; check it for all platforms."""
     traced = program.trace(*arguments, **static)
-    # Lower for CPUs separately, since a program may use other operations there, such as scatters.
+    # Lower for CPUs separately, because programs may use other operations there, such as scatters.
     for platforms in (("cpu",), ACCELERATORS):
         text = traced.lower(lowering_platforms=platforms).as_text()
-        assert "f64" not in text, "float64 is slow on GPUs, and TPUs have none"
+        assert "f64" not in text, "float64 is slow on GPUs and not available on TPUs"
         calls = set(re.findall(r"custom_call @([\w.]+)", text))
         assert not {name for name in calls if "callback" in name}, calls
     assert not {name for name in calls if "cpu" in name}, calls
@@ -138,7 +138,7 @@ def test_training(score):
 
 @pytest.mark.parametrize(("size", "scatters"), [(2, False), (63, False), (64, True)])
 def test_few_categories_are_compared_and_not_scattered(size, scatters):
-    """Atomic additions to few addresses would wait for each other."""
+    """Atomic additions to few addresses would be serialized."""
 
     def count(key):
         def draw(block):
@@ -150,12 +150,12 @@ def test_few_categories_are_compared_and_not_scattered(size, scatters):
 
 
 class Lowered(Exception):
-    """Raised when a kernel was lowered whose result the audit needs."""
+    """Raised after a kernel is lowered if the audit needs the result of the kernel."""
 
 
 @pytest.fixture
 def called(monkeypatch):
-    """Return the names of called kernels, which are lowered and not run."""
+    """Replace kernels by their lowering; return the names of the called kernels."""
     names, forms = set(), set()
 
     def call(kernel, *arguments, **static):
@@ -163,13 +163,13 @@ def called(monkeypatch):
         names.add(kernel.__name__)
         leaves, structure = jax.tree.flatten(arguments)
         shapes = [(np.shape(leaf), jnp.result_type(leaf)) for leaf in leaves]
-        # An audit calls a program several times. Arguments of equal types lower to equal text.
+        # An audit calls a program several times. Arguments of equal types give the same text.
         form = repr((kernel.__name__, structure, shapes, static))
         if form not in forms:
             lowered(program, *arguments, **static)
         forms.add(form)
         if kernel.__name__ == "sample_blocks":
-            # Cells are determined by actual outputs.
+            # Return actual outputs, because they determine the cells.
             return program(*arguments, **static)
         if not kernel.__name__.endswith("_counts_runs"):
             raise Lowered

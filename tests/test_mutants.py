@@ -1,4 +1,4 @@
-"""The table of scripts/mutants agrees with the package."""
+"""The table of scripts/mutants matches the package."""
 
 import ast
 import json
@@ -159,7 +159,7 @@ def test_a_worker_tells_what_failed_and_ends_what_does_not_end(tmp_path):
 
 
 def test_a_map_is_carried_over_to_the_tests_and_lines_of_today(tmp_path):
-    """The module had two more lines above, and a test that no longer exists ran all lines."""
+    """The old module had two more lines at the top, and a deleted test ran all lines."""
     file = "dpjax/core/errors.py"
     text = (ROOT / file).read_text(encoding="utf-8")
     content = {

@@ -65,7 +65,7 @@ def test_every_source_tells_how_far_it_is(name):
     execution = Execution(progress=lambda *step: seen.append(step), layout=layout)
     result = dpjax.audit(subject, pairs, method=method, execution=execution)
     done, totals = zip(*seen, strict=True)
-    # It starts at 0, increases, and ends with the total.
+    # The number starts at 0, increases, and ends with the total.
     assert done[0] == 0 and list(done) == sorted(done)
     assert done[-1] == totals[-1] == (total or totals[0])
     # Only the number of recorded outputs is unknown at first.
@@ -87,7 +87,7 @@ def test_the_length_of_recordings_is_unknown_until_a_sequential_audit_has_read_t
 @pytest.mark.slow
 @pytest.mark.parametrize("layout", ["gathered", "streamed"])
 def test_an_interrupt_tells_how_many_outputs_searched(layout):
-    """Of 12 pairs with 1,100 each: first 5/11 of 13,200, the rest for a quarter of the pairs."""
+    """Of 13,200 outputs for 12 pairs, 5/11 are for all pairs and the rest for a quarter of them."""
     searched = 2 * (12 * 500 + 3 * 2_400)
 
     def stop(done, total):

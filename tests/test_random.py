@@ -183,7 +183,7 @@ def test_tail_probabilities_are_exact_to_1e_12(name):
 
 @pytest.mark.parametrize("name", SAMPLERS)
 def test_magnitudes_are_monotone_in_their_bits(name):
-    """The bisection relies on this; tests random places of all sizes and their neighbors."""
+    """The bisection relies on this. Test random positions of all sizes and their neighbors."""
     sampler, bit, side, _, _ = SAMPLERS[name]
     rng = np.random.default_rng(3)
     places = (2.0 ** rng.uniform(0, 62, 20_000)).astype(np.int64)
@@ -206,7 +206,7 @@ def test_the_tail_check_rejects_noise_that_is_slightly_wrong():
 
 
 def every_jax_laplace():
-    """Return float32 jax.random.laplace for all of the 2^23 uniforms from which it can start."""
+    """Return float32 jax.random.laplace for all 2^23 uniforms from which it can start."""
 
     def all_words(key, bit_width, shape):
         assert bit_width == 32 and shape == (2**23,)
@@ -231,9 +231,9 @@ def test_the_tail_check_fails_for_jax_random_laplace():
         far = side * draws[side * draws >= thresholds[0]]
         actual = np.sum(far >= thresholds[:, None], axis=1) / len(draws)
         error = np.abs(actual / expected - 1)
-        assert error[0] < 1e-3, "the enumeration covers the law"
+        assert error[0] < 1e-3, "the enumeration matches the distribution"
         assert error[expected < 1e-7].min() > 0.1
-        assert np.all(actual[expected < 1e-8] == 0), "it never leaves 17 scales"
+        assert np.all(actual[expected < 1e-8] == 0), "no draw is beyond 17 scales"
     assert len(np.unique(draws[draws > 13])) <= 20
 
 
@@ -377,7 +377,7 @@ def test_rows_share_calls_in_a_compiled_program():
 
 @pytest.fixture(scope="module")
 def uniform_rows():
-    """Map from a row to 2^21 uniforms of one key."""
+    """Return a map from each row to 2^21 uniforms of one key."""
     rows = (0, 1, 2, 3, 9)
     draw = jax.jit(lambda key: [random.uniform(key, 2**21, row) for row in rows])
     return dict(zip(rows, map(np.asarray, draw(random.as_key(77))), strict=True))
@@ -386,7 +386,7 @@ def uniform_rows():
 @pytest.mark.parametrize("rows", [(0, 1), (1, 2), (2, 3), (0, 9)])
 @pytest.mark.parametrize("bits", [(0, 5), (3, 9), (9, 30)])
 def test_pairs_of_rows_in_the_corners(uniform_rows, rows, bits):
-    """Both uniforms are below 2^-a and 2^-b as often as if independent; false alarm 1e-6 each."""
+    """The rows are below 2^-a and 2^-b as often as independent rows; false-alarm rate 1e-6 each."""
     inside = [uniform_rows[row] < 2.0**-bit for row, bit in zip(rows, bits, strict=True)]
     count, mean = int(np.sum(inside[0] & inside[1])), 2**21 * 2.0 ** -sum(bits)
     assert stats.poisson.cdf(count, mean) > 5e-7 and stats.poisson.sf(count - 1, mean) > 5e-7

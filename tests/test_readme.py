@@ -1,4 +1,4 @@
-"""Every command and every Python block in the README runs, in order, in one folder."""
+"""All commands and Python blocks in the README run, in order, in the same folder."""
 
 import os
 import re
@@ -49,7 +49,7 @@ def test_it_is_short():
 
 
 def test_its_first_screen_says_what_it_is_and_shows_it():
-    """It shows a description, the installation, an example with its output, and the picture."""
+    """It contains a description, the installation, an example with its output, and the picture."""
     first = "\n".join(TEXT.splitlines()[:30])
     for part in (
         "How private is it really?",

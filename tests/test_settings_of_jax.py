@@ -1,4 +1,4 @@
-"""Audits under settings of JAX that callers may have chosen."""
+"""Audits work with any settings of JAX that callers may choose."""
 
 from functools import cache
 
@@ -67,7 +67,7 @@ def test_settings_change_no_bound(audit, setting):
 @pytest.mark.one_in(4)
 @pytest.mark.parametrize("audit", AUDITS)
 def test_audits_in_float64(audit):
-    """The draws differ. Each bound exceeds its level with probability at most 1e-5.
+    """The draws differ from float32. Each bound exceeds its level with probability at most 1e-5.
 
     For `Local`, this holds asymptotically.
     """
@@ -84,7 +84,7 @@ def test_audits_in_float64(audit):
 @pytest.mark.slow
 @pytest.mark.parametrize("pairs", [PAIRS, shifts(0.0, 6)])
 def test_audits_run_without_jit(pairs):
-    """Tests one pair and several pairs, which have separate programs; users debug this way."""
+    """Test one pair and several pairs, which use different programs. Users debug without jit."""
     method = dpjax.Events(num_samples=100, num_confirm=200)
     compiled = [dpjax.audit(subject, pairs, method=method) for subject in (Laplace(1.0), noisy)]
     with jax.disable_jit():

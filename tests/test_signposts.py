@@ -1,4 +1,4 @@
-"""Typical first arguments of new users to `audit`, and the messages with suggestions."""
+"""Typical first calls of `audit` by new users, and the suggestions in the error messages."""
 
 from dataclasses import fields
 from functools import partial
@@ -56,7 +56,7 @@ def scaled_and_seeded(database, epsilon, delta, rng):
 
 
 class Net(type("Module", (), {"__module__": "torch.nn.modules.module"})):
-    """Looks like a PyTorch model, which is recognized although PyTorch may not be installed."""
+    """Class that resembles a PyTorch model, which is recognized even without PyTorch."""
 
     def __call__(self, *batch):
         return batch
@@ -125,7 +125,7 @@ def test_functions_with_further_parameters_are_told_to_bind_them(function, advic
 
 
 def test_the_form_that_is_named_works():
-    """Each suggestion is tried exactly as it is written."""
+    """Each suggestion works exactly as written."""
     subject = dpjax.HostMechanism(counted)
     assert dpjax.audit(subject, ONE, method=dpjax.Events(300, 500)).num_confirm == 500
 
@@ -165,7 +165,7 @@ def test_a_bare_pair_is_shown_the_list_around_it(subject, pair):
 
 
 def test_a_tuple_that_is_one_pair_or_two_is_refused():
-    """Two rows of two numbers: as two pairs, an audit would compare 0 with 1 and 0 with 2."""
+    """As two pairs, two rows of two numbers would compare 0 with 1 and 0 with 2."""
     for row in (list, np.asarray, jax.numpy.asarray):
         error = refusal(dpjax.audit, release, (row([0.0, 1.0]), row([0.0, 2.0])))
         assert "may mean one pair or two" in str(error)
@@ -195,7 +195,7 @@ def test_frames_of_numbers_and_labels_are_recorded_outputs():
 
 
 def test_two_frames_are_no_rows_of_names():
-    """Iterating over a frame yields the names of its columns."""
+    """Iterating over a frame would yield the names of its columns."""
     pandas = pytest.importorskip("pandas")
     frame = pandas.DataFrame({"age": [30.0, 40.0], "count": [1.0, 2.0]})
     mechanism = dpjax.HostMechanism(lambda rows, n: np.zeros(n))
@@ -229,7 +229,7 @@ def test_a_misplaced_argument_is_told_where_it_goes(name, place):
 
 @pytest.mark.parametrize("name", ["num_samples", "num_confirm", "time_limit", "region", "bits"])
 def test_at_most_three_calls_are_suggested_of_each_place(name):
-    """These are the first calls that have the option, in the order of their tables."""
+    """The suggestions are the first calls that have the option, in the order of the tables."""
     said = str(refusal(dpjax.audit, release, ONE, **{name: 1.0}))
     kinds = {
         "method=": [kind for kind in METHODS.values() if kind.bounded],

@@ -52,7 +52,7 @@ def coin(key, database):
 
 
 def calls():
-    """Functions of one number each, with the argument's name and its smallest value."""
+    """Return functions of one number, with the name of the argument and its smallest value."""
     for name, sizes in SIZES.items():
         for argument, least in sizes.items():
             yield name, partial_of(CATALOGUE[name], argument), argument, least

@@ -49,7 +49,7 @@ def reduced_stored(samples, reducer):
     return jax.jit(reduce)(samples)
 
 
-# What is counted.
+# Counting.
 
 
 @pytest.mark.parametrize("size", SIZES)
@@ -60,13 +60,13 @@ def test_every_sample_counts_exactly_once(size):
 
 
 def test_sizes_of_the_same_blocks_share_a_program_that_counts_as_their_own():
-    """A traced size leads to the same bits as a static size, and to one program per block size."""
+    """A traced size gives the same bits as a static size, with one program per block size."""
 
     def total(blocks):
         def draw(block):
             size = blocks_of(blocks).size
             position = block.astype(jnp.uint32) * size + jnp.arange(size, dtype=jnp.uint32)
-            # The factor is odd: no two samples have the same word, and none has 0.
+            # The factor is odd, so the words of samples are distinct and not 0.
             return (position + 1) * jnp.uint32(2654435761)
 
         return reduce_samples(draw, sum_of_words(), blocks)
@@ -107,7 +107,7 @@ def test_blocks_in_parallel_count_every_sample_once(size, at_once):
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize(("start", "stop"), [(0, 5), (0, 4), (3, 5), (4, 5), (2, 2), (1, 4)])
 def test_blocks_in_parallel_are_those_of_the_part(start, stop):
-    """There are 5 blocks, and the last has 3 samples; tests each kind of carry."""
+    """There are 5 blocks, and the last has 3 samples. Test each kind of carry."""
     blocks = Blocks(128, np.int32(5), 3, np.int32(start), np.int32(stop))
     expected = [128 * (start <= block < stop) for block in range(4)] + [3 * (stop == 5)]
     lattice = Lattice(jnp.float32(0.0), jnp.float32(1.0))
@@ -149,7 +149,7 @@ def test_stored_samples_come_back_once_and_in_order(size):
 
 
 def test_the_padding_of_the_last_block_does_not_reach_any_statistic():
-    """130 samples at 0 are stored as 256, and the padding would also be at 0."""
+    """130 samples with value 0 are stored as 256, so the padding would also have value 0."""
     samples, kernel = np.zeros(130, np.float32), find_kernel("gaussian")
     lattice = Lattice(np.float32(-1.0), np.float32(0.25))
     binned = np.asarray(reduced_stored(samples, lambda: lattice_counts(lattice, 8, fine=8)))
@@ -203,7 +203,7 @@ def test_samples_do_not_depend_on_how_runs_are_grouped():
         return reduce_samples(draw, sum_of_words(), size)
 
     def keys():
-        # It is made anew each time, because using a key twice is an error.
+        # Create the key each time, because using a key twice is an error.
         words = np.arange(12, dtype=np.uint32).reshape(6, 2)
         return jax.random.wrap_key_data(words, impl="threefry2x32")
 
@@ -343,7 +343,7 @@ def test_a_block_with_several_readers_is_drawn_once():
     # The key of a block needs a third call.
     assert calls < 4
     if jax.default_backend() == "cpu":
-        assert more_calls > 2 * calls, "XLA makes no draw twice any more: drawn_once can go"
+        assert more_calls > 2 * calls, "XLA no longer repeats draws, so drawn_once can be removed"
     np.testing.assert_array_equal(once(key).as_int(), often(key).as_int())
 
 
@@ -364,7 +364,7 @@ def test_more_blocks_than_can_be_numbered_are_refused():
 
 
 def test_the_time_of_compilation_sets_no_size(monkeypatch):
-    """The first call takes 100 s; later calls take half of the allowed time, and then 1/20."""
+    """The first call takes 100 s; later calls take 1/2 and then 1/20 of the allowed time."""
     clock, sizes = [0.0], []
     monkeypatch.setattr(streaming.time, "perf_counter", lambda: clock[0])
 

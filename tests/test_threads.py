@@ -1,4 +1,4 @@
-"""Parallel calls: the same results in the same order, with the settings of the caller."""
+"""Parallel calls: the same results in the same order, with the caller's settings."""
 
 import os
 import threading
@@ -13,7 +13,7 @@ from dpjax.core import threads
 
 @pytest.fixture
 def seen(monkeypatch):
-    """Return the threads in which calls run, on a machine with four cores."""
+    """Return the threads in which calls run on a machine with four cores."""
     monkeypatch.setattr(threads, "cores", lambda: 4)
     return set()
 
@@ -34,7 +34,7 @@ def test_calls_run_in_other_threads_in_their_order(seen):
 
 
 def test_settings_of_the_caller_hold(seen):
-    """A JAX context applies only to its own thread, so calls then stay in this thread."""
+    """A context of JAX applies only to its own thread, so calls stay in this thread."""
 
     def call(number):
         seen.add(threading.get_ident())
