@@ -33,12 +33,12 @@ def test_no_more_neighbours_than_there_are_others():
 
 def test_widths_of_tied_points():
     sample = np.array([0.0, 0.0, 1.0, 3.0, 7.0, 15.0])
-    # Distances to the nearest other point are 0, 0, 1, 2, 4 and 8; the positive ones have median 3.
+    # Distances to the nearest point are 0, 0, 1, 2, 4, 8; the median of the positive ones is 3.
     rule = VariableBandwidth(neighbor=1)
     np.testing.assert_allclose(rule.widths(sample), [0.3, 0.3, 1, 2, 4, 8])
     np.testing.assert_allclose(replace(rule, factor=2.5).widths(sample)[:3], [0.75, 0.75, 2.5])
     np.testing.assert_allclose(replace(rule, floor=2.0).widths(sample), [2, 2, 2, 2, 4, 8])
-    # All distances to the nearest point are 0; distinct points differ by 4 and 6, the median is 5.
+    # All distances to the nearest point are 0; distinct points differ by 4 and 6, median 5.
     ties = np.repeat([1.0, 5.0, 11.0], 2)
     np.testing.assert_allclose(rule.widths(ties), np.full(6, 0.5))
     np.testing.assert_allclose(rule.widths(1e-6 * ties), np.full(6, 0.5e-6))
@@ -108,7 +108,7 @@ def test_the_likeliest_factor_is_a_maximum(kernel):
 
 
 def test_factors_are_searched_up_to_100_and_down_to_a_thousandth():
-    """Two far groups of one value each make any wider kernel likelier; ties any narrower one."""
+    """Wide kernels are likelier for two distant groups, and narrow kernels for ties."""
     samples, groups = np.array([[0.0], [1e6]]), np.array([0, 1])
     factor, _, notes = _bandwidth.likeliest_factor(samples, groups, "laplace", np.ones((2, 1)))
     assert factor == pytest.approx(100, rel=1e-3) and notes == ()
@@ -133,7 +133,7 @@ def test_samples_kept_for_the_likelihood(monkeypatch):
     # Of ten groups of three, four are kept whole: 0, 3, 6, 9.
     groups = np.repeat(np.arange(10), 3)
     np.testing.assert_array_equal(groups[kept(groups)], np.repeat([0, 3, 6, 9], 3))
-    # Two groups are always kept, with every second sample if they are twice too large.
+    # At least two groups are kept; if they are twice too large, every second sample is kept.
     large = np.repeat([0, 1, 2], 12)
     np.testing.assert_array_equal(kept(large), [*range(0, 12, 2), *range(24, 36, 2)])
 
@@ -175,7 +175,7 @@ def test_words_of_a_density():
 
 
 def fits(samples, groups):
-    """All fits among which the density with both options 'likelihood' chooses."""
+    """Return all fits that the density compares if both options are 'likelihood'."""
     rules = ("likelihood", "variable") if samples.shape[1] == 1 else ("likelihood",)
     return [Density(k, r).fit(samples, groups) for k in _density.KERNELS for r in rules]
 
@@ -199,7 +199,7 @@ def test_fits_of_given_bandwidths():
     assert found.density == Density("gaussian", (0.5, 0.7)) and found.notes == ()
     expected = _bandwidth.log_likelihood(samples, groups, "gaussian", widths)
     assert found.log_likelihood == expected
-    # One number is the bandwidth of both queries.
+    # A single number is the bandwidth of both queries.
     assert Density("gaussian", 0.5).fit(samples, groups).density.bandwidth == (0.5, 0.5)
     for rule in ("scott", "silverman"):
         found = Density("laplace", rule).fit(samples, groups)
@@ -246,7 +246,7 @@ def test_fits_that_cannot_be():
         "query 'count' was 2.5 in every database: bandwidth 'likelihood' cannot be chosen because "
         "the results do not vary; pass a number as bandwidth."
     )
-    # The mean of equal numbers, and so their deviation, has a rounding error.
+    # The mean of equal numbers has a rounding error, and so has their deviation.
     with pytest.raises(ValueError, match=r"was 0\.1 in every database: bandwidth 'likelihood'"):
         Density().fit(np.full((3, 1), 0.1), np.arange(3))
     with pytest.raises(ValueError, match=r"was 2\.5 in the only database: bandwidth 'scott'"):
@@ -256,12 +256,12 @@ def test_fits_that_cannot_be():
     assert str(raised.value) == (
         "bandwidth 'likelihood' needs at least two databases; pass a number as bandwidth."
     )
-    # A given bandwidth needs neither a spread nor a second database.
+    # A given bandwidth requires neither a spread nor a second database.
     assert Density(bandwidth=1.0).fit(flat, np.zeros(4)).density.bandwidth == (1.0, 1.0)
 
 
 def chance_of_runs(above, below):
-    """Exact law of the number of runs, by enumeration."""
+    """Return the exact distribution of the number of runs, by enumeration."""
     found, orders = {}, set(permutations([1] * above + [0] * below))
     for order in orders:
         runs = 1 + sum(a != b for a, b in pairwise(order))
@@ -291,7 +291,7 @@ def test_runs_of_one_side_have_no_p_value():
     ],
 )  # fmt: skip
 def test_runs_by_hand(values, runs):
-    """Values at the median belong to no run."""
+    """Values equal to the median do not belong to any run."""
     assert _checks._runs(np.array([values, values], float)).tolist() == [runs, runs]
 
 
@@ -303,7 +303,7 @@ def test_shares_of_larger_entries():
 
 @pytest.mark.parametrize("key", [0, 3])
 def test_independence_against_a_naive_twin(monkeypatch, key):
-    """Adjusted p-values of two queries from the same random orders, one order after another."""
+    """Compare adjusted p-values of two queries with naive code that uses the same random orders."""
     monkeypatch.setattr(_checks, "_PERMUTATIONS", 199)
     n, generator = 12, np.random.default_rng(key)
     drift = np.arange(n) * 0.2

@@ -1,4 +1,4 @@
-"""empirical_privacy end to end: truths, composition of its parts, JSON, and refusals."""
+"""empirical_privacy end to end: true values, composition of its parts, JSON, and refusals."""
 
 import json
 from itertools import combinations, pairwise, permutations
@@ -68,15 +68,15 @@ def test_algorithm_1_as_printed():
 
 
 def test_two_points_by_hand():
-    # One database per side: Laplace kernels of scale 1 at 0 and at d. TV is 1 - e^(-d/2), and
-    # the log ratio reaches d, so delta vanishes from epsilon = d on.
+    # The densities are Laplace kernels of scale 1 at 0 and at d. TV is 1 - e^(-d/2), and
+    # the largest log ratio is d, so delta is 0 for epsilon >= d.
     d = 0.8
     values = np.array([[0.0, d]])
     result = empirical_privacy(
         values, "sum", epsilon=[0.0, d - 0.01, d], density=Density(bandwidth=1.0)
     )
     assert result.deltas[1, 0] == pytest.approx(1 - np.exp(-d / 2), abs=1e-14)
-    # (e^(d/2 - eps/2)...): mass beyond the crossing x = (d - eps) / 2, by the formula.
+    # The formula gives the mass beyond the crossing x = (d - eps) / 2.
     crossing = (d - (d - 0.01)) / 2
     by_hand = 1 - np.exp(-crossing) / 2 - np.exp(d - 0.01) * np.exp(crossing - d) / 2
     assert result.deltas[1, 1] == pytest.approx(by_hand, abs=1e-12)
@@ -134,7 +134,7 @@ def test_individuals_in_other_rows_and_blocks_do_not_matter(monkeypatch):
 
 
 def test_composition_can_reveal_what_the_parts_hide():
-    # The paper's example: a sum with and a sum without one individual, released together.
+    # The paper's example releases a sum with and a sum without one individual together.
     values = years(30, 4, seed=1)
     values[:, 2] = 3.0
     both = np.stack([values, values * (np.arange(4) != 2)], axis=2)
@@ -395,7 +395,7 @@ def test_of_many_results_evenly_spaced_databases_are_kept(monkeypatch):
     groups = np.repeat(np.arange(50), 10)
     kept = _subsample(groups)
     assert sorted({*groups[kept]}) == [0, 5, 10, 16, 21, 27, 32, 38, 43, 49] and len(kept) == 100
-    # Two databases of 400 results each: every eighth result of both.
+    # There are two databases of 400 results each; use every eighth result of both.
     few = _subsample(np.repeat([0, 1], 400))
     assert few.tolist() == list(range(0, 800, 8))
 
@@ -416,7 +416,7 @@ def test_a_rule_needs_two_databases():
 
 
 def test_runs_test_is_exact():
-    # All orders of 4 above and 3 below, by enumeration.
+    # Enumerate all orders of 4 values above and 3 values below the median.
     counts = {}
     for above in combinations(range(7), 4):
         row = [k in above for k in range(7)]
@@ -441,11 +441,11 @@ def test_autocorrelation_is_compared_with_all_orders():
     exact = np.mean(np.abs(orders + 1 / 5) >= np.abs(orders[0] + 1 / 5) - 1e-12)
     (check,) = check_independence(results[:, None])
     assert check.autocorrelation == pytest.approx(orders[0], abs=1e-12)
-    # 9999 random orders: 4.5 standard errors, 7e-6.
+    # For 9999 random orders, allow 4.5 standard errors; the false-alarm rate is 7e-6.
     error = np.sqrt(exact * (1 - exact) / 9999)
     assert check.autocorrelation_p_value == pytest.approx(exact, abs=4.5 * error + 1e-4)
     walk = np.cumsum(np.random.default_rng(0).normal(size=60))
-    # Next to a constant, which has no order.
+    # The second query is constant and has no order.
     check, constant = check_independence(np.stack([walk, np.ones(60)], 1), ("walk", "one"))
     assert check.runs_p_value < 1e-3 and check.autocorrelation_p_value < 1e-3
     assert check.p_value < 1e-3 and "look dependent" in str(check)
@@ -459,25 +459,25 @@ def test_autocorrelation_is_compared_with_all_orders():
 @pytest.mark.slow
 @pytest.mark.parametrize("num_queries", [1, 3])
 def test_independent_databases_look_dependent_as_rarely_as_is_said(monkeypatch, num_queries):
-    """In any test of any query: two tests at 0.05 each once had 0.087 together."""
-    # Valid for any number of orders whose product with 0.01 is a whole number.
+    """The rate is that of all tests together. Two tests at 0.05 each had a rate of 0.087."""
+    # This is valid for any number of orders whose product with 0.01 is an integer.
     monkeypatch.setattr(_checks, "_PERMUTATIONS", 199)
     rng, alarms = np.random.default_rng(5), 0
     for number in range(2000):
-        # Two shapes of results, and some odd numbers of databases: one result is the median.
+        # There are two shapes of results. For odd numbers of databases, one result is the median.
         results = rng.normal(size=(15 + number % 10, num_queries)) ** (1 + 2 * (number % 2))
         checks = check_independence(results, ("q",) * num_queries, key=number)
         alarms += any("look dependent" in str(check) for check in checks)
     # At a rate of 0.01, more alarms have probability 1e-5. For one query, no alarm would have
-    # probability 1e-5 at 0.006; for several, the smallest p-values of so few orders are tied, so
-    # that there is no alarm.
+    # probability 1e-5 at a rate of 0.006; for several, the smallest p-values are tied for so few
+    # orders, so there is no alarm.
     assert alarms <= scipy.stats.binom.ppf(1 - 1e-5, 2000, 0.01)
     assert alarms > 0 or num_queries > 1
 
 
 @pytest.mark.slow
 def test_dependent_databases_look_dependent():
-    """With 41 years and a correlation of 0.7 between consecutive years, in most panels."""
+    """Test 41 years with a correlation of 0.7 between consecutive years."""
     rng, seen = np.random.default_rng(6), 0
     for number in range(40):
         noise, results = rng.normal(size=41), np.zeros(41)
@@ -485,7 +485,7 @@ def test_dependent_databases_look_dependent():
             results[year] = 0.7 * results[year - 1] * (year > 0) + noise[year]
         (check,) = check_independence(results[:, None], key=number)
         seen += "look dependent" in str(check)
-    # The power is 0.95 by 500 such panels; even at 0.93, fewer have probability 1e-5.
+    # The power, measured with 500 panels, is 0.95; even at 0.93, fewer have probability 1e-5.
     assert seen >= 28
 
 
@@ -515,7 +515,7 @@ def test_the_query_that_does_not_vary_is_named(flat):
 
 @pytest.mark.parametrize("uncertainty", [False, True])
 def test_a_printed_result_has_a_row_for_each_of_nine_epsilons(uncertainty):
-    """Epsilon, delta, the total risk and, if it is known, the standard error of delta."""
+    """A row has epsilon, delta, the total risk and, if it is known, the standard error of delta."""
     options = {"epsilon": np.linspace(0, 2, 33), "uncertainty": uncertainty}
     result = empirical_privacy(years(), "mean", **options, density=Density(bandwidth=0.4))
     head, *lines = str(result).splitlines()
@@ -537,14 +537,14 @@ def test_a_printed_result_has_a_row_for_each_of_nine_epsilons(uncertainty):
 
 @pytest.mark.parametrize("buckets", [2, 3, 7])
 def test_databases_with_equal_knowledge_share_a_bucket(buckets):
-    """An adversary who knows one of eight numbers of each of 200 databases."""
+    """The adversary knows one of eight numbers of each of 200 databases."""
     rng = np.random.default_rng(5)
     known = rng.integers(0, 8, 200) / 4
     found = Adversary(known, buckets).buckets(panel_from_array(np.ones((200, 3))), 0)
     assert sorted(np.concatenate([members for _, members in found])) == list(range(200))
     levels = [set(known[members]) for _, members in found]
     assert all(max(one) < min(other) for one, other in pairwise(levels))
-    # About 25 databases know each number, so no bucket differs by more from its share.
+    # Each number is known of about 25 databases, so no bucket differs by more from its share.
     assert all(abs(len(members) - 200 / buckets) < 25 for _, members in found)
     order = rng.permutation(200)
     again = Adversary(known[order], buckets).buckets(panel_from_array(np.ones((200, 3))), 0)

@@ -69,7 +69,7 @@ def test_reports_say_how_to_do_it_again(values, tmp_path):
         text = html.unescape(write_empirical_report(result, tmp_path / name).read_text())
         assert '"bandwidth": 0.25' in text and '"dpjax": ' in text
         assert "dpjax.calibrate_noise finds how much noise is enough" in " ".join(text.split())
-        # One epsilon has no curve, but matplotlib is not reported as missing.
+        # A single epsilon has no curve, but matplotlib is not reported as missing.
         assert "need matplotlib" not in text
 
 
@@ -140,7 +140,7 @@ def test_figures_show_the_numbers(values):
     np.testing.assert_array_equal(right.lines[0].get_ydata(), result.total_risk[[1, 2, 0]])
     doubtful = empirical_privacy(values, "mean", epsilon=[1.0, 0.0, 0.5], uncertainty=True)
     bands = [len(axes.collections) for axes in plot_empirical_curves(doubtful).axes]
-    assert bands == [1, 0]  # only delta has a standard error
+    assert bands == [1, 0]  # Only delta has a standard error.
     for density in (Density(), Density("gaussian", "variable")):
         smooth = empirical_privacy(values, "mean", epsilon=0.5, density=density)
         axes = plot_empirical_densities(smooth).axes[0]

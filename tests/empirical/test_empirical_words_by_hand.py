@@ -458,7 +458,7 @@ def test_the_densities():
         assert (x[0], x[-1]) == (-1.0, 6.0) and {*sample} <= {*x}
         expected = np.exp(-((x[:, None] - sample) ** 2) * 2).mean(axis=1) / (0.5 * 2.5066282746)
         np.testing.assert_allclose(y, expected)
-    # Nothing is drawn for an individual without whom no result is defined.
+    # If no result is defined without an individual, no curve is drawn for the individual.
     lost = replace(FOUND, results_without_worst=np.full((4, 1), math.nan))
     assert len(plot_empirical_densities(lost).axes[0].lines) == 2
     with pytest.raises(ValueError) as raised:
@@ -476,7 +476,7 @@ def test_steps_of_distribution_functions():
     tied = replace(FOUND, density=Density("ecdf"), results=results)
     axes = plot_empirical_densities(tied).axes[0]
     heights, edges, _ = axes.patches[0].get_data()
-    # Knots at ranks 0, 3, 6 and 7: 0, 1, 3 and 9, with 3, 3 and 1 of 7 parts between them.
+    # The knots at ranks 0, 3, 6 and 7 are 0, 1, 3 and 9, with 3, 3 and 1 of 7 parts between them.
     np.testing.assert_allclose(edges, [0, 1, 3, 9])
     np.testing.assert_allclose(heights, [3 / 7, 3 / 14, 1 / 42])
     assert axes.patches[0].get_linestyle() in ("-", "solid")
@@ -486,7 +486,7 @@ def test_steps_of_distribution_functions():
 def test_the_reach_of_wide_densities():
     wide = replace(FOUND, density=Density("laplace", VariableBandwidth(1.0, 1)))
     axes = plot_empirical_densities(wide).axes[0]
-    # All distances to the nearest result are 1 with everybody, and 0.5 without bob.
+    # All distances to the nearest result are 1 with all individuals, and 0.5 without bob.
     assert axes.lines[0].get_xdata()[[0, -1]].tolist() == [-3.0, 8.0]
     assert _figures._widths(wide, np.zeros(0)).size == 0
     assert _figures._widths(SimpleNamespace(density=None), np.ones(3)).size == 0
@@ -505,7 +505,7 @@ def test_sizes_of_figures():
 
 
 def test_dependence_is_judged_by_the_adjusted_p_value():
-    """The p-value of a single test may be below 0.01 in more than one of 100 analyses."""
+    """The p-value of one of several tests is below 0.01 in more than one of 100 analyses."""
     check = IndependenceCheck("mean", 5, 0.004, 0.8, 0.006, 0.012)
     assert not check.dependent and replace(check, p_value=0.01).dependent
     assert not replace(check, p_value=math.nan).dependent

@@ -1,4 +1,4 @@
-"""delta of two samples compared with an independent quadrature."""
+"""delta of two samples compared with independent quadrature."""
 
 import itertools
 
@@ -160,7 +160,7 @@ def test_largest_log_ratio(seed):
     ratio = np.log(kernel_density("laplace", a, width)(x) / kernel_density("laplace", b, width)(x))
     exact = laplace_log_ratio(a, b[None], width)[0]
     assert exact == pytest.approx(np.abs(ratio).max(), abs=1e-6)
-    # delta vanishes there, and not before.
+    # delta is 0 from there on, and positive before.
     delta = hockey_stick(laplace_pieces(a, b[None], width), np.array([exact, 0.99 * exact]))[0]
     assert delta[0] <= 1e-15
     assert exact < 1e-9 or delta[1] > 0
@@ -233,7 +233,7 @@ def test_ties_are_atoms_of_the_differenced_distribution_function():
     assert delta([1.0], [1.0]) == 0
     assert delta([1.0], [1.0, 1.0, 1.0]) == 0
     assert delta([1.0], [2.0]) == 1
-    # Knots 0, 0, 1 (stride 2 of 4 points) against 0, 1: half an atom at 0 against none.
+    # The knots are 0, 0, 1 (stride 2 of 4 points) and 0, 1: an atom of 1/2 at 0, and no atom.
     assert delta([0.0, 0.0, 0.0, 1.0], [0.0, 1.0]) == pytest.approx(2 / 3)
 
 
@@ -244,7 +244,7 @@ def test_joint_delta_within_its_stated_error(kernel):
     b = a + 0.5 * rng.normal(size=(5, 2))
     widths = [0.6, 0.9]
     delta, error = JointGrid(a, b, kernel, widths).delta(EPSILONS)
-    # Midpoint rule on 1500 x 1500 cells, much finer and without shared code.
+    # Use the midpoint rule on 1500 x 1500 cells, which is much finer and shares no code.
     x, y = (np.linspace(s.min() - 14 * w, s.max() + 14 * w, 1500) for s, w in zip(
         np.concatenate([a, b]).T, widths, strict=True))  # fmt: skip
     one = {"laplace": lambda z: np.exp(-np.abs(z)) / 2}.get(
@@ -266,7 +266,7 @@ def test_joint_delta_within_its_stated_error(kernel):
 
 
 def test_a_joint_query_of_independent_parts_composes():
-    # Only the first coordinate differs, and the other has one point: joint delta is the first's.
+    # Only the first coordinate differs, so the joint delta is the delta of the first coordinate.
     a, b = np.array([[0.0, 1.0]]), np.array([[0.5, 1.0]])
     delta, error = JointGrid(a, b, "laplace", [1.0, 1.0], cells=128).delta(EPSILONS)
     alone = hockey_stick(laplace_pieces(a[:, 0], b[:, :1].T, 1.0), EPSILONS)[0]

@@ -1,4 +1,4 @@
-"""Panels that are too large or not panels at all, and keys that must stay different."""
+"""Invalid or too large panels, and keys that must remain distinct."""
 
 import os
 
@@ -29,7 +29,7 @@ def test_keys_stay_apart(tmp_path, keys):
 
 @pytest.mark.parametrize("keys", [["a", "a\0"], ["1\0", "1"], ["a\0b", "a\0c"]])
 def test_keys_with_nul_are_refused(tmp_path, keys):
-    """Versions of pandas read them as equal."""
+    """Some versions of pandas treat such keys as equal."""
     for filler in (0, 2**20 - 30, 2**21):
         lines = "1,b,2.5\n" * (filler // 8)
         with pytest.raises(ValueError, match="contains the character NUL, which must be removed"):
@@ -42,7 +42,7 @@ def test_numbers_are_still_put_in_order(tmp_path):
 
 
 def test_a_million_categories():
-    """Individuals of a category without records would be rows of zeros in every database."""
+    """Individuals for categories without records would be rows of zeros in every database."""
     names = pd.CategoricalDtype(np.arange(10**6))
     frame = pd.DataFrame({"database": np.arange(50), "individual": 0, "value": 1.0})
     frame["individual"] = frame["individual"].astype(names)

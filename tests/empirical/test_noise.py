@@ -1,4 +1,4 @@
-"""Noise: distances, densities, samplers, and the log ratio that a release achieves."""
+"""Noise: distances, densities, samplers, and the log ratio that releases achieve."""
 
 import json
 
@@ -154,10 +154,10 @@ def test_samplers_draw_from_their_densities(name):
         return np.interp(x / stretch, y, cdf)
 
     assert stats.kstest(moved, distribution).pvalue > RARE
-    # The test is sensitive: scales off by a third are rejected.
+    # The test is sensitive: it rejects scales that are wrong by a third or more.
     assert stats.kstest(moved, distribution, args=(1.5,)).pvalue < RARE
     assert stats.kstest(moved, distribution, args=(2 / 3,)).pvalue < RARE
-    # 4.5 standard errors, 7e-6.
+    # Allow 4.5 standard errors; the false-alarm rate is 7e-6.
     error = np.abs(draws).std() / np.sqrt(len(draws))
     assert np.abs(draws).mean() == pytest.approx(noise.expected_error, abs=4.5 * error)
 
@@ -182,7 +182,7 @@ def released_density(calibration, sample, kernel, width):
     reach = 12 * max(calibration.scale, width)
     y = np.linspace(-4 * reach, 4 * reach, 6_001)
     k = (stats.laplace if kernel == "laplace" else stats.norm)(scale=width).pdf(y)
-    # A sum of positive terms: exact to rounding, even in the tails.
+    # All terms of the sum are positive, so it is exact to rounding, even in the tails.
     one = noise.atom * k + np.convolve(k, noise.density(y), "same") * (y[1] - y[0])
     x = np.linspace(sample.min() - reach, sample.max() + reach, 1001)
     return lambda s: np.log(np.mean([np.interp(x - v, y, one) for v in s], axis=0))
@@ -204,11 +204,11 @@ def test_released_values_keep_to_epsilon_with_laplace_kernels(noise, rule, epsil
     )
     full = values.mean(axis=1)
     without = np.stack([np.delete(values, i, 1).mean(axis=1) for i in range(4)])
-    # In closed form: with this noise, releases are mixtures of Laplace(lambda).
+    # Compare with the closed form: with this noise, releases are mixtures of Laplace(lambda).
     exact = laplace_log_ratio(full, without, max(calibration.scale, 0.3)).max()
     assert exact <= epsilon + 1e-6
     assert calibration.achieved_log_ratio <= epsilon + 1e-6
-    # And by brute force, from the density of the noise.
+    # Also compare with brute force, from the density of the noise.
     log_density = released_density(calibration, full, "laplace", 0.3)
     base = log_density(full)
     worst = max(np.abs(base - log_density(q)).max() for q in without)
@@ -228,7 +228,7 @@ def test_the_gaussian_case_reports_what_it_achieves_or_refuses():
     worst = max(np.abs(log_density(full) - log_density(q)).max() for q in without)
     assert good.achieved_log_ratio == pytest.approx(worst, abs=5e-3)
     assert good.achieved_log_ratio <= 1.01
-    # All mass in one place: W_inf is used up, and the ringing of a wide kernel exceeds epsilon.
+    # If all mass is at one point, W_inf is attained, and a wide kernel's ringing exceeds epsilon.
     atoms = np.array([[1.0, 0.0], [1.0, 0.0], [1.0, 1e-6]])
     with pytest.raises(ValueError, match=r"achieves a log ratio of .* never exceeds epsilon"):
         calibrate_noise(
@@ -317,7 +317,7 @@ def test_bad_arguments_are_named(change, words):
 
 
 def test_results_that_only_change_places_need_no_noise():
-    # Sums 1, 0, -1; 0, 1, -1 without the one and 1, -1, 0 without the other.
+    # The sums are 1, 0, -1; 0, 1, -1 without the first individual; 1, -1, 0 without the second.
     found = calibrate_noise(
         np.array([[1.0, 0], [-1, 1], [0, -1]]), "sum", epsilon=1, density=Density(bandwidth=1.0)
     )
@@ -326,7 +326,7 @@ def test_results_that_only_change_places_need_no_noise():
 
 
 def test_noise_is_strict_json_where_a_ratio_is_infinite():
-    # Minima 0, 0, 1, and 0, 1, 1 without the first: the same set, so the paper's scale is 0.
+    # The minima 0, 0, 1, and 0, 1, 1 without the first, are equal as sets: the paper's scale is 0.
     minima = np.array([[0.0, 0.0, 0.0], [0.0, 1.0, 1.0], [1.0, 1.0, 1.0]])
     found = calibrate_noise(minima, "min", epsilon=1.0, density=Density(bandwidth=1.0))
     told = json.loads(json.dumps(found.to_dict(), allow_nan=False))
@@ -342,13 +342,13 @@ def test_noise_is_strict_json_where_a_ratio_is_infinite():
 def test_without_a_difference_the_scale_is_a_millionth_of_what_is_enough():
     first = np.array([1.0, 2.0, 4.0])
     assert _smallest_scale(first, first[None], 0.1, 2.0) == 2e-6
-    # One result that is 1 away needs a scale of about 1 / 0.1 at most.
+    # A single result at distance 1 needs a scale of at most about 1 / 0.1.
     scale = _smallest_scale(np.zeros(1), np.ones((1, 1)), 0.1, 10.0)
     assert scale == pytest.approx(10.0, rel=1e-8)
 
 
 def test_the_worst_individual_of_tapered_noise_is_that_of_all():
-    """The largest gaps come first; the others are left out only if their bound is smaller."""
+    """The largest gaps come first; other individuals are omitted only if their bound is smaller."""
     values = years()
     first = values.mean(axis=1)
     without = np.stack([np.delete(values, i, 1).mean(axis=1) for i in range(8)])
@@ -374,7 +374,7 @@ def test_noise_of_wide_kernels_is_an_atom_and_noise_has_words():
 @pytest.mark.parametrize("block", [1, 2, 3, 5, 99])
 @pytest.mark.parametrize("place", range(5))
 def test_the_row_that_needs_the_largest_scale_may_be_in_any_block(monkeypatch, block, place):
-    """One release of a value without and with somebody: a scale of the distance over epsilon."""
+    """For one result with and one without an individual, the scale is the distance over epsilon."""
     monkeypatch.setattr(_calibrate, "_BLOCK", block)
     without = np.full((5, 1), 0.5)
     without[place] = 2.0

@@ -1,4 +1,4 @@
-"""Data that used to give wrong deltas: clusters, ties, rounding errors and undefined results."""
+"""Data for which deltas were once wrong: clusters, ties, rounding errors, undefined results."""
 
 import datetime
 from decimal import Decimal
@@ -25,7 +25,7 @@ def laplace(points, width):
 
 
 def delta_of(p, q, undefined, epsilon, kinks):
-    """Integrate the larger excess, with an atom of the given mass on the side of q."""
+    """Return the integral of the larger excess, with an atom of the given mass on the side of q."""
     price, rest = np.exp(epsilon), 1 - undefined
     limits = {"a": -60, "b": 60, "points": kinks, "limit": 2000, "epsabs": 1e-10}
     forward = quad(lambda x: max(p(x) - price * rest * q(x), 0), **limits)[0]

@@ -1,4 +1,4 @@
-"""Panels from every source of data, and refused data."""
+"""Panels from every source of data, and data that are rejected."""
 
 import numpy as np
 import pandas as pd
@@ -171,7 +171,7 @@ def test_missing_values_are_not_counted_as_text():
 
 
 def test_a_table_of_keys_alone_has_no_values():
-    """Its records are counted."""
+    """The query counts its records."""
     panel = panel_from_table(TABLE[["year", "firm"]], **KEYS)
     assert panel.columns == () and panel.values.shape == (5, 0)
     assert panel.database.tolist() == [0, 0, 1, 1, 1]

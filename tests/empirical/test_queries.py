@@ -1,4 +1,4 @@
-"""Built-in queries compared with the naive way: drop the rows and query again."""
+"""Built-in queries compared with naive code that drops the rows and runs the query again."""
 
 import jax.numpy as jnp
 import numpy as np
@@ -88,7 +88,7 @@ def test_a_dominating_individual_leaves_no_rounding_behind():
 
 
 def test_variances_far_from_zero_are_precise():
-    """Squares of 1e8 leave a rounding error of about 1 in a difference of squares."""
+    """A difference of squares of numbers near 1e8 would have a rounding error of about 1."""
     near = np.random.default_rng(1).normal(size=(2, 6))
     samples = sample_query(Variance(), as_panel(1e8 + near))
     moved = 1e8 + near - 1e8

@@ -167,7 +167,7 @@ def test_jax_queries_against_host_queries(batch):
     assert jax_table.shape == host_table.shape == (3, 1, 5, 3)
     known = ~np.isnan(host_table)
     np.testing.assert_allclose(jax_table[known], host_table[known], rtol=1e-6)
-    # Without bob, the second database is empty: only the JAX query has an answer.
+    # Without bob, the second database is empty, and only the JAX query has an answer.
     assert [*np.argwhere(~known)[:, :3].tolist()] == [[1, 0, 2]] * 3
 
 
@@ -182,7 +182,7 @@ def test_keys_of_random_queries():
     HostQuery(host, num_draws=2).answers(PANEL, 7, lambda *call: calls.append(call))
     expected = {(d, draw): np.random.default_rng((7, d, draw)).integers(2**60)
                 for d in range(3) for draw in range(2)}  # fmt: skip
-    called = {0: 3, 1: 0, 2: 2}  # No function is called without records.
+    called = {0: 3, 1: 0, 2: 2}  # Functions are not called without records.
     order = [key for d in range(3) for draw in range(2) for key in [(d, draw)] * (1 + called[d])]
     assert seen == [expected[key] for key in order]
     assert calls == [(1, 3), (2, 3), (3, 3)]
@@ -215,7 +215,7 @@ def test_samples_of_several_queries():
         [naive(or_nan(np.mean)), naive(len), naive(sum), naive(or_nan(max), 1)], axis=-1
     )
     np.testing.assert_allclose(found.full, np.repeat(expected[:, 0], 2, axis=0))
-    # Bob is alone in the second database, and no function is called without records.
+    # Bob is alone in the second database, and functions are not called without records.
     expected[1, 2] = math.nan
     without = np.moveaxis(np.repeat(expected[:, 1:], 2, axis=0), 1, 0)
     np.testing.assert_allclose(found.without, without)
@@ -233,14 +233,14 @@ def test_samples_of_several_queries():
 
 @pytest.mark.parametrize("scale", [1e-300, 1e-141, 1e141, 1e300])
 def test_results_whose_squares_leave_float64_are_refused(scale):
-    """Formerly, messages were wrong, and the independence check divided 0 by 0."""
+    """In earlier versions, messages were wrong, and the independence check divided 0 by 0."""
     data = scale * np.random.default_rng(0).normal(size=(30, 8))
     with pytest.raises(ValueError, match=r"^query 'mean' had results from -\S+ to \S+, which are"):
         sample_query("mean", panel_from_array(data))
     if scale > 1:
         with pytest.raises(ValueError, match=r"query (must be finite|'variance' had results)"):
             sample_query("variance", panel_from_array(data))
-    # Equal results are accepted, however small they are.
+    # Equal results are accepted, no matter how small they are.
     sample_query("mean", panel_from_array(np.full((3, 2), min(scale, 1e139))))
 
 
@@ -488,7 +488,7 @@ def test_edges_of_joint_grids(kernel, reach):
     inner = np.diff(edges[1:-1])
     assert inner.min() > 0 and edges[1] > -0.5 * reach and edges[-2] < 3 + 0.5 * reach
     assert edges[1] < -0.5 * reach * 0.6 and edges[-2] > 3 + 0.5 * reach * 0.6
-    # Each cell has two 64ths of mass and length in total: the mean of both is a 64th.
+    # The shares of a cell of mass and of length sum to two 64ths.
     both = Mixture(kernel, np.array([0.0, 3.0, 1.0]), np.ones(3))
     assert np.diff(both.cdf(edges[1:-1])).max() < 2.2 / 64
     masses = _masses(first, edges, kernel, 0.5)

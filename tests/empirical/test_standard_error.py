@@ -41,7 +41,7 @@ def test_groups_of_many_databases_give_the_same_but_for_chance():
     values = np.random.default_rng(1).normal(size=1000)
     calls = []
     ratio = error_of_mean(values)[0] / (values.std(ddof=1) / np.sqrt(1000))
-    # 50 groups determine a standard deviation to 1 / sqrt(2 49) = 0.10: 4.5 standard errors, 7e-6.
+    # With 50 groups, the relative error of a deviation is 1 / sqrt(2 49) = 0.10; 4.5 of them: 7e-6.
     assert abs(ratio - 1) < 0.46
     jackknife_error(lambda g: calls.append(len(g)) or np.zeros(1), [np.arange(1010)], 0)
     assert sum(calls) == 1010 and len(calls) == 50 and max(calls) - min(calls) == 1
@@ -58,7 +58,7 @@ def test_it_is_how_much_delta_varies_between_panels(monkeypatch):
         for k in range(25)
     ]
     truth, told = np.std(deltas, axis=0, ddof=1), np.sqrt(np.mean(np.square(errors), axis=0))
-    # 400 panels determine the standard deviation to 3.5%, 25 jackknives to about 3%: 4.5 times both
+    # The relative error of 400 panels is 3.5%, that of 25 jackknives about 3%. Allow 4.5 times both
     # together. The jackknife is conservative (Efron and Stein) by an order of 1 / 30.
     assert np.all(told > 0.76 * truth) and np.all(told < 1.28 * truth)
 
