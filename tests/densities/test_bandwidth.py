@@ -1,4 +1,4 @@
-"""Bandwidth rules against their formulas in NumPy."""
+"""Bandwidth rules compared with their formulas in NumPy."""
 
 import math
 
@@ -43,16 +43,17 @@ def sample_of(name):
 
 
 def nrd0(x):
-    """R's bw.nrd0 without its rate: 0.9 min(sd, IQR / 1.34), quantiles of type 7."""
+    """Return R's bw.nrd0 without its rate: 0.9 min(sd, IQR / 1.34), with quantiles of type 7."""
     x = x.astype(float)
     upper, lower = np.quantile(x, [0.75, 0.25])
     return 0.9 * min(x.std(ddof=1), (upper - lower) / 1.34)
 
 
 def gap(x):
-    """Bound the distance of a quantile from that of type 7: within one order statistic of it.
+    """Bound the difference between a quantile and that of type 7.
 
-    The bisection of the range, in 24 steps, adds to that.
+    Both are within one order statistic. The bisection of the range in 24 steps adds to the
+    difference.
     """
     x = np.sort(x.astype(float))
     spread = np.ptp(x) * 2.0**-23
@@ -67,7 +68,7 @@ def test_silverman_is_nrd0(name):
     x = sample_of(name)
     spread = float(Silverman().spread(jnp.asarray(x)[:, None]))
     assert abs(spread - nrd0(x)) <= 0.9 / 1.34 * gap(x) + 1e-5 * nrd0(x)
-    # The tolerance is meaningful: 1.06 instead of 0.9 is 18% off.
+    # The tolerance is meaningful: 1.06 instead of 0.9 would be an error of 18%.
     assert 0.9 / 1.34 * gap(x) < 0.08 * nrd0(x)
     width = bandwidth_at(Silverman(), jnp.float32(spread), 20_000, 1)
     assert float(width) == pytest.approx(spread * 20_000**-0.2, rel=1e-5)
@@ -77,7 +78,7 @@ def test_silverman_is_nrd0(name):
 def test_scott(name):
     x = sample_of(name)
     spread = float(Scott().spread(jnp.asarray(x)[:, None]))
-    # The standard deviation, and at most twice the interquartile range in its units.
+    # The deviation is limited to twice the scaled interquartile range.
     upper, lower = np.quantile(x.astype(float), [0.75, 0.25])
     deviation = min(x.astype(float).std(ddof=1), 2 * (upper - lower) / 1.34)
     tolerance = 2 / 1.34 * gap(x) if name == "cauchy" else 1e-4 * deviation
@@ -129,7 +130,7 @@ def test_rules_move_and_scale_with_the_data(rule):
     spread = float(find(x[:, None].astype(np.float32), rule))
     for shift, scale in ((50.0, 1.0), (0.0, 7.0), (-3.0, 0.01), (0.0, -2.0)):
         moved = (shift + scale * x)[:, None].astype(np.float32)
-        # float32 at 50 moves a draw by 4e-6; a mirrored quantile is an adjacent one (1.5%).
+        # Rounding of float32 at 50 is 4e-6; a mirrored quantile is an adjacent one (1.5%).
         tolerance = 1.5e-2 if scale < 0 else 1e-4
         assert float(find(moved, rule)) == pytest.approx(abs(scale) * spread, rel=tolerance)
 
@@ -171,7 +172,7 @@ def test_cross_validation_is_near_the_oracle_on_normal_data():
     found = [float(width(rng.normal(size=(512, 1)).astype(np.float32))) for _ in range(30)]
     oracle = (4 / 3) ** 0.2 * 512**-0.2
     assert abs(np.mean(np.log(found)) - math.log(oracle)) < math.log(1.27)
-    # It adapts: two narrow clusters far apart need much less than Silverman's rule gives.
+    # Two narrow clusters that are far apart need a much smaller bandwidth than Silverman's rule.
     heaps = np.concatenate([rng.normal(-50, 1, 512), rng.normal(50, 1, 512)])
     heaps = rng.permutation(heaps).astype(np.float32)
     assert float(width(heaps[:512, None])) < 0.2 * nrd0(heaps) * 512**-0.2
@@ -215,7 +216,7 @@ def test_an_estimate_uses_its_rule():
         point = 3.5
         expected = np.mean(stats.norm.pdf(x.astype(float), point, width))
         actual = truncated_kde(x, [point], bandwidth=name)
-        # The slope of the estimate in its bandwidth is below 1.
+        # The derivative of the estimate with respect to its bandwidth is below 1.
         np.testing.assert_allclose(actual, [expected], rtol=2e-3)
 
 

@@ -1,4 +1,4 @@
-"""Kernels compared with quadrature, and estimates with a sum over samples."""
+"""Kernels compared with quadrature, and estimates compared with sums over samples."""
 
 import itertools
 import math
@@ -70,7 +70,7 @@ def test_kernels_by_quadrature(name):
     np.testing.assert_allclose(actual, PROFILES[name](r), rtol=3e-5, atol=1e-6)
     assert actual[0] == 1
     assert np.all(np.diff(actual) <= 0) and actual.min() >= 0
-    # Past the radius, values are below the fixed-point step.
+    # Beyond the radius, values are below the fixed-point step.
     assert np.all(actual[r > kernel.radius] <= 2e-8)
     for d in (1, 2, 3):
         mass, square = (integral(PROFILES[name], p, d) for p in (1, 2))
@@ -92,7 +92,7 @@ def test_direct_against_a_double_loop(name, dimension):
     points = rng.normal(2, 1, size=(20, dimension)).astype(np.float32)
     actual = truncated_kde(samples, points, bandwidth=0.8, kernel=name)
     expected = naive_kde(samples, points, 0.8, name)
-    # Fixed point moves the average of k by half a step; float32 moves the rest by a few 2^-24.
+    # Fixed point changes the mean of k by half a step; float32 changes the rest by a few 2^-24.
     scale = find_kernel(name).norm(dimension) / 0.8**dimension
     np.testing.assert_allclose(actual, expected, rtol=1e-5, atol=2 * STEP * scale)
     if dimension == 1:
@@ -106,7 +106,7 @@ def test_samples_far_from_0_keep_their_digits():
     for method in ("direct", "binned"):
         near = truncated_kde(samples, points, method=method)
         far = truncated_kde(samples + 1e8, points + 1e8, method=method)
-        # float64 at 1e8 moves a sample by 1e-8, float32 near 3 by 1e-7.
+        # Rounding changes a float64 sample at 1e8 by 1e-8, and a float32 sample near 3 by 1e-7.
         np.testing.assert_allclose(far, near, rtol=1e-4)
 
 
@@ -115,15 +115,17 @@ def test_an_estimate_integrates_to_one():
     points = np.linspace(-20, 20, NUM_POINTS)
     for name in KERNELS:
         density = np.asarray(truncated_kde(samples, points, bandwidth=1.0, kernel=name), float)
-        # Five points per bandwidth are off by up to 2% for one sample, with either sign for many.
+        # The error of five points per bandwidth is up to 2% for one sample, and cancels for many.
         assert integrate.trapezoid(density, x=points) == pytest.approx(1, abs=1e-3)
 
 
 @pytest.mark.parametrize("name", KERNELS)
 @pytest.mark.parametrize("method", ["direct", "binned"])
 def test_the_mean_is_the_smoothed_density(name, method):
-    """Samples at 20000 equal steps of the Laplace quantile have no noise: their mean is the kernel
-    against the density, up to 1 / 20000 of the kernel's height.
+    """Compare the estimate from quantiles with the smoothed Laplace density.
+
+    The samples are the 20000 midpoint quantiles and have no noise, so their mean is the kernel
+    integrated against the density, up to 1 / 20000 of the kernel's height.
     """
     size, h = SIZE, 0.5
     samples = stats.laplace.ppf((np.arange(size) + 0.5) / size)
@@ -181,22 +183,23 @@ def test_binned_is_direct_for_ties_and_far_outliers(name):
     tied = np.round(rng.laplace(size=SIZE), 1)
     assert_binned_is_direct(tied, points, name)
     if name in ("gaussian", "biweight"):
-        # An atom of 40% has no density; next to it, the kinks of other kernels show, by 2e-3.
+        # An atom of 40% has no density. The kinks of other kernels cause errors of 2e-3 next to it.
         atom = np.where(rng.random(SIZE) < 0.4, 0.25, rng.laplace(size=SIZE))
         assert_binned_is_direct(atom, points, name)
     far = np.concatenate([rng.laplace(size=SIZE - 5000), rng.normal(1e4, 1, 5000)])
     assert_binned_is_direct(far, points, name)
-    # Samples outside the lattice count in n alone; none remain in this range.
+    # Samples outside the lattice only count in n; this range contains no samples.
     between = np.linspace(500, 501, NUM_POINTS)
     nothing = truncated_kde(far, between, bandwidth=1.0, kernel=name, method="binned")
     assert nothing.tolist() == [0] * NUM_POINTS
 
 
 def test_the_coarsest_lattice_allowed_is_neither_shifted_nor_widened():
-    """Eight nodes per bandwidth on smooth data: normals at 20000 equal steps of their quantile.
+    """Test eight nodes per bandwidth on 20000 equidistant quantiles of the normal distribution.
 
-    A bin widens a sample by its width^2 / 12, 1e-6 of the density here; the triangle of a node, if
-    left in, would widen it by spacing^2 / 6, 4e-4, and half a bin to one side shifts it by 3e-3.
+    A bin widens a sample by its width^2 / 12, which changes the density by 1e-6. Without
+    correction, the triangle of a node would widen it by spacing^2 / 6, which changes the density by
+    4e-4. A shift by half a bin changes it by 3e-3.
     """
     samples = stats.norm.ppf((np.arange(SIZE) + 0.5) / SIZE)
     points = np.linspace(-2.5, 2.5, 401)
@@ -218,8 +221,11 @@ def test_a_lattice_has_an_end():
 
 
 def test_a_lone_sample_on_the_coarsest_lattice_is_a_kernel():
-    """The center of its bin is at most 1/256 of a bandwidth away: 2.4e-3 of the kernel's height;
-    aliasing and interpolation add a sixth of that."""
+    """Compare the estimate from a single point with the kernel.
+
+    The center of its bin is at most 1/256 of a bandwidth away, which changes the estimate by at
+    most 2.4e-3 of the kernel's height. Aliasing and interpolation add a sixth of that.
+    """
     points = np.linspace(-2.5, 2.5, 401)
     for place in np.random.default_rng(3).uniform(-0.5, 0.5, 20):
         pair = np.repeat([place, place + 1e3], SIZE // 2)
@@ -240,12 +246,12 @@ def test_two_samples_in_one_transform_are_smoothed_as_each_alone(kernel, num_nod
     for side in (0, 1):
         bins = np.asarray(counts[side, :-1], float)
         if profile.spectrum is None:
-            # The twin: share every bin between its two nodes, and sum circularly over the nodes.
+            # Share every bin between its two nodes, and sum circularly over the nodes.
             share = (np.arange(fine) + 0.5) / fine
             rows = bins.reshape(num_nodes, fine)
             weights, places = rows @ (1 - share) + np.roll(rows @ share, 1), np.arange(num_nodes)
         else:
-            # The triangle of sharing is divided out: sum circularly over the centers of all bins.
+            # The estimate corrects for sharing, so sum circularly over the centers of all bins.
             weights, places = bins, (np.arange(len(bins)) + 0.5) / fine
         steps = np.abs(np.arange(num_nodes)[:, None] - places[None, :])
         scaled = np.minimum(steps, num_nodes - steps) * 8 / num_nodes / float(bandwidths[side])

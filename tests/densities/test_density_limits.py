@@ -138,7 +138,7 @@ def test_the_refusal_costs_nothing(name, monkeypatch):
 @pytest.mark.parametrize("kernel", KERNELS)
 @pytest.mark.parametrize("dimension", [1, 3])
 def test_a_kernel_value_is_a_multiple_of_the_step(kernel, dimension):
-    """A single sample at the origin, at distances where its profile is near the smallest step."""
+    """The profile of a single sample at the origin is evaluated near the smallest step."""
     h, height = 0.5, find_kernel(kernel).norm(dimension)
     far = {  # Distances at which the profile is 2^-17.1 and 2^-18.1, solved by hand.
         "gaussian": lambda bits: math.sqrt(2 * bits * math.log(2)),
@@ -165,7 +165,7 @@ def test_the_error_is_absolute_as_the_docstrings_say(name):
     actual = np.asarray(jax.jit(ESTIMATES[name])(SAMPLES, points, h), float)
     spacing = (8 + 12 * h) / 2**11
     allowed = STEP if name == "direct" else 0.3 * spacing / 32 / h + (spacing / h) ** 2 / 40
-    # Points and samples are float32, up to 4: 2^-23 of a bandwidth changes a kernel as much.
+    # Points and samples are float32 up to 4; a shift by 2^-23 of h changes the kernel by as much.
     allowed += 2.0**-23 * 4 / h
     assert np.max(np.abs(actual - exact)) <= allowed * kernel.norm(1) / h
 
@@ -241,7 +241,7 @@ def test_binned_is_for_one_dimension():
 
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_a_lattice_that_is_too_coarse_is_refused_with_one_that_is_not(kernel):
-    """Nodes needed: those per bandwidth, times the bandwidths in the points and both reaches."""
+    """The message states the nodes for the points and for the reach of the kernel at both ends."""
     profile, h = find_kernel(kernel), 0.125
     enough = math.ceil(profile.min_nodes * (2 / h + 2 * profile.radius))
     few = rf"num_nodes must be at least {enough}, to give {profile.min_nodes} .* was {enough - 1} "

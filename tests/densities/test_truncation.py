@@ -24,7 +24,7 @@ def test_frequencies_by_counting():
 
 @pytest.mark.parametrize("method", ["direct", "binned"])
 def test_densities_are_truncated_at_the_floor(method):
-    # The sizes of test_densities.py, so that no further program is compiled.
+    # Use the sizes of test_densities.py, so that no further program is compiled.
     samples, points = np.random.default_rng(4).normal(size=20_000), np.linspace(-5, 5, 201)
     free = np.asarray(truncated_kde(samples, points, method=method))
     floored = np.asarray(truncated_kde(samples, points, method=method, floor=0.1))
