@@ -1,4 +1,4 @@
-"""The hand-written floors perform valid audits: their bounds are near the true levels."""
+"""The hand-written floors are valid audits, and their bounds are near the true levels."""
 
 from functools import partial
 
@@ -37,7 +37,7 @@ def test_the_floor_of_labels_finds_a_set_of_them():
 
 
 def test_the_floor_draws_the_same_mechanism_as_dpjax():
-    """If queries are far below or above the threshold, SVT4 stops at the last or the first one."""
+    """If queries are far below or above the threshold, SVT4 stops at the last or first one."""
     svt, random = SVT4(epsilon=1e3, num_queries=4), np.random.default_rng(3)
     for answers, place in ((np.zeros(4), 4), (np.array([0.0, 0.0, 2.0, 0.0]), 2)):
         found = floors._svt4(random, svt, answers, 500)

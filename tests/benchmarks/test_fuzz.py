@@ -1,4 +1,4 @@
-"""The fuzzer runs, passes for some inputs of each kind, and detects errors."""
+"""The fuzzer runs, accepts some inputs of each kind, and detects errors."""
 
 import json
 

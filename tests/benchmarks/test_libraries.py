@@ -23,10 +23,10 @@ def test_claims_hold_and_a_tenth_of_them_does_not(library):
 
 
 def shows_a_tenth(case, title, key):
-    """Return whether an audit refutes a tenth of the claim; none may refute the claim."""
+    """Return whether an audit refutes a tenth of the claim; check that the claim is not refuted."""
     result = audited(case, key, draws=DRAWS, num_pairs=PAIRS, confidence=1 - 1e-6)
     assert result.verdict == "not refuted", title
-    # Events that are rarer than delta show nothing with so few draws.
+    # With so few draws, events that are rarer than delta do not lead to a bound.
     return bool(result.recipe["notion"].get("delta")) or result.lower_bound > result.claim / 10
 
 

@@ -1,4 +1,4 @@
-"""Training loops of other libraries: the guide shows the programs, and every error changes one."""
+"""Training loops of other libraries: the guide shows the programs, and each error changes one."""
 
 import ast
 

@@ -1,4 +1,4 @@
-"""Misses of the band for known distributions; false alarms depend only on the seed."""
+"""Coverage of the band for known distributions; false alarms depend only on the seed."""
 
 import numpy as np
 import pytest

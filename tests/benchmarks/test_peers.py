@@ -1,4 +1,4 @@
-"""Mechanisms of peers, compared with their definitions and with integrals."""
+"""Mechanisms of peers compared with their definitions and with integrals."""
 
 import itertools
 import math
@@ -47,13 +47,13 @@ def test_the_number_of_differing_reports(name, length):
 
 
 def test_the_shipped_private_mean_is_exact_where_its_count_is_negative():
-    """For one record, it is negative with probability P(Laplace(2) < -1) = exp(-1/2) / 2."""
+    """For one record, P(count < 0) = P(Laplace(2) < -1) = exp(-1/2) / 2."""
     draws = 100_000
     for gaussian in (False, True):
         shipped = Mean(True, True, gaussian).sample(KEY, np.zeros(1), draws)
         assert _close(int(np.sum(np.abs(shipped) < 1e-9)), math.exp(-0.5) / 2, draws)
         mended = Mean(True, True, gaussian, positive=True).sample(KEY, np.zeros(1), draws)
-        # Noise of scale 2 or more, divided by a count of at most 40, is rarely that small.
+        # Noise of scale 2 or more, divided by a count of at most 40, is rarely so small.
         assert np.sum(np.abs(mended) < 1e-9) == 0
 
 
@@ -83,7 +83,7 @@ def _chance(scales: Scales, answers: list[float], reports: tuple[int, ...]) -> f
 
 
 def _possible(length: int) -> list[tuple[int, ...]]:
-    """Return all reports: 1 and 2 until the second 1, and then 0."""
+    """Return all possible reports: 1 and 2 until the second 1, and then 0."""
     return [
         reports
         for reports in itertools.product((0, 1, 2), repeat=length)

@@ -1,6 +1,6 @@
-"""The figures and tables of the papers: what is run for them, and each of them in small.
+"""Small versions of the figures and tables of the papers.
 
-Nearly all of the time of those that are marked slow is compilation.
+Compilation takes nearly all of the time of the tests that are marked slow.
 """
 
 import json
@@ -112,7 +112,7 @@ def test_figure_4(reproduce):
     ]
     store = Store.open(folder / "store")
     for row, entry in zip(rows, store.spec.entries, strict=True):
-        # In closed form, both attain their level for the last of the ten pairs.
+        # By their closed forms, both attain their level for the last of the ten pairs.
         assert float(row["exact best pair"]) == pytest.approx(float(row["eps0"]), abs=1e-3)
         bounds = sorted(store.columns()[entry.id]["lower_bound"])
         assert float(row["median LB"]) == pytest.approx(bounds[1], abs=1e-4)

@@ -124,7 +124,7 @@ def test_density_in_small(monkeypatch):
 
 
 def test_densities_inside_jit_are_the_plain_sum():
-    # In float32, with 54 draws under the kernel where there are fewest.
+    # The arrays are float32, and at each point, at least 54 draws are within the kernel.
     sample = np.random.default_rng(3).laplace(size=20_000)
     points = np.linspace(-4, 4, 101)
     truth = density.direct_sum(sample, points, 0.12)
@@ -266,7 +266,7 @@ def test_the_integer_limit_of_a_chip():
 
 @pytest.mark.parametrize("letter", "abcdefgh")
 def test_calls_of_threefry_are_counted(letter):
-    """Counts the XOR operations in the compiled program: 20 per call, and a few for the key."""
+    """Count XOR operations in the compiled program: 20 per call, and a few for the key."""
     assert sampler(letter).as_text().count(" xor(") // 20 == gpu.CALLS[letter]
 
 
