@@ -57,7 +57,7 @@ def halved(size: int, epsilon: float) -> np.ndarray:
 
 
 def shuffled(law: np.ndarray) -> np.ndarray:
-    """Return the same labels in random order, because a rule might break ties by the order."""
+    """Return the same labels in random order, because a rule might use the order to break ties."""
     return law[:, np.random.default_rng(0).permutation(law.shape[1])]
 
 

@@ -1,4 +1,4 @@
-"""Mean bounds compared with the best event, for privacy losses of many shapes.
+"""Compare mean bounds with the best event, for privacy losses of many shapes.
 
 Along the outputs, the privacy loss rises for some pairs of distributions, rises and falls for
 others, or is infinite almost everywhere. The actual search, choice and bound run on counts that are

@@ -1,1 +1,1 @@
-"""Audits of StatDP's and DP-Auditorium's mechanisms, with as many draws and with a tenth."""
+"""Audits of the mechanisms of StatDP and DP-Auditorium, with all or a tenth of their draws."""
