@@ -150,9 +150,10 @@ class SparseVector:
     def level(self) -> float:
         """Upper bound on the true level.
 
-        If all answers move by 1, equal noise moves with them at a cost of 1 / query each, told or
-        not. If nothing is told, the noise of the threshold can move instead, and then the noise of
-        positive queries: by 2 if answers may move in both directions, and otherwise by 1.
+        If all answers move by 1, noise that moves with them has a cost of 1 / query for each query,
+        whether its answer is reported or not. If no answer is reported, the noise of the threshold
+        can move instead. Then the noise of positive queries moves too: by 2 if answers may move in
+        both directions, and otherwise by 1.
         """
         threshold, query, told = self.scales
         if not query:
