@@ -140,7 +140,7 @@ def kinds_of(base):
         yield from (kind.__name__, *kinds_of(kind))
 
 
-def test_nobody_outside_asks_a_source_or_an_evidence_for_its_class():
+def test_only_sources_and_notions_check_classes_of_sources_and_evidence():
     """Code calls methods of the protocols, so that a new class needs no new branch."""
     kinds = {"Source", "Evidence", *kinds_of(Source), *kinds_of(Evidence)}
     asked = []

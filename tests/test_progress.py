@@ -105,7 +105,7 @@ def test_an_interrupt_tells_how_many_outputs_searched(layout):
     )
 
 
-def test_who_looks_on_compiles_nothing_anew():
+def test_functions_of_progress_compile_nothing_again():
     first, second = (Execution(progress=look) for look in (print, repr))
     elsewhere = Execution(devices=tuple(jax.devices()))
     assert first == second == elsewhere == Execution()

@@ -112,7 +112,7 @@ def words_of(integers, bit):
 
 
 def draw_from(sampler, integers, bit):
-    """Return what a sampler makes from given words, in batches of the size of one program."""
+    """Return the output of a sampler for given words, in batches of the size of one program."""
     size = 4096
     filled = np.resize(integers, -(-len(integers) // size) * size).reshape(-1, size)
     draws = [compiled(sampler)(*words_of(part, bit)) for part in filled]

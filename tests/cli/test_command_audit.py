@@ -251,7 +251,7 @@ def test_a_claimed_curve_is_read_from_a_file_and_the_rest_is_counted_too(run, tm
         (("--method", "local", "--notion", "gdp"), "use --method events"),
     ],
 )
-def test_notions_and_claims_that_are_none(run, options, sentence):
+def test_invalid_notions_and_claims(run, options, sentence):
     done = run("audit", "laplace", *options)
     assert done.exit_code == 2 and sentence in " ".join(done.error.split())
 

@@ -72,7 +72,7 @@ def test_a_function_of_a_file_in_workers(run, folder):
         (("--host", "my-release.py:noisy", "--pairs", "[[0, 1]"), "--pairs [[0, 1] must be JSON"),
     ],
 )
-def test_what_is_no_function_or_pair(refused, folder, arguments, message):
+def test_invalid_functions_and_pairs(refused, folder, arguments, message):
     more = () if "--pairs" in arguments else ("--pairs", "[[0, 1]]")
     assert message in refused("audit", *arguments, *more)
 

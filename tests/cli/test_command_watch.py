@@ -100,7 +100,7 @@ def test_idle_ends_it(run, folder):
     assert done.exit_code == 0 and "NOT REFUTED" in done.output
 
 
-def test_what_is_twice_changed_or_out_of_order_is_refused(run, folder):
+def test_duplicate_changed_and_unordered_files_are_refused(run, folder):
     for day in (2, 3):
         record(folder, day)
     assert run(*ONCE).exit_code == 0

@@ -192,7 +192,7 @@ ROOMS = {
     "plan": "inference",
     "empirical": "empirical",
 }
-"""Rooms whose arguments are options, by command."""
+"""Subpackages whose arguments are options, by command."""
 
 
 def test_refusals_of_an_option_are_marked():

@@ -247,7 +247,7 @@ def test_pairs_of_files(here):
 
 
 @pytest.mark.parametrize("text", ["[]", "[1, 2]", "[[1, 2], [3]]", "[[1, 2, 3]]", "[[1, 2"])
-def test_texts_that_are_no_pairs(here, text):
+def test_texts_without_pairs(here, text):
     with pytest.raises(ValueError) as refused:
         pairs_of(text, any_kind=True)
     assert str(refused.value).startswith(

@@ -109,7 +109,7 @@ def test_ctrl_c_shows_the_results_that_are_finished(case, tmp_path, monkeypatch)
         deadline = time.monotonic() + 60
         while not begun.exists() and process.poll() is None and time.monotonic() < deadline:
             time.sleep(0.01)
-        # The terminal sends the signal to the process of the release, too.
+        # The terminal also sends the signal to the process of the release.
         os.killpg(process.pid, signal.SIGINT)
         output, error = process.communicate(timeout=60)
     finally:

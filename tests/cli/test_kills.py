@@ -25,7 +25,7 @@ def release(count, size, rng):
         os.kill(os.getpid(), signal.SIGKILL)
     return rng.laplace(count, 1.0, size)
 """
-"""A function that is interrupted at a call, or killed at one if `left` is negative."""
+"""Module with a function that is interrupted at a call, or killed if `left` is negative."""
 
 COMMON = """
 import json, os, signal, sys

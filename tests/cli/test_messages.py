@@ -178,7 +178,7 @@ SAID = [
         "sweep file typo.toml: entry 1: an entry has no 'run'; did you mean 'runs'?",
     ),
 ]
-"""Sentences by arguments."""
+"""Pairs (arguments, expected message)."""
 
 
 @pytest.fixture
@@ -241,7 +241,7 @@ def test_what_is_missing_is_named_with_its_command(monkeypatch):
     assert str(refusal.value) == "books need jinja2 and pandas: pip install 'dpjax[all]'."
 
 
-def test_of_many_names_a_few_are_said():
+def test_a_few_of_many_names_are_listed():
     many = [f"name-{letter}" for letter in "abcdefghijkl"]
     assert nearest("name-x", many).count("'name-") == 3
     assert nearest("zzz", many) == f"known: {', '.join(many[:8])}, ... (12 in all)."

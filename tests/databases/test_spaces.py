@@ -319,7 +319,7 @@ def test_relations(relation, database, neighbor, expected):
 
 
 @pytest.mark.parametrize("number", [3, 150, 151, 400])
-def test_of_many_records_that_were_seen_150_are_tried(number):
+def test_150_of_many_seen_records_are_tried(number):
     """Each record is tried once, in the order of first occurrence."""
     records = [*range(number), *range(number)]
     made = RecordPairs([records], AddRemove(), None, np.random.default_rng(0), closed=True)
@@ -362,7 +362,7 @@ def test_the_kind_of_a_field_with_missing_values_alone():
     assert _kind_of([None]) is None and _kind_of([1, 2.5]) is float
 
 
-def test_of_large_databases_few_pairs_are_held(monkeypatch):
+def test_few_pairs_of_large_databases_are_kept(monkeypatch):
     """Both databases of a pair count. At least eight pairs are kept, however large they are."""
     monkeypatch.setattr("dpjax.databases.spaces._neighbors._MOST_HELD", 1000)
     records = [float(number) for number in range(20)]
@@ -437,7 +437,7 @@ def test_values_of_jax_are_those_of_numpy(like, relation):
 @pytest.mark.parametrize(
     "like", [np.ones((2, 2)), np.zeros(0), [], [[1, 2], [3, 4]], "abc", ["a"], None]
 )
-def test_what_is_no_vector_has_no_distance(like):
+def test_only_numbers_and_vectors_have_distances(like):
     said = r"like must be a number or a vector if relation is Within\(distance=1.0, norm='l1', "
     with pytest.raises(ValueError, match=said):
         neighbors(like, Within(1.0, "l1"))

@@ -23,7 +23,7 @@ from dpjax.densities import (
 from dpjax.densities._bandwidth import _quartiles
 
 SIZE = 8193
-"""Size of most samples, to share programs; smaller ones have quartiles between draws."""
+"""Size of most samples, which share programs; smaller samples have quartiles between draws."""
 
 SAMPLES = {
     "normal": lambda rng: rng.normal(3, 2, SIZE),

@@ -18,7 +18,7 @@ def test_vectors_on_the_host_have_two_axes():
 @pytest.mark.parametrize(
     "wrong", [1.0, [], [[[1.0]]], ["a"], [1j], [np.nan], [[0.0, np.inf]]], ids=str
 )
-def test_what_is_no_vector_is_refused(wrong):
+def test_invalid_vectors_are_refused(wrong):
     with pytest.raises(ValueError, match=r"^x must be (numbers of shape|finite)"):
         host_vectors("x", wrong)
     with pytest.raises(ValueError, match=r"^samples must be (numbers of shape|finite)"):

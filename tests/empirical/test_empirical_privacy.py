@@ -313,7 +313,7 @@ def test_ranking_and_worst():
         result.ranking(0.7)
 
 
-def test_who_is_needed_for_the_query_has_no_privacy():
+def test_individuals_without_whom_the_query_is_undefined_have_no_privacy():
     values = np.array([[1.0, np.nan]] * 3 + [[2.0, np.nan]] * 3)
     result = empirical_privacy(values, "mean", epsilon=1.0, density=Density(bandwidth=1.0))
     assert result.deltas[0, 0] == 1 and result.deltas[1, 0] == 0

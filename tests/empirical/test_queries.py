@@ -108,7 +108,7 @@ def test_slopes_far_from_zero_are_precise():
     np.testing.assert_allclose(sample_query(query, panel).full[:, 0], expected, rtol=1e-7)
 
 
-def test_what_is_undefined_without_somebody_is_nan_and_noted():
+def test_results_that_are_undefined_without_an_individual_are_nan_and_noted():
     panel = as_panel(np.array([[1.0, np.nan], [2.0, 3.0], [5.0, 1.0]]))
     samples = sample_query(Mean(), panel)
     np.testing.assert_array_equal(samples.without[0, :, 0], [np.nan, 3.0, 1.0])
@@ -178,7 +178,7 @@ def test_short_forms():
 @pytest.mark.parametrize(
     "text", ["men", "quantile", "quantile:high", "regression:y", "count:x", ""]
 )
-def test_short_forms_that_are_none(text):
+def test_invalid_short_forms(text):
     with pytest.raises(ValueError, match="query"):
         parse_query(text)
 

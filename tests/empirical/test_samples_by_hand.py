@@ -396,7 +396,7 @@ def test_queries_of_four_numbers_are_refused():
         calibrate_noise(values, ("mean", "max"), epsilon=1.0)
 
 
-def test_risks_of_the_lost_and_of_those_who_change_nothing():
+def test_risks_of_lost_individuals_and_of_individuals_without_influence():
     full = np.array([[0.0], [1.0], [2.0]])
     without = np.stack([full, full + 0.5, np.full((3, 1), math.nan), full + 1.0])
     samples = QuerySamples(("q",), full, without, np.arange(3))

@@ -213,7 +213,7 @@ def test_a_damaged_record_is_a_row_and_its_lines_are_no_outcomes(tmp_path, head,
         ("1 / 0", "cannot be run: ZeroDivisionError"),
     ],
 )
-def test_cases_that_are_none(tmp_path, text, message):
+def test_invalid_cases(tmp_path, text, message):
     path = tmp_path / "case.py"
     path.write_text(text)
     with pytest.raises((ValueError, TypeError), match=message):

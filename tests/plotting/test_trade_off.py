@@ -74,7 +74,7 @@ def test_regions_of_other_claims_have_closed_forms():
 
 
 def test_the_box_holds_both_errors_together():
-    """Enumerates the probability that a box of confidence 0.9 misses the point."""
+    """Enumerate the probability that a box of confidence 0.9 misses the point."""
     from scipy.stats import binom
 
     trials, truth, confidence = (30, 25), (0.2, 0.6), 0.9

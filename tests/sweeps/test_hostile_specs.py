@@ -106,7 +106,7 @@ def test_numbers_of_runs(change):
 
 
 @pytest.mark.parametrize("entries", [3, {"a": 1}, "laplace", [3], [[]], [None], ["laplace"]])
-def test_entries_that_are_none(entries):
+def test_invalid_entries(entries):
     with pytest.raises(TypeError, match=r"entries must be tables|must be a table"):
         SweepSpec.from_dict({"entries": entries})
 

@@ -159,7 +159,7 @@ def old(path):
     os.utime(path, (1e9, 1e9), follow_symlinks=False)
 
 
-def test_strangers_are_left_and_said(whole, copy):
+def test_unknown_files_are_kept_and_reported(whole, copy):
     """Test files, folders and links, including old ones and names similar to those of blocks."""
     folder, blocks = copy
     place, name = folder / "blocks", blocks[0].name

@@ -60,7 +60,7 @@ def sampled(mechanism, key, database, block):
 
 
 ROUNDS = {1: (300, 0), 2: (300, 0), 3: (136, 246), 5: (136, 410)}
-"""Pairs -> draws of each in the first round with 300 per pair, and more of the better two."""
+"""Map from the number of pairs to draws per pair in the first round, and more of the best two."""
 
 
 def naive_run(entry, run):
@@ -210,7 +210,7 @@ def test_a_sampler_that_ignores_its_key_is_refused():
         compute(entry, range(2), KEY)
 
 
-def test_what_an_entry_has_where_nothing_is_said():
+def test_defaults_of_an_entry():
     entry = Entry(Laplace(1.0))
     assert (entry.num_runs, entry.confidence, entry.distance, entry.claim) == (1000, 0.95, 1, None)
     assert (entry.method, entry.notion) == (Events(), Epsilon())

@@ -47,7 +47,7 @@ def counted(result):
 
 @pytest.mark.one_in(3)
 @pytest.mark.parametrize(("chunks", "claim"), [(laplace(), 1.0), (names(), 1.0), (vectors(), 3.0)])
-def test_it_is_a_sequential_audit_that_goes_on(chunks, claim):
+def test_a_watch_is_a_resumed_sequential_audit(chunks, claim):
     """The guarantee is that of `Sequential`: results equal those of `resume` with all outputs."""
     found = list(dpjax.watch(chunks, claim=claim))
     assert [result.settings["drawn"] for result in found] == [500, 1_200, 3_700, 6_200, 11_200]
@@ -120,7 +120,7 @@ def test_one_ended_watch_stays_ended(tmp_path):
     assert counted(again[0]) == counted(first[-1])
 
 
-def test_what_is_twice_changed_out_of_order_or_of_another_form_is_refused():
+def test_duplicate_changed_unordered_and_different_chunks_are_refused():
     (x, y), (x2, y2), (x3, y3) = laplace([(1_500, 1_500)] * 3)
     first = [("b", x, y), ("c", x2, y2)]
     wrong = {
