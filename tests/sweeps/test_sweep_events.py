@@ -60,7 +60,7 @@ def sampled(mechanism, key, database, block):
 
 
 ROUNDS = {1: (300, 0), 2: (300, 0), 3: (136, 246), 5: (136, 410)}
-"""Map from the number of pairs to draws per pair in the first round, and more of the best two."""
+"""Draws per pair in the first round, and more for the best two, by number of pairs, at 300 each."""
 
 
 def naive_run(entry, run):
