@@ -66,7 +66,7 @@ class Columns:
             self._first = {path: place for place, path in enumerate(first)}
         if self.closed:
             return
-        counts = Counter(one.entries for one in nested if len(one.numbers) != len(self._first))
+        counts = Counter(one.entries for one in nested if not self._is_in_order(one))
         for entries, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
             for path in entries:
                 if self._place(path) is None and len(self.extra) < _MOST_EXTRA:
@@ -76,7 +76,7 @@ class Columns:
         """Return the numbers of a nested output, one per column, or None if it has none."""
         if not one.numbers:
             return None
-        if len(one.numbers) == len(self._first):
+        if self._is_in_order(one):
             return self.padded(one.numbers)
         row, has_numbers = [0.0] * self.width, False
         for path, number in zip(one.entries, one.numbers, strict=True):
@@ -107,6 +107,10 @@ class Columns:
     def wide(self, rows: np.ndarray) -> np.ndarray:
         """Return numbers or vectors, [n, d], with columns of zeros for the further columns."""
         return np.pad(rows, [(0, 0), (0, len(self.extra))]) if self.extra else rows
+
+    def _is_in_order(self, one: Nested) -> bool:
+        """Return whether the numbers of a nested output belong to the first columns."""
+        return len(one.numbers) == len(self._first) and not one.is_named
 
     def _place(self, path: str) -> int | None:
         return self._first.get(path, self.extra.get(path))

@@ -12,7 +12,8 @@ import numpy as np
 
 from dpjax.core.numerics import MOST_EXACT, has_inexact
 from dpjax.core.wording import BadValue
-from dpjax.partitions.missing import Raised, entries, has_index, is_array, missing
+from dpjax.partitions.missing import Raised, entries, has_entries, missing
+from dpjax.partitions.tables import TableSummary, has_comparable_entries, summary_of_output
 
 Key = TypeVar("Key")
 
@@ -33,6 +34,9 @@ _COMPLEX = (complex, np.complexfloating)
 _WRITTEN = (str, bytes, int, bool, type(None))
 """Types whose values are equal if and only if their texts are equal."""
 
+_TABLE = "a table"
+"""Structure of every table that is summarized."""
+
 _LONGEST, _TEXT = 64, "\ue000"
 """_LONGEST is the maximum length of keys in the cache of structures, so that the cache stays small.
 _TEXT is a placeholder for strings, and marks the places of labels that are compared by value.
@@ -52,6 +56,7 @@ class Nested(NamedTuple):
         key: Identity of the structure: two outputs have equal keys if and only if their labels have
             equal types and values. It differs from `structure` if there are labels whose texts may
             differ although their values are equal, such as sets.
+        is_named: Whether numbers are compared with those of other outputs by path, not by order.
     """
 
     structure: str
@@ -59,6 +64,7 @@ class Nested(NamedTuple):
     entries: tuple[str, ...]
     numeric: bool
     key: Hashable
+    is_named: bool = False
 
     @classmethod
     def of(cls, item: object) -> "Nested":
@@ -87,7 +93,7 @@ class Nested(NamedTuple):
             return _placeholder(len(values) - 1)
 
         def text(part: object, path: str) -> str:
-            if is_array(type(part)) or has_index(type(part)):
+            if has_entries(type(part)):
                 part = entries(part)
             if isinstance(part, dict):
                 inside = (
@@ -120,6 +126,16 @@ class Nested(NamedTuple):
             structure = structure.replace(_placeholder(number), repr(value))
         key = (whole, *values) if values else whole
         return cls(structure, tuple(numbers), tuple(paths), not labels, key)
+
+    @classmethod
+    def of_summary(cls, summary: TableSummary, table: object) -> "Nested":
+        """Return the form of a table's summary, after the table's entries if comparable."""
+        paths, numbers = tuple(f"[{name}]" for name in summary), tuple(summary.values())
+        if table is summary or not has_comparable_entries(table):
+            return cls(_TABLE, numbers, paths, True, _TABLE, is_named=True)
+        one = cls.of(entries(table))
+        numbers, paths = one.numbers + numbers, one.entries + paths
+        return one._replace(numbers=numbers, entries=paths, is_named=True)
 
     @classmethod
     def bare(cls, numbers: tuple[float, ...]) -> "Nested":
@@ -176,7 +192,10 @@ def form_of(item: object) -> "Raised | Label | tuple[float, ...] | Nested":
     if (plain := _plain_number(item)) is not None:
         return (plain,)
     if type(item) not in (dict, list, tuple) or not item:
-        if is_array(type(item)) or has_index(type(item)):
+        summary = item if isinstance(item, TableSummary) else summary_of_output(item)
+        if summary is not None:
+            return Nested.of_summary(summary, item)
+        if has_entries(type(item)):
             item = entries(item)
         if (text := missing(item)) is not None:
             return Raised(text)

@@ -88,21 +88,35 @@ def has_index(kind: type) -> bool:
     return hasattr(kind, "iloc") and hasattr(kind, "index")
 
 
-def entries(array: Any) -> object:
-    """Return the content of an array, a series or a frame: a scalar, nested lists, or a dict.
+@lru_cache
+def is_table(kind: type) -> bool:
+    """Return whether a type is a table of pandas, Polars or Arrow, whose columns have names."""
+    named = hasattr(kind, "columns") or hasattr(kind, "column_names")
+    return named and hasattr(kind, "__array__")
 
-    The labels of rows are part of a series or frame, unless they are just the row numbers. Their
+
+@lru_cache
+def has_entries(kind: type) -> bool:
+    """Return whether `entries` accepts a type."""
+    return is_array(kind) or has_index(kind) or is_table(kind)
+
+
+def entries(array: Any) -> object:
+    """Return the content of an array, a series or a table: a scalar, nested lists, or a dict.
+
+    The labels of rows are part of a series or table, unless they are just the row numbers. Their
     order counts, because it may be the order of the confidential values.
     """
-    if not has_index(type(array)):
-        return unmasked(array if isinstance(array, np.ndarray) else to_numpy(array)).tolist()
+    labels = array.index.tolist() if has_index(type(array)) else None
     columns = as_columns(array)
     if columns is not None:
         content: object = {name: list(column) for name, column in columns.items()}
-    else:
+    elif has_index(type(array)):
         content = list(_values(array)) if array.ndim == 1 else array.to_numpy().tolist()
-    labels = array.index.tolist()
-    return content if labels == [*range(len(labels))] else [labels, content]
+    else:
+        content = unmasked(array if isinstance(array, np.ndarray) else to_numpy(array)).tolist()
+    is_counted = labels is None or labels == [*range(len(labels))]
+    return content if is_counted else [labels, content]
 
 
 def as_array(outputs: object) -> np.ndarray:

@@ -1,0 +1,173 @@
+"""Tables of records as columns of numbers and labels."""
+
+from collections.abc import Mapping, Sequence
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+from numbers import Real
+from typing import Any, NamedTuple
+from zlib import crc32
+
+import numpy as np
+
+from dpjax.core.arrays import to_numpy
+from dpjax.core.wording import BadType, BadValue
+from dpjax.partitions.missing import as_columns, has_index, is_table, missing
+from dpjax.partitions.previews import described
+
+_LONGEST = 40
+"""Longest text of a label, in characters. The rest of a longer text is replaced by a checksum."""
+
+
+class Records(NamedTuple):
+    """The columns of a table.
+
+    Attributes:
+        size: Number of rows.
+        names: Names of all columns, in the order of the table.
+        numbers: Map from the name of each numeric column to float64 [rows]. NaN marks missing
+            values.
+        labels: Map from the name of each other column to the text of each entry, or None for a
+            missing value.
+    """
+
+    size: int
+    names: tuple[str, ...]
+    numbers: dict[str, np.ndarray]
+    labels: dict[str, list[str | None]]
+
+    @classmethod
+    def of(cls, table: Any) -> "Records":
+        """Read the columns of a table; see `summarize_table` for the accepted types."""
+        given = _columns_of(table)
+        columns = {str(name): column for name, column in given.items()}
+        if len(columns) < len(given):
+            raise BadValue(f"table must have columns whose names differ as text, not {[*given]}.")
+        sizes = {len(column) for column in columns.values()}
+        if len(sizes) > 1:
+            raise BadValue(
+                "table must have columns of equal length, but the lengths were "
+                f"{', '.join(f'{len(c)} ({name!r})' for name, c in columns.items())}."
+            )
+        numbers, labels = {}, {}
+        for name, column in columns.items():
+            found = _numbers(column)
+            if found is not None:
+                numbers[name] = found
+            else:
+                labels[name] = _texts(column)
+        return cls(next(iter(sizes), 0), tuple(columns), numbers, labels)
+
+    @property
+    def rows(self) -> list[tuple[object, ...]]:
+        """The rows as tuples: the numbers, followed by the labels."""
+        numbers = [
+            [None if number != number else number for number in column.tolist()]
+            for column in self.numbers.values()
+        ]
+        return list(zip(*numbers, *self.labels.values(), strict=True))
+
+
+def label_text(label: Any) -> str | None:
+    """Return the text of a label, or None for a missing value."""
+    is_nan = isinstance(label, float | np.floating) and np.isnan(label)
+    if is_nan or missing(label) not in (None, "empty text", "empty bytes"):
+        return None
+    text = repr(label.item() if isinstance(label, np.generic) else label)
+    if len(text) <= _LONGEST:
+        return text
+    return f"{text[:_LONGEST]}... ({crc32(text.encode()):08x})"
+
+
+def number_of(entry: Any) -> float | None:
+    """Convert a number or date to a float, a missing value to NaN, and anything else to None.
+
+    Dates and durations are converted to days.
+    """
+    if isinstance(entry, bool | np.bool_ | str | bytes):
+        return None
+    is_duration = isinstance(entry, np.timedelta64)  # NumPy treats durations as integers.
+    if isinstance(entry, Real | Decimal) and not is_duration:
+        return _float(entry)
+    if missing(entry) is not None:
+        return float("nan")
+    if isinstance(entry, np.datetime64):
+        return _float((entry - np.datetime64(0, "D")) / np.timedelta64(1, "D"))
+    if is_duration:
+        return _float(entry / np.timedelta64(1, "D"))
+    if isinstance(entry, timedelta):
+        return entry / timedelta(days=1)
+    if isinstance(entry, datetime):
+        return (entry.replace(tzinfo=None) - datetime.min) / timedelta(days=1)
+    return float(entry.toordinal() - 1) if isinstance(entry, date) else None
+
+
+def _float(number: Any) -> float:
+    try:
+        return float(number)
+    except OverflowError:
+        return float("-inf") if number < 0 else float("inf")
+
+
+def _numbers(column: Any) -> np.ndarray | None:
+    """Return a column as float64, or None if it contains labels or is missing altogether."""
+    if isinstance(column, np.ndarray) and column.dtype.kind in "iuf":
+        return column.astype(np.float64)
+    if isinstance(column, np.ndarray) and column.dtype.kind in "bUS":
+        return None
+    numbers: list[float] = []
+    for entry in column:
+        number = entry if type(entry) is float else number_of(entry)
+        if number is None:
+            return None
+        numbers.append(number)
+    found = np.array(numbers)
+    return None if np.isnan(found).all() else found
+
+
+def _texts(column: Any) -> list[str | None]:
+    """Return the text of each label."""
+    texts: dict[str, str | None] = {}
+    found = []
+    for label in column:
+        if type(label) is not str:
+            found.append(label_text(label))
+            continue
+        if label not in texts:
+            texts[label] = label_text(label)
+        found.append(texts[label])
+    return found
+
+
+def _columns_of(table: Any) -> Mapping[Any, Any]:
+    """Return the columns of a table as arrays or lists."""
+    if is_table(type(table)):
+        columns = as_columns(table)
+        if columns is None:  # The columns are named 0, 1, and so on.
+            columns = {name: list(table[name]) for name in table.columns}
+        index = table.index.tolist() if has_index(type(table)) else None
+        if index not in (None, [*range(len(table))]):
+            columns = {"index": index, **columns}
+        return columns
+    if isinstance(table, Mapping):
+        return {name: _listed(column) for name, column in table.items()}
+    if isinstance(table, np.ndarray) and table.dtype.names:
+        return {name: table[name] for name in table.dtype.names}
+    if isinstance(table, Sequence) and table and all(isinstance(row, Mapping) for row in table):
+        names = dict.fromkeys(name for row in table for name in row)
+        return {name: [row.get(name) for row in table] for name in names}
+    if isinstance(table, Sequence) and not isinstance(table, str | bytes):
+        widths = {len(row) if isinstance(row, list | tuple | np.ndarray) else 0 for row in table}
+        if len(widths) == 1 and widths != {0}:
+            return dict(enumerate(map(list, zip(*table, strict=True))))
+    elif hasattr(table, "__array__") and getattr(table, "ndim", 0) == 2:
+        return dict(enumerate(to_numpy(table).T))
+    raise BadType(
+        "table must be a table of pandas, Polars or Arrow, a dict of columns, a list of records, "
+        f"or an array of the shape [rows, columns], but was {described(table)}."
+    )
+
+
+def _listed(column: Any) -> Any:
+    if isinstance(column, np.ndarray) or not hasattr(column, "__array__"):
+        return column
+    return to_numpy(column)

@@ -1,0 +1,262 @@
+"""Summaries of tables, compared with pandas, and tables as outputs."""
+
+from collections import namedtuple
+from datetime import date, datetime, timedelta
+from decimal import Decimal
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from dpjax.partitions.outputs import Encoder
+from dpjax.partitions.tables import TableSummary, summarize_table, summary_of_output
+
+QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
+
+
+def people(size=60, seed=0):
+    """Return a table with two columns of labels and two columns of numbers, and missing values."""
+    rng = np.random.default_rng(seed)
+    table = pd.DataFrame(
+        {
+            "sex": rng.choice(["f", "m"], size),
+            "age": rng.integers(18, 80, size),
+            "city": rng.choice(["A", "B", "C"], size),
+            "income": rng.gamma(2.0, 1e4, size).round(2),
+        }
+    )
+    table.loc[3, "city"] = None
+    table.loc[4:6, "income"] = np.nan
+    return table
+
+
+def test_statistics_equal_those_of_pandas():
+    table = people()
+    found = summarize_table(table)
+    assert found["rows"] == 60
+    assert found["different rows"] == len(table.drop_duplicates())
+    assert found["rows in the largest group of equal rows"] == table.value_counts().max()
+    for name in ("sex", "city"):
+        for label, count in table[name].value_counts().items():
+            assert found[f"rows with {name} {label!r}"] == count
+        assert found[f"different values of {name}"] == table[name].nunique()
+    for name in ("age", "income"):
+        column = table[name].dropna()
+        assert found[f"mean of {name}"] == pytest.approx(column.mean(), rel=1e-12)
+        assert found[f"deviation of {name}"] == pytest.approx(column.std(ddof=0), rel=1e-12)
+        assert found[f"smallest {name}"] == column.min()
+        assert found[f"largest {name}"] == column.max()
+        assert found[f"different values of {name}"] == column.nunique()
+        assert found[f"rows with the most frequent {name}"] == column.value_counts().max()
+        for quantile in QUANTILES:
+            value = column.quantile(quantile, interpolation="nearest")
+            assert found[f"{quantile}-quantile of {name}"] == value
+    both = table[["age", "income"]].dropna()
+    expected = np.corrcoef(both["age"], both["income"])[0, 1]
+    assert found["correlation of age and income"] == pytest.approx(expected, rel=1e-12)
+    for (sex, city), count in table.value_counts(["sex", "city"]).items():
+        assert found[f"rows with sex {sex!r} and city {city!r}"] == count
+    assert found["rows without income"] == 3
+    assert found["rows without city"] == 1
+    assert "rows without sex" not in found
+
+
+def test_summaries_do_not_depend_on_the_order_of_rows():
+    table = people()
+    other = table.sample(frac=1, random_state=1).reset_index(drop=True)
+    found, again = summarize_table(table), summarize_table(other)
+    assert found.keys() == again.keys()
+    assert [*found.values()] == pytest.approx([again[name] for name in found], rel=1e-12)
+
+
+RECORDS = [{"sex": "f", "age": 30}, {"sex": "m", "age": 40}, {"sex": "f", "age": 30}]
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        pd.DataFrame(RECORDS),
+        pa.Table.from_pylist(RECORDS),
+        {"sex": ["f", "m", "f"], "age": np.array([30, 40, 30])},
+        RECORDS,
+        np.array([("f", 30), ("m", 40), ("f", 30)], [("sex", "U1"), ("age", int)]),
+    ],
+    ids=["pandas", "arrow", "columns", "records", "structured"],
+)
+def test_all_kinds_of_tables_have_equal_summaries(table):
+    found = summarize_table(table)
+    assert found == {
+        "rows": 3,
+        "different rows": 2,
+        "rows in the largest group of equal rows": 2,
+        "rows with sex 'f'": 2,
+        "rows with sex 'm'": 1,
+        "different values of sex": 2,
+        "different values of age": 2,
+        "rows with the most frequent age": 2,
+        "mean of age": pytest.approx(100 / 3, rel=1e-15),
+        "deviation of age": pytest.approx(np.std([30, 40, 30]), rel=1e-15),
+        "smallest age": 30,
+        "largest age": 40,
+        "0.1-quantile of age": 30,
+        "0.25-quantile of age": 30,
+        "0.5-quantile of age": 30,
+        "0.75-quantile of age": 40,
+        "0.9-quantile of age": 40,
+    }
+
+
+@pytest.mark.parametrize("rows", [np.array([[1.5, 2.0], [3.0, 2.0]]), [(1.5, 2.0), (3.0, 2.0)]])
+def test_columns_without_names_are_numbered(rows):
+    found = summarize_table(rows)
+    assert found["mean of 0"] == 2.25
+    assert found["mean of 1"] == found["rows with 1 2"] == 2
+    assert found["correlation of 0 and 1"] == 0
+
+
+def test_an_index_that_is_not_the_row_numbers_is_a_column():
+    table = pd.DataFrame({"x": [1.5, 2.5]}, index=[7, 9])
+    assert summarize_table(table)["mean of index"] == 8
+
+
+def test_rows_with_small_integers_are_counted():
+    found = summarize_table({"children": [0, 1, 1, 15, 16, -1]})
+    counts = {name: found[name] for name in found if name.startswith("rows with children")}
+    assert counts == {
+        "rows with children 0": 1,
+        "rows with children 1": 2,
+        "rows with children 15": 1,
+    }
+    assert not any("children 0" in name for name in summarize_table({"children": [0.0, 0.5]}))
+
+
+def test_many_labels_are_counted_in_groups():
+    names = [f"name {number}" for number in range(100)] * 2
+    found = summarize_table({"name": names})
+    groups = [found[name] for name in found if "in group" in name]
+    assert len(groups) == 16
+    assert sum(groups) == 200
+    assert found["rows with the most frequent name"] == 2
+    assert found["different values of name"] == 100
+
+
+def test_dates_and_durations_are_numbers_of_days():
+    days = [date(2020, 1, 1), datetime(2020, 1, 2, 12), pd.Timestamp("2020-01-03")]
+    found = summarize_table({"day": days})
+    assert found["largest day"] - found["smallest day"] == 2
+    assert found["0.5-quantile of day"] - found["smallest day"] == 1.5
+    column = np.array(["2020-01-01", "2020-01-03T12", "NaT"], "datetime64[h]")
+    found = summarize_table({"day": column})
+    assert found["largest day"] - found["smallest day"] == 2.5
+    assert found["rows without day"] == 1
+    spans = [timedelta(hours=12), np.timedelta64(36, "h")]
+    assert summarize_table({"span": spans})["mean of span"] == 1
+
+
+def test_numbers_of_any_type_and_size_are_finite():
+    column = [10**400, -(10**400), Decimal("1.5"), 1e300, None, float("inf")]
+    found = summarize_table({"x": column, "y": [1e300, -1e300, 0.0, 0.0, 0.0, 0.0]})
+    assert found["rows with infinite x"] == 3
+    assert found["rows without x"] == 1
+    assert np.isfinite([*found.values()]).all()
+
+
+def test_wide_tables_have_fewer_statistics():
+    wide = summarize_table({f"c{number}": [1.5, 2.5] for number in range(21)})
+    narrow = summarize_table({f"c{number}": [1.5, 2.5] for number in range(20)})
+    assert not any("quantile" in name or "correlation" in name for name in wide)
+    assert "0.5-quantile of c0" in narrow
+    assert "correlation of c0 and c1" in narrow
+
+
+def test_targets_are_looked_for():
+    table = pd.DataFrame({"sex": ["f", "m", "m"], "age": [30.0, 40.0, 50.0]})
+    targets = [{"age": 40, "sex": "m"}, ("f", 55.0), table.iloc[0]]
+    found = summarize_table(table, targets)
+    assert found["rows equal to target 0"] == 1
+    assert found["entries in common with target 0"] == 2
+    assert found["distance to target 0"] == 0
+    assert found["rows equal to target 1"] == 0
+    assert found["entries in common with target 1"] == 1
+    # The standard deviation of 30, 40 and 50 is 10 sqrt(2/3); the nearest row is ("m", 50).
+    expected = min(1 + 5 / (10 * (2 / 3) ** 0.5), 25 / (10 * (2 / 3) ** 0.5))
+    assert found["distance to target 1"] == pytest.approx(expected, rel=1e-12)
+    assert found["rows equal to target 2"] == 1
+
+
+@pytest.mark.parametrize(
+    ("table", "targets", "error", "text"),
+    [
+        (3.0, (), TypeError, "but was 3.0 (float)"),
+        ("text", (), TypeError, "but was 'text' (str)"),
+        ([1.0, 2.0], (), TypeError, "table must be a table of pandas, Polars or Arrow"),
+        ([(1.0, 2.0), (1.0,)], (), TypeError, "a list of records"),
+        (np.zeros(3), (), TypeError, "array of the shape [rows, columns]"),
+        ({"a": [1, 2], "b": [1]}, (), ValueError, "the lengths were 2 ('a'), 1 ('b')"),
+        ({1: [1], "1": [2]}, (), ValueError, "whose names differ as text, not [1, '1']"),
+        (RECORDS, [("f",)], ValueError, "targets[0] must have one entry per column, but had 1"),
+        (RECORDS, [{"sex": "f"}], ValueError, "targets[0] must have an entry for each column"),
+        (RECORDS, [("f", 3), 5], TypeError, "targets[1] must be a dict, a tuple or a Series"),
+    ],
+)
+def test_anything_else_is_refused(table, targets, error, text):
+    with pytest.raises(error) as caught:
+        summarize_table(table, targets)
+    assert text in str(caught.value)
+
+
+def test_empty_tables_have_a_summary():
+    found = summarize_table(people().iloc[:0], [("f", 30, "A", 1.0)])
+    assert found["rows"] == found["different rows"] == found["rows equal to target 0"] == 0
+
+
+def test_frames_are_summarized_unless_each_row_is_a_group_of_records():
+    assert summary_of_output(people(10)) is not None
+    assert summary_of_output(people(9)) is None
+    assert summary_of_output(pd.DataFrame({"key": [*"abcdefghij"], "count": range(10)})) is None
+    assert summary_of_output(RECORDS * 4) is None
+    assert summary_of_output(namedtuple("Columns", "columns")(3)) is None
+
+
+def encoded(outputs):
+    encoder = Encoder("the function")
+    return encoder, encoder.encode(outputs)
+
+
+def test_summaries_are_compared_by_name():
+    """The second table has no label 'm', and the third has another one."""
+    tables = [
+        pd.DataFrame({"sex": ["f"] * first + ["m"] * second + ["x"] * third})
+        for first, second, third in ((6, 6, 0), (12, 0, 0), (6, 5, 1))
+    ]
+    encoder, found = encoded(tables)
+    assert (found.labels == 0).all()
+    columns = {name: found.values[:, place] for place, name in enumerate(encoder.parts)}
+    assert columns["[rows with sex 'f']"].tolist() == [6, 12, 6]
+    assert columns["[rows with sex 'm']"].tolist() == [6, 0, 5]
+    assert columns["[rows with sex 'x']"].tolist() == [0, 0, 1]
+    assert columns["[rows]"].tolist() == [12, 12, 12]
+
+
+def test_summaries_with_as_many_numbers_are_compared_by_name():
+    tables = [TableSummary(rows=3, m=1), TableSummary(rows=3, f=2)]
+    encoder, found = encoded(tables)
+    assert encoder.parts == ("[rows]", "[m]", "[f]")
+    assert found.values.tolist() == [[3, 1, 0], [3, 0, 2]]
+
+
+def test_entries_of_moderate_tables_of_numbers_are_compared_too():
+    table = pd.DataFrame({"x": np.arange(20) / 2})
+    encoder, found = encoded([table])
+    assert found.values[0, :20].tolist() == table["x"].tolist()
+    assert encoder.parts[19:21] == ("['x'][19]", "[rows]")
+    encoder, _ = encoded([pd.DataFrame({"x": np.arange(1001) / 2})])
+    assert encoder.parts[0] == "[rows]"
+
+
+def test_tables_of_arrow_are_outputs():
+    encoder, found = encoded([pa.table({"x": [1.5, 2.5]})])
+    assert encoder.parts == ("['x'][0]", "['x'][1]")
+    assert found.values.tolist() == [[1.5, 2.5]]
+    assert (encoded([pa.table(people())])[1].values == encoded([people()])[1].values).all()
