@@ -167,7 +167,10 @@ class Guesses:
         scores, included = source.canaries(words, run)
         coins = _in_order(scores, included, np.random.default_rng([*words, _ORDER, run]))
         counted = self._counted(coins, [*words, _REVEALED, run], terms)
-        observed = Observed(counted, {"canaries": len(coins), "generator": "PCG64"})
+        settings = {"canaries": len(coins), "generator": "PCG64"}
+        if source.repeatable:
+            settings["repeatable"] = True
+        observed = Observed(counted, settings)
         stated = conclude(counted, terms)
         notes = [*terms.notes(), *_direction(counted)]
         if stated.verdict == NOT_REFUTED:

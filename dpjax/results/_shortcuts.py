@@ -26,7 +26,9 @@ class Parts:
     def is_recorded(self) -> bool:
         """Whether the outputs were recorded before the audit, so that the key draws no outputs."""
         pairs = self.recipe.get("pairs")
-        return pairs == {} or (pairs is not None and pairs["labels"] == [RECORDED])
+        if pairs == {}:  # Canaries take the place of pairs.
+            return not self.settings.get("repeatable", False)
+        return pairs is not None and pairs["labels"] == [RECORDED]
 
     @property
     def lower_bound(self) -> float:

@@ -10,6 +10,7 @@ from scipy import stats
 
 import dpjax
 from dpjax.core import random
+from dpjax.results._advice import advice
 from dpjax.sweeps import Entry, SweepSpec, compute
 
 LEVEL = 1.0
@@ -33,10 +34,22 @@ def test_a_run_is_audited_like_a_recorded_one():
     found = dpjax.audit(RUNS, confidence=0.95, key=3)
     scores, included = RUNS.canaries(random.words_of(random.as_key(3)).tolist(), 0)
     recorded = dpjax.audit(dpjax.OneRun(scores, included, fair_coins=True), confidence=0.95, key=3)
-    assert found.statement == recorded.statement and found.evidence == recorded.evidence
+    assert found.statement == recorded.statement
+    assert found.evidence.counted == recorded.evidence.counted
     read = dpjax.AuditResult.from_json(found.to_json())
     assert dpjax.rerun(read, allow_import=[__name__]).statement == found.statement
     assert "told" in str(found)
+
+
+def test_only_recorded_runs_are_told_to_record_new_outputs():
+    """A function can train again, but a recorded run cannot."""
+    found = dpjax.audit(dpjax.CanaryRuns(told, 1000), claim=0.1, key=3)
+    scores, included = RUNS.canaries([0, 3], 0)
+    recorded = dpjax.audit(dpjax.OneRun(scores, included, fair_coins=True), confidence=0.5)
+    assert found.verdict == "violated" and not found.is_recorded and recorded.is_recorded
+    read = dpjax.AuditResult.from_json(found.to_json())
+    assert not read.is_recorded
+    assert "audit again with another key" in advice(read)[-1]
 
 
 def test_coins_and_scores_of_runs_are_independent():
