@@ -18,7 +18,13 @@ from dpjax.methods import METHODS, Method, pairs_to_audit, settled, within_limit
 from dpjax.methods._patience import with_warning
 from dpjax.methods._signposts import signposted
 from dpjax.notions import Epsilon, Notion, Terms, bets_of
-from dpjax.results import AuditResult, build, finding_of_repeats, refuse_resume
+from dpjax.results import (
+    AuditResult,
+    build,
+    finding_of_repeats,
+    notes_of_resume,
+    refuse_resume,
+)
 from dpjax.results._subjects import subject_from_plain
 from dpjax.results.provenance import DECISIVE, key_of, versions
 from dpjax.results.recipes import notion_from_plain, options_from_plain, pairs_from_plain
@@ -242,7 +248,8 @@ def resume(
     randomness, or the earlier audit refuted the claim in a block that was cut short. If there is no
     claim, a sequential audit plans to compute one exact bound near the end. If the audit ends
     before this bound is computed, the resumed audit omits this bound. A rerun of a resumed audit
-    runs without interruption.
+    runs without interruption. If the mechanism draws its own randomness and the earlier audit was
+    interrupted during a block, a note states that the resumed audit draws other outputs instead.
 
     Args:
         result: Result of an audit with `dpjax.Sequential()`, or path of a file that contains such a
@@ -291,7 +298,8 @@ def resume(
     refuse_resume(result.settings, source)
     pairs, _ = given.pop("pairs"), given.pop("method")
     terms = Terms(**given, earlier=earlier)
-    return _audited(source, pairs, method, terms, start)
+    notes = notes_of_resume(result.settings, result.notes, source)
+    return _audited(source, pairs, method, terms, start, notes)
 
 
 def _recipe_of(

@@ -18,7 +18,7 @@ from dpjax.methods._candidates import promised
 from dpjax.methods._stopped import saying_so_far
 from dpjax.methods._walk import ENDLESS, TINY, Walk
 from dpjax.notions import BetWealth, Terms
-from dpjax.results import Finding, Findings, lost_worker
+from dpjax.results import Finding, Findings, lost_call, lost_worker
 from dpjax.sources import ONE_RUN, Opened, OpenedInTurn, Request, Rounds, Source, WorkerLost
 
 _DRAWS = 250_000
@@ -126,7 +126,7 @@ class Sequential:
         except TimeUp:
             if walk is None:
                 raise no_output_in_time(source.name) from None
-            walk.ended = "the time limit was reached"
+            walk.ended, walk.cut_short = "the time limit was reached", lost_call(source)
         except KeyboardInterrupt:
             # The source has ended its workers and programs.
             if walk is None:

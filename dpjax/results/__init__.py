@@ -7,7 +7,9 @@ from dpjax.results._build import concluded as concluded
 from dpjax.results._build import judge as judge
 from dpjax.results._build import verdict_of as verdict_of
 from dpjax.results._cut_short import is_cut_short as is_cut_short
+from dpjax.results._cut_short import lost_call as lost_call
 from dpjax.results._cut_short import lost_worker as lost_worker
+from dpjax.results._cut_short import notes_of_resume as notes_of_resume
 from dpjax.results._cut_short import refuse_cut_short as refuse_cut_short
 from dpjax.results._cut_short import refuse_resume as refuse_resume
 from dpjax.results._findings import Findings as Findings

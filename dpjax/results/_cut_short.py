@@ -8,12 +8,18 @@ outputs may have caused the loss. For equal seeds, a resumed audit draws the los
 a function draws its own randomness, a resumed audit would replace the lost outputs with others. If
 certain outputs end the process, then the audit would count only the other outputs, whose
 distribution may violate a claim that the function satisfies.
+
+The same is true for an interrupt during a block, by the user or by the time limit, if calls with
+certain outputs take longer than others. The cause is usually another one, so such an audit can be
+resumed, but its result has a note.
 """
+
+from collections.abc import Sequence
 
 from dpjax.core.types import JsonObject
 from dpjax.core.wording import BadValue
 
-_INTERRUPTED, _LOST_WORKER = "interrupted", "lost_worker"
+_INTERRUPTED, _LOST_WORKER, _LOST_CALL = "interrupted", "lost_worker", "lost_call"
 
 _LOST = (
     "a worker process was terminated, by the function or by the system, for instance because "
@@ -24,6 +30,30 @@ _NO_RESUME = (
     "the audit cannot be resumed, because the function has no parameter seed or rng, with which "
     "the lost outputs could be drawn again"
 )
+
+_LOST_CALLS = (
+    "The earlier audit was interrupted during a block, and the mechanism takes no seed with which "
+    "the lost outputs could be drawn again. If calls with certain outputs take longer than others, "
+    "the bound may be wrong: set a timeout, so that a long call is an outcome, and start a new "
+    "audit."
+)
+
+
+def lost_call(source: object) -> dict[str, bool]:
+    """Return the settings of an audit that ended during a call, whose outputs are lost."""
+    return {} if _draws_again(source) else {_LOST_CALL: True}
+
+
+def notes_of_resume(settings: JsonObject, notes: Sequence[str], source: object) -> list[str]:
+    """Return a note if the earlier audit, or an audit before it, lost outputs of its calls.
+
+    Args:
+        settings: Settings of the earlier audit.
+        notes: Notes of the earlier audit.
+        source: Source of both audits.
+    """
+    lost = settings.get(_LOST_CALL) or (settings.get(_INTERRUPTED) and not _draws_again(source))
+    return [_LOST_CALLS] if lost or _LOST_CALLS in notes else []
 
 
 def lost_worker(source: object) -> tuple[str, dict[str, bool]]:

@@ -8,6 +8,7 @@ from dpjax import Sequential
 from dpjax.inference import PLANNED
 from dpjax.mechanisms import Laplace
 from dpjax.methods import _sequential, _walk
+from dpjax.methods._alarm import TimeUp
 
 PAIR = [(0.0, 1.0)]
 SHIFTS = [(0.0, 1.0)] * 3
@@ -42,6 +43,30 @@ def test_outputs_that_cannot_be_drawn_again_are_not_replaced():
 
 def noisy(count, size, rng):
     return rng.laplace(count, 1.0, size)
+
+
+def own_noise(count, size):
+    return np.random.default_rng().laplace(count, 1.0, size)
+
+
+@pytest.mark.parametrize("interrupt", [TimeUp, KeyboardInterrupt])
+@pytest.mark.parametrize(("function", "noted"), [(own_noise, True), (noisy, False)])
+def test_outputs_of_calls_that_hang_are_replaced_only_with_a_note(
+    monkeypatch, interrupt, function, noted
+):
+    """If calls with large outputs hang, resumed audits count only the small outputs."""
+    subject, method = dpjax.HostMechanism(function), Sequential(2_000)
+
+    def hangs(*given):
+        raise interrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(_walk.Walk, "_block", hangs)
+        first = dpjax.audit(subject, PAIR, claim=2.0, method=method)
+    assert not any("takes no seed" in note for note in first.notes)
+    for num_draws in (2_000, 3_000):  # The note remains after a second resume.
+        first = dpjax.resume(first, subject, num_draws=num_draws)
+        assert any("takes no seed" in note for note in first.notes) == noted
 
 
 @pytest.mark.one_in(3)
