@@ -33,7 +33,8 @@ class Pairs:
     Attributes:
         database: The B databases, an array [B, ...] or a pytree of arrays with leading axis B.
         neighbor: The B neighbors, in the same form as `database`.
-        labels: Names of the B pairs; by default, "pair 0", "pair 1" and so on.
+        labels: Names of the B pairs; by default, "pair 0", "pair 1" and so on. If a name occurs
+            more than once, a number is added to its later occurrences.
 
     Raises:
         ValueError: If the sides differ in length, if there is no pair, if a value is not finite, or
@@ -76,7 +77,7 @@ class Pairs:
             raise ValueError(
                 f"labels must name each of the {count} pairs, but there were {len(labels)}."
             )
-        object.__setattr__(self, "labels", labels)
+        object.__setattr__(self, "labels", distinct_labels(labels))
 
     def __len__(self) -> int:
         return length(self.database)
@@ -103,6 +104,24 @@ class Pairs:
             stack([as_tree(row[0]) for row in rows], "database"),
             stack([as_tree(row[1]) for row in rows], "neighbor"),
         )
+
+
+def distinct_labels(labels: Iterable[str]) -> tuple[str, ...]:
+    """Return the labels, with a number added to each label that occurred before.
+
+    Results refer to pairs by their labels, so two pairs must not have the same label.
+
+    Args:
+        labels: Name of each pair.
+    """
+    given = tuple(labels)
+    used, found = {*given}, dict[str, None]()
+    for label in given:
+        number, free = 2, label
+        while free in found or (free != label and free in used):
+            free, number = f"{label} ({number})", number + 1
+        found[free] = None
+    return tuple(found)
 
 
 def rows_of(pairs: Iterable[Iterable[Database]]) -> list[tuple[Database, Database]]:

@@ -10,6 +10,7 @@ import numpy as np
 from dpjax.core import random
 from dpjax.core.errors import text_of
 from dpjax.core.wording import BadType, BadValue
+from dpjax.databases._pairs import distinct_labels
 from dpjax.databases.spaces import Proposed, Space, as_space
 from dpjax.methods._pairs import TIME_SHARE
 from dpjax.methods._pairs_counted import notes_of_untried, search_counted
@@ -68,7 +69,7 @@ def best_member(
     kept = [pair for pair in best if pair.database.member == number]
     chosen = AnyPairs(
         ([p.database.database for p in kept], [p.neighbor.database for p in kept]),
-        tuple(space.label_of(p) for p in kept),
+        distinct_labels(space.label_of(p) for p in kept),
     )
     draws = sum(2 * size * drawn for size, drawn in rungs)
     note = (

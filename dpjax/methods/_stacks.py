@@ -7,6 +7,7 @@ from typing import NamedTuple
 import jax
 
 from dpjax.databases import Pairs
+from dpjax.databases._pairs import distinct_labels
 from dpjax.databases.spaces import Proposed
 from dpjax.sources import AnyPairs, Source
 from dpjax.sources._subject import check_shape, mechanism_at
@@ -31,8 +32,9 @@ def stacks_of(source: Source, pairs: Sequence[Proposed]) -> list[Stack]:
     if the types of JAX cannot represent its databases, or if the mechanism does not accept them.
     """
     if source.sampler is None:
+        labels = distinct_labels(pair.label for pair in pairs)
         sides = [pair.database for pair in pairs], [pair.neighbor for pair in pairs]
-        return [Stack(range(len(pairs)), AnyPairs(sides, tuple(pair.label for pair in pairs)))]
+        return [Stack(range(len(pairs)), AnyPairs(sides, labels))]
     groups: dict[Hashable, list[int]] = {}
     for place, pair in enumerate(pairs):
         try:

@@ -14,6 +14,7 @@ from dpjax.core.types import JsonObject
 from dpjax.core.validate import check_names
 from dpjax.core.wording import BadValue
 from dpjax.databases import Pairs, difference
+from dpjax.databases._pairs import distinct_labels
 from dpjax.notions import NOTIONS, Epsilon, Notion
 from dpjax.partitions import Box, Outcomes, Region
 from dpjax.partitions.previews import preview_database
@@ -114,7 +115,7 @@ def pairs_from_plain(content: Any, stacked: bool) -> Pairs | AnyPairs:
         raise ValueError(
             f"labels must name each of the {len(made)} pairs, but there were {len(labels)}."
         )
-    return AnyPairs(made.sides, tuple(map(str, labels)) or made.labels)
+    return AnyPairs(made.sides, distinct_labels(map(str, labels)) or made.labels)
 
 
 def _region_to_plain(region: Region) -> JsonObject:
