@@ -27,7 +27,8 @@ from dpjax.methods._ranking import Chosen, choices, searched_again
 from dpjax.methods._stopped import saying_so_far
 from dpjax.notions import Statement, Terms
 from dpjax.partitions import RegionLike, Search
-from dpjax.results import Finding, Findings, Row
+from dpjax.results import NOT_RANDOM, Finding, Findings, Row
+from dpjax.results._unvaried import is_not_random
 from dpjax.sources import (
     ONE_RUN,
     Marked,
@@ -38,6 +39,7 @@ from dpjax.sources import (
     rounds_of,
     rounds_within,
 )
+from dpjax.sources._searched import unvaried_runs
 
 _SEARCH, _CONFIRM = 20_000, 50_000
 """Default numbers of search and confirmation draws per side."""
@@ -191,6 +193,7 @@ class Events:
         ):
             searches = opened.search()
             _refuse_empty_region(searches, opened)
+            unvaried = unvaried_runs(searches)
             rounds = self.rounds(len(searches))
             pools = Pools(searches, opened.pairs)
             ranks = searched_again(searches, pools, opened, terms, rounds, len(runs))
@@ -212,7 +215,21 @@ class Events:
             ranked = tuple((opened.pairs.labels[p], finite_or_none(s)) for p, s in scores)
             return finding_of(opened, search, candidate, pair, counts[run], terms, (rounds, ranked))
 
-        return Findings(finding, lambda: _rows(chosen, counts, terms))
+        def rows() -> list[Row]:
+            found = _rows(chosen, counts, terms)
+            for run, row in enumerate(found):
+                if unvaried[run, row.pair] and _is_not_random(finding(run)):
+                    found[run] = row._replace(verdict=NOT_RANDOM)
+            return found
+
+        return Findings(finding, rows)
+
+
+def _is_not_random(found: Finding) -> bool:
+    """Return whether a run whose outputs never varied has the verdict "not random"."""
+    counts = None if found.witness is None else found.witness.event_counts
+    error = 1 - found.statement.own_confidence
+    return is_not_random(found.statement.verdict, counts, found.evidence.trials, error)
 
 
 def _refuse_empty_region(searches: list[Search], opened: Opened) -> None:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from dpjax.core.errors import Status
 from dpjax.notions import BetWealth, Statement, bets_of
-from dpjax.results._build import Finding
+from dpjax.results._build import Finding, verdict_of
 from dpjax.results._cut_short import refuse_cut_short
 
 
@@ -49,7 +49,8 @@ class Findings:
     def of(cls, *findings: Finding) -> "Findings":
         """Build the findings of a batch from the complete findings of each run.
 
-        The rows raise an error if a run was cut short; see `refuse_cut_short`.
+        The rows raise an error if a run was cut short (see `refuse_cut_short`), or if every call
+        of a mechanism failed.
         """
 
         def row(found: Finding) -> Row:
@@ -57,7 +58,7 @@ class Findings:
             labels = () if found.pairs is None else found.pairs.labels
             pair = 0 if found.witness is None else labels.index(found.witness.pair)
             state = bets_of(found.evidence.counted)
-            return Row(found.statement, pair, verdict=found.statement.verdict, state=state)
+            return Row(found.statement, pair, verdict=verdict_of(found), state=state)
 
         return cls(findings.__getitem__, lambda: [row(found) for found in findings])
 

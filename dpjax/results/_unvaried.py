@@ -23,12 +23,28 @@ def verdict_on_unvaried(
         if not isinstance(note, Unvaried) or witness is None or note.pair != witness.pair:
             continue
         error = (1 - stated.confidence) / stated.num_claims
-        apart = stated.verdict == NO_CLAIM and _apart(witness.event_counts, trials)
-        if stated.verdict == VIOLATED or (apart and epsilon_of_constants(trials, error) > _USEFUL):
+        if is_not_random(stated.verdict, witness.event_counts, trials, error):
             others = [other for other in notes if other is not note]
             sentence = f"{note} {stated.sentence}"
             return replace(stated, verdict=NOT_RANDOM, sentence=sentence), others
     return stated, notes
+
+
+def is_not_random(
+    verdict: str, counts: tuple[int, int] | None, trials: tuple[int, int], error: float
+) -> bool:
+    """Return whether "not random" takes the place of a verdict on outputs that never varied.
+
+    Args:
+        verdict: Verdict that follows from the bound and the claim.
+        counts: Counts of the event for the database and for its neighbor, or None.
+        trials: Numbers of outputs for the database and for its neighbor.
+        error: Maximum probability that the bound exceeds the true level.
+    """
+    if verdict == VIOLATED:
+        return True
+    apart = verdict == NO_CLAIM and _apart(counts, trials)
+    return apart and epsilon_of_constants(trials, error) > _USEFUL
 
 
 def refuse_failures(notes: list[str]) -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from dpjax.core.types import FiniteSpace, OutputSpace
 from dpjax.core.wording import Unvaried
@@ -46,10 +47,32 @@ def _unvaried(found: Sequence[Search], labels: Sequence[str]) -> list[Unvaried]:
     notes = []
     for search, label in zip(found, labels, strict=True):
         counts = search.halves.sum(axis=(0, 1))
-        occupied = [np.flatnonzero(side).tolist() for side in counts]
-        if all(len(cells) == 1 and _is_value(search.partition, *cells) for cells in occupied):
+        if _is_unvaried(search.partition, counts):
             notes.append(Unvaried((int(counts[0].sum()), int(counts[1].sum())), label))
     return notes
+
+
+def unvaried_runs(found: Sequence[Search]) -> NDArray[np.bool_]:
+    """Return whether the search outputs of each run are constant on both sides of each pair.
+
+    Args:
+        found: For each pair, the cells and the counts that the search returned.
+
+    Returns:
+        bool [runs, pairs].
+    """
+    columns = [
+        [_is_unvaried(search.partition, counts) for counts in search.halves.sum(axis=1)]
+        for search in found
+    ]
+    return np.array(columns, bool).T
+
+
+def _is_unvaried(cells: Partition, counts: NDArray[np.int64]) -> bool:
+    """Return whether all outputs on each side are equal, given counts [2 sides, cells]."""
+    if (np.count_nonzero(counts, axis=1) != 1).any():
+        return False
+    return all(_is_value(cells, int(cell)) for cell in counts.argmax(axis=1))
 
 
 def _is_value(cells: Partition, cell: int) -> bool:
