@@ -27,7 +27,12 @@ from dpjax.results import (
 )
 from dpjax.results._subjects import subject_from_plain
 from dpjax.results.provenance import DECISIVE, key_of, versions
-from dpjax.results.recipes import notion_from_plain, options_from_plain, pairs_from_plain
+from dpjax.results.recipes import (
+    has_inputs,
+    notion_from_plain,
+    options_from_plain,
+    pairs_from_plain,
+)
 from dpjax.sources import ONE_RUN, AnyPairs, Repeats, Source, Trust, as_source
 from dpjax.sources._time_limit import TooShort
 from dpjax.sources._workers import kept_workers
@@ -198,6 +203,7 @@ def _read(result: object) -> AuditResult:
 def rerun(
     result: AuditResult | str | Path,
     subject: object = None,
+    pairs: object = None,
     *,
     allow_import: Collection[str] = (),
     allow_command: bool = False,
@@ -210,6 +216,8 @@ def rerun(
         subject: Subject of the audit. If `subject` is None, the recipe must name a mechanism from
             `dpjax.mechanisms`, recorded files, or a function or program that `allow_import` or
             `allow_command` permits.
+        pairs: Pairs of the audit. The pairs are needed only if the recipe does not contain them,
+            for instance because the databases are tensors, data frames or long arrays.
         allow_import: Modules that may be imported, including their submodules, to find the function
             that the recipe names. By default, no module is imported.
         allow_command: Whether the program that the recipe names may be run.
@@ -221,12 +229,12 @@ def rerun(
 
     Raises:
         ValueError: If no subject is passed and the recipe names no subject; if the recipe names a
-            subject that may not be imported or run; or if the recipe is damaged or does not contain
-            the pairs.
+            subject that may not be imported or run; if no pairs are passed and the recipe does not
+            contain the pairs; or if the recipe is damaged.
         TypeError: If an entry of the recipe has the wrong type.
     """
     result = _read(result)
-    source, arguments = _recipe_of(result, subject, allow_import, allow_command)
+    source, arguments = _recipe_of(result, subject, allow_import, allow_command, pairs)
     return audit(source, **arguments)
 
 
@@ -361,14 +369,14 @@ def _pairs_of(recipe: JsonObject, source: Source) -> object:
     pairs = recipe["pairs"]
     if pairs == {}:
         return None
-    inputs = (recipe["method"].get(name) for name in ("inputs", "input_interval"))
-    if not source.takes_pairs or any(given is not None for given in inputs):
+    if not source.takes_pairs or has_inputs(recipe):
         return None
     if pairs is None:
-        raise ValueError(
-            "the audit cannot be repeated because its recipe does not contain the pairs: "
-            "there were too many, or they could not be written as JSON. Call dpjax.audit with the "
-            "same pairs."
+        raise BadValue(
+            "pairs must be given, because the recipe of the result does not contain them. A recipe "
+            "contains up to 10,000 pairs whose databases are numbers, strings, NumPy arrays, "
+            "lists, tuples or dicts with at most 2,000 characters. Pass the pairs of the audit to "
+            "dpjax.rerun or dpjax.resume."
         )
     if not source.stacks_pairs:
         return pairs_from_plain(pairs, stacked=False)

@@ -22,6 +22,7 @@ from dpjax.results._words import (
     unit_of,
     witness_story,
 )
+from dpjax.results.recipes import has_inputs
 
 NOT_TESTED = (
     "Databases other than the pairs on this page.",
@@ -164,7 +165,14 @@ def _again(result: Parts, name: str) -> Section:
         "The audited object cannot be imported by name. Call "
         "dpjax.rerun(dpjax.AuditResult.from_file(path), subject) with this object as subject."
     )
-    if subject is not None:
+    if result.recipe.get("pairs", {}) is None and not has_inputs(result.recipe):
+        arguments = "pairs=pairs" if subject is not None else "subject, pairs"
+        said = (
+            "The recipe does not contain the pairs. Call "
+            f"dpjax.rerun(dpjax.AuditResult.from_file(path), {arguments}) with the pairs of this "
+            "audit."
+        )
+    elif subject is not None:
         command = f"dpjax rerun {quote(name)}{_allowance(subject)}"
         codes = [("The command that repeats the audit, with the same bound", neutral(command))]
         said = "The key in the recipe reproduces the same draws."

@@ -118,6 +118,12 @@ def pairs_from_plain(content: Any, stacked: bool) -> Pairs | AnyPairs:
     return AnyPairs(made.sides, distinct_labels(map(str, labels)) or made.labels)
 
 
+def has_inputs(recipe: JsonObject) -> bool:
+    """Return whether the method in a recipe has inputs, which take the place of pairs."""
+    method = recipe.get("method", {})
+    return any(method.get(name) is not None for name in ("inputs", "input_interval"))
+
+
 def _region_to_plain(region: Region) -> JsonObject:
     """Return the ends and the grid size of a box, or the range and outcomes of a finite region."""
     if isinstance(region, Box):

@@ -192,6 +192,18 @@ def test_how_to_do_it_again(subject, device, command, said):
     assert f"s on {device}. dpjax 7.8" in again.paragraphs[0]
 
 
+@pytest.mark.parametrize(
+    ("subject", "arguments"), [(SUBJECT, "pairs=pairs"), (None, "subject, pairs")]
+)
+def test_no_command_repeats_an_audit_whose_recipe_has_no_pairs(subject, arguments):
+    pytest.importorskip("matplotlib")
+    from dpjax.results._page import _again
+
+    again = _again(made({"subject": subject, "pairs": None}), "a.html")
+    assert f"AuditResult.from_file(path), {arguments}) with the pairs" in again.paragraphs[1]
+    assert [title for title, _ in again.codes] == ["The recipe"]
+
+
 def test_a_page_in_markdown_names_a_json_file():
     result = made({"subject": {"kind": "mechanism", "name": "laplace"}})
     (command, _) = sections(result, name="other.md")["How to do it again"].codes

@@ -245,10 +245,10 @@ def test_pairs_that_a_recipe_cannot_hold_are_asked_for():
     subject = dpjax.HostMechanism(lambda records, n, rng: rng.laplace(records.count, 1.0, n))
     result = dpjax.audit(subject, [(Records(0), Records(1))], method=EVENTS)
     assert result.recipe["pairs"] is None
-    with pytest.raises(
-        ValueError, match="there were too many, or they could not be written as JSON"
-    ):
+    with pytest.raises(ValueError, match=r"pairs must be given, because the recipe .* does not"):
         dpjax.rerun(result, subject)
+    again = dpjax.rerun(result, subject, [(Records(0), Records(1))])
+    assert again.statement == result.statement
 
 
 def test_a_histogram_is_run_again_by_its_inputs_however_many_pairs_they_make():
