@@ -20,7 +20,7 @@ from dpjax.core.types import (
 from dpjax.core.wording import BadType, BadValue
 from dpjax.databases.trees import as_tree, shape_of
 from dpjax.mechanisms._base import Mechanism
-from dpjax.mechanisms.host_form import ANY_FUNCTION, host_form
+from dpjax.mechanisms.host_form import ANY_FUNCTION, advice_on_form, host_form
 
 if TYPE_CHECKING:
     from jax.extend.core import ClosedJaxpr
@@ -61,11 +61,10 @@ def trace(
             f"{host_form(function) or ANY_FUNCTION}."
         ) from error
     except Exception as error:
-        form = host_form(function)
+        advice = advice_on_form(function)
         raise BadType(
             f"{label} failed for (key, database of shape {shape_of(database)}): "
-            f"{type(error).__name__}: {error}"
-            f"{'' if form is None else f'; if it uses its own random numbers, {form}.'}"
+            f"{type(error).__name__}: {error}{'' if advice is None else f'; {advice}.'}"
         ) from error
 
 

@@ -2,7 +2,9 @@
 
 A JAX function has the form (key, database) -> output. A Python function that dpjax audits as
 `dpjax.HostMechanism` has the form (database) -> output or (database, num_samples) -> outputs, with
-an optional parameter `seed` or `rng`. The database comes first; the others may be in any order.
+an optional parameter `seed` or `rng`. The database comes first; the others may be in any order. If
+`seed` or `rng` is required, the number of outputs may also have a name such as `n` or `size`,
+because a JAX function has only two required parameters.
 """
 
 import inspect
@@ -21,6 +23,9 @@ _SIZES = ("num_samples", "n_samples", "num_draws")
 _OTHER_SIZES = ("samples", "size", "num", "n", "count")
 """Names of the number of outputs that a parameter for a database may have, too."""
 
+_NO_DATABASES = (*_SIZES, "n", "size")
+"""Names that a parameter for a database rarely has."""
+
 _OTHER_SEEDS = ("random_state", "generator", "random", "random_generator")
 """Names of parameters for randomness whose type is not clear."""
 
@@ -29,6 +34,13 @@ _SETTINGS = ("epsilon", "eps", "delta", "scale", "sigma", "sensitivity", "noise_
 
 ANY_FUNCTION = "otherwise wrap a function of (database, num_samples) as " + ON_HOST
 """Suggestion for a function whose parameters have none of the common names."""
+
+FORMS = (
+    "a JAX function has the form (key, database) -> one output, and a Python function has the form "
+    "(database) -> one output or (database, num_samples) -> outputs, each with an optional "
+    "parameter seed or rng"
+)
+"""The accepted forms of functions."""
 
 
 class _Form(NamedTuple):
@@ -77,8 +89,8 @@ def host_form(function: Callable[..., object]) -> str | None:
         if the parameters look like those of a JAX function, are not recognized, or cannot be read.
     """
     found, first = _form(function), next(iter(signature_of(function).values()), None)
-    if first is not None and first.name in SEEDS + _SIZES:
-        return f"put the database first, as in (database, {first.name})"
+    if order := order_hint(function):
+        return order
     if first is not None and first.name == "self":
         return "pass the method of an object instead of its class"
     gathers = first is not None and first.kind is first.VAR_POSITIONAL
@@ -104,6 +116,37 @@ def host_form(function: Callable[..., object]) -> str | None:
     return None
 
 
+def order_hint(function: Callable[..., object]) -> str | None:
+    """Return how to order the parameters of a function whose first one is not the database.
+
+    Args:
+        function: Any function. The result is None if its first parameter may be a database.
+    """
+    names = [p.name for p in signature_of(function).values() if p.kind != p.VAR_POSITIONAL]
+    if not names or names[0] not in SEEDS + _NO_DATABASES:
+        return None
+    # In (n, num_samples) and in (n, rng), n may be the database.
+    others = SEEDS + _SIZES + _OTHER_SIZES + _OTHER_SEEDS + _SETTINGS
+    if names[0] in _OTHER_SIZES and all(n in others or _is_key(n) for n in names[1:]):
+        return None
+    return f"put the database first, as in (database, {names[0]})"
+
+
+def advice_on_form(function: Callable[..., object]) -> str | None:
+    """Return advice for a function that failed when it was called as a JAX function.
+
+    Args:
+        function: Any function. The result is None if it has the parameters of a JAX function.
+    """
+    found = _form(function)
+    if found is not None and len(found.others) == 1 and _is_key(found.others[0]):
+        return f"put the key first, as in ({found.others[0]}, database)"
+    if form := host_form(function):
+        return f"if it uses its own random numbers, {form}"
+    parameters = signature_of(function)
+    return FORMS if parameters and sum(map(_is_required, parameters.values())) > 2 else None
+
+
 def _form(function: Callable[..., object]) -> _Form | None:
     """Return what a function's parameters are for.
 
@@ -124,6 +167,8 @@ def _form(function: Callable[..., object]) -> _Form | None:
     required = [p.name for p in parameters.values() if _is_required(p) and p.name not in SEEDS]
     # Only the second parameter may be a number of outputs that has a default.
     size = next((name for name in [*second, *required[1:]] if name in _SIZES), None)
+    if size is None and len(required) == 2 and required[1] in _OTHER_SIZES:
+        size = required[1] if _needs_seed(parameters) else None
     return _Form(size, second == [size], [name for name in required[1:] if name != size])
 
 
@@ -133,6 +178,11 @@ def signature_of(function: Callable[..., object]) -> Mapping[str, inspect.Parame
         return inspect.signature(function).parameters
     except (TypeError, ValueError):
         return {}
+
+
+def _needs_seed(parameters: Mapping[str, inspect.Parameter]) -> bool:
+    """Return whether a parameter `seed` or `rng` is required, which no JAX function has."""
+    return any(name in parameters and _is_required(parameters[name]) for name in SEEDS)
 
 
 def _is_required(parameter: inspect.Parameter) -> bool:

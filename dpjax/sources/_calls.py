@@ -10,7 +10,7 @@ from dpjax.core.errors import name_of_function, text_of
 from dpjax.core.settings import callers_floats
 from dpjax.core.types import JsonObject
 from dpjax.core.wording import ONE_BY_ONE, OUTCOMES, BadValue
-from dpjax.mechanisms.host_form import SEEDS, signature_of, size_arguments
+from dpjax.mechanisms.host_form import SEEDS, order_hint, signature_of, size_arguments
 from dpjax.partitions._nested import rows_of, table_of
 from dpjax.partitions.missing import Raised, as_array, as_columns
 from dpjax.partitions.previews import preview, preview_database
@@ -67,8 +67,11 @@ def draw_batch(
             "counts as an outcome."
         ) from None
     except BaseException as error:  # This includes sys.exit(), which must not end the audit.
+        order = order_hint(function)
+        said = "" if order is None else f"If the function has another order, {order}. "
         raise BadValue(
             f"the function {name} raised {type(error).__name__} when asked for {asked}: {error}. "
+            f"{said}"
             f"A batch does not show which of its outputs failed; with {ONE_BY_ONE}, each exception "
             "counts as an outcome of its own."
         ) from error

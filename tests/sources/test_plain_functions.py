@@ -12,7 +12,9 @@ import pytest
 
 import dpjax
 from dpjax.mechanisms import Laplace
+from dpjax.mechanisms.host_form import order_hint
 from dpjax.sources import as_source
+from dpjax.sources._recognized import recognized
 from dpjax.testing import assert_not_private, assert_private
 
 PAIR = [(0.0, 1.0)]
@@ -154,9 +156,78 @@ def set_last(database, num_samples, epsilon):
     return float(database) + np.random.laplace(scale=1 / epsilon, size=num_samples)
 
 
+def short_name(database, n, seed):
+    return np.random.default_rng(seed).laplace(database, 1.0, n)
+
+
+def short_name_last(database, rng, size):
+    return rng.laplace(database, 1.0, size)
+
+
+def short_name_by_keyword(database, *, n, rng):
+    return rng.laplace(database, 1.0, n)
+
+
+def other_name(database, k, seed):
+    return np.random.default_rng(seed).laplace(database, 1.0, k)
+
+
+def short_name_first(n, x, seed):
+    return np.random.default_rng(seed).laplace(x, 1.0, n)
+
+
+def key_last(x, key):
+    return x + jax.random.laplace(key)
+
+
+def key_and_size(key, x, n):
+    return x + jax.random.laplace(key, (n,))
+
+
+@pytest.mark.parametrize("function", [short_name, short_name_last, short_name_by_keyword])
+def test_a_short_name_of_the_size_is_clear_beside_a_seed(function):
+    """A JAX function has no required parameter seed or rng beside two others."""
+    terms = {"method": dpjax.Events(300, 600), "claim": 0.1}
+    plain = dpjax.audit(function, PAIR, **terms)
+    many_ = dpjax.audit(dpjax.HostMechanism(short_name), PAIR, **terms)
+    assert recognized(function) == ("host", {"batched": True})
+    assert plain.verdict == "violated" and plain.lower_bound == many_.lower_bound
+
+
+def test_a_call_that_fails_hints_at_the_order_of_the_parameters():
+    with pytest.raises(ValueError, match=r"put the database first, as in \(database, n\)"):
+        dpjax.audit(dpjax.HostMechanism(short_name_first), PAIR)
+    with pytest.raises(ValueError, match=r"put the database first, as in \(database, num_samples"):
+        dpjax.audit(dpjax.HostMechanism(size_first), PAIR)
+
+
+@pytest.mark.parametrize(
+    ("function", "order"),
+    [
+        (lambda n, rng: rng.normal(n), None),
+        (lambda n, num_samples: np.random.normal(n, 1.0, num_samples), None),
+        (lambda n, epsilon, rng: rng.normal(n), None),
+        (lambda count, n: np.random.normal(count, 1.0, n), None),
+        (lambda *both: both, None),
+        (lambda: 0.0, None),
+        (lambda n, x: x, "put the database first, as in (database, n)"),
+        (lambda size, database, rng: database, "put the database first, as in (database, size)"),
+    ],
+)
+def test_a_hint_at_the_order_needs_a_parameter_that_may_be_the_database(function, order):
+    assert order_hint(function) == order
+
+
 @pytest.mark.parametrize(
     ("function", "advice"),
     [
+        (short_name_first, r"put the database first, as in \(database, n\)"),
+        (key_last, r"; put the key first, as in \(key, database\)\."),
+        (
+            key_and_size,
+            r"a JAX function has the form \(key, database\) -> one output, and a Python",
+        ),
+        (other_name, r"a Python function has .* or \(database, num_samples\) -> outputs"),
         (unclear, "rename the parameter random_state to rng to get a numpy.random.Generator, or"),
         (gathers, r"as dpjax.HostMechanism\(gathers, batched=False\)"),
         (Release.draw, "pass the method of an object instead of its class"),
