@@ -88,6 +88,19 @@ REFUSED = {
 }
 
 
+NUMBERS = {
+    "a tensor": (Tensor(3.0), TypeError, r"was tensor\(3.0\), a tensor without axes: for a number"),
+    "a tensor in a dict": ({"a": Tensor(3.0)}, ValueError, "a dict of equally long columns"),
+    "an array in a dict": ({"a": np.array(3.0)}, ValueError, "a dict of equally long columns"),
+}
+
+
+@pytest.mark.parametrize(("like", "error", "said"), NUMBERS.values(), ids=NUMBERS)
+def test_numbers_are_refused_by_their_kind(like, error, said):
+    with pytest.raises(error, match=said):
+        neighbors(like)
+
+
 @pytest.mark.parametrize(("like", "said"), REFUSED.values(), ids=REFUSED)
 def test_tensors_that_are_refused(like, said):
     with pytest.raises(TypeError, match=said):

@@ -102,7 +102,10 @@ def _in_order(names: list[Hashable], given: Sequence[Record]) -> list[Record]:
 
 def _check_dict(like: dict) -> None:
     """Raise an error unless the entries of a dict are columns of equal length."""
-    kinds = [isinstance(part, np.ndarray | list) for part in like.values()]
+    kinds = [
+        isinstance(part, list) or (isinstance(part, np.ndarray) and part.ndim > 0)
+        for part in like.values()
+    ]
     if not like or not all(kinds) or len({len(part) for part in like.values()}) > 1:
         raise BadValue(
             f"like must be a dict of equally long columns (arrays or lists), but was {short(like)}."

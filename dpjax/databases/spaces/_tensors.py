@@ -4,6 +4,8 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from dpjax.core.arrays import to_numpy
 from dpjax.core.wording import BadType
 from dpjax.databases.spaces._records import Form
@@ -32,7 +34,14 @@ def tensor_form(like: Any, form_of: Callable[[object], Form]) -> Form:
                 "like must be a tensor, or one tuple or dict of tensors and arrays, but contained "
                 f"a {type(part).__name__} of tensors: pass its tensors as entries of like."
             )
-    form = form_of(_in_arrays(like))
+    arrays = _in_arrays(like)
+    if isinstance(arrays, np.ndarray) and not arrays.ndim:
+        raise BadType(
+            f"like must be a tensor of one or two axes, but was {like!r}, a tensor without axes: "
+            "for a number, pass a Python float and relation=Within(...), and let the function "
+            "convert its database to a tensor."
+        )
+    form = form_of(arrays)
     return form._replace(
         name=f"{form.name} in tensors",
         records=lambda given: form.records(_in_arrays(given)),
