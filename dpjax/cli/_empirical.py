@@ -18,7 +18,7 @@ _PANEL = ("database", "individual", "missing")
 _DENSITY = ("kernel", "bandwidth")
 
 TABLE: Table = {
-    "data": argument(Path, "A csv or Parquet file of records; csv also as gz, bz2 or xz."),
+    "data": argument(Path, "A csv or Parquet file of records; csv also as gz, bz2, xz or zst."),
     "database": option(str, "Column that names the database.", default="database"),
     "individual": option(str, "Column that names the individual.", default="individual"),
     "value": option(list[str], "Column of values; may be repeated."),

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from dpjax.core import validate
-from dpjax.core.unpacking import Streams, decompressor
+from dpjax.core.errors import needs
+from dpjax.core.unpacking import Streams, Zstandard, decompressor
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 _MANY_TIMES = 100
 """Largest plausible compression ratio of numbers or text."""
 
-PACKED = (".gz", ".bz2", ".xz")
+PACKED = (".gz", ".bz2", ".xz", ".zst")
 """Suffixes of compressed files that `opened` decompresses."""
 
 _BUFFER = 2**18
@@ -156,8 +157,21 @@ def refuse_bomb(unpacked: int, packed: int) -> None:
         )
 
 
+def needs_of_packed(path: Path) -> None:
+    """Check that the package that decompresses a file is installed.
+
+    Args:
+        path: Path of a file, which need not be compressed.
+
+    Raises:
+        ModuleNotFoundError: If the package is not installed; the message says how to install it.
+    """
+    if path.suffix.lower() == ".zst":
+        needs("zst files", "io", "pyarrow")
+
+
 def opened(path: Path) -> BinaryIO:
-    """Open a file for reading, decompressing it if its name ends in .gz, .bz2 or .xz.
+    """Open a file for reading, decompressing it if its name ends in one of `PACKED`.
 
     After a seek backwards, the file is decompressed again from its beginning. If the file is a
     decompression bomb, reading raises ValueError.
@@ -172,7 +186,12 @@ class _Unpacked(io.RawIOBase):
 
     def __init__(self, path: Path):
         suffix, self._packed = path.suffix.lower(), path.stat().st_size
-        self._file = gzip.open(path) if suffix == ".gz" else Streams(path, decompressor(suffix))
+        if suffix == ".zst":
+            self._file = Zstandard(path)
+        elif suffix == ".gz":
+            self._file = gzip.open(path)
+        else:
+            self._file = Streams(path, decompressor(suffix), is_padded=suffix == ".xz")
 
     def readable(self) -> bool:
         return True

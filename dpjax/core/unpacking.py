@@ -1,4 +1,4 @@
-"""Decompression of bz2 and xz files, which refuses everything that is not a whole stream."""
+"""Decompression of bz2, xz and zst files; everything that is not a whole stream is refused."""
 
 import io
 from collections.abc import Callable
@@ -43,10 +43,16 @@ class Streams:
 
     The files of Python's modules bz2 and lzma stop silently at bytes that begin no stream, so
     outputs in a damaged stream would be left out.
+
+    Args:
+        path: Path of the file.
+        new: Function that creates a decompressor for a stream.
+        is_padded: Whether null bytes may follow a stream. In xz files, their number is a multiple
+            of four.
     """
 
-    def __init__(self, path: Path, new: Callable[[], _Decompressor]):
-        self._file, self._new = path.open("rb"), new
+    def __init__(self, path: Path, new: Callable[[], _Decompressor], is_padded: bool = False):
+        self._file, self._new, self._is_padded = path.open("rb"), new, is_padded
         self._stream, self._at = new(), 0
 
     def read(self, size: int) -> bytes:
@@ -54,11 +60,12 @@ class Streams:
 
         Raises:
             EOFError: If the file is cut short.
+            ValueError: If the padding after a stream is damaged.
         """
         while True:
             data = b""
             if self._stream.eof:
-                data = self._stream.unused_data or self._file.read(_READ)
+                data = self._next_stream()
                 if not data:
                     return b""
                 self._stream = self._new()
@@ -69,6 +76,20 @@ class Streams:
             if content := self._stream.decompress(data, size):
                 self._at += len(content)
                 return content
+
+    def _next_stream(self) -> bytes:
+        """Return the first bytes of the next stream, or none at the end of the file."""
+        data, padding = self._stream.unused_data or self._file.read(_READ), 0
+        while self._is_padded and data:
+            rest = data.lstrip(b"\0")
+            padding += len(data) - len(rest)
+            if rest:
+                data = rest
+                break
+            data = self._file.read(_READ)
+        if padding % 4:
+            raise ValueError(f"{padding} null bytes follow a stream, which is no multiple of four")
+        return data
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
         """Go to a position, counted in decompressed bytes from the beginning."""
@@ -87,3 +108,46 @@ class Streams:
     def close(self) -> None:
         """Close the file."""
         self._file.close()
+
+
+class Zstandard:
+    """The decompressed content of a zst file (needs pyarrow), which refuses a damaged file."""
+
+    def __init__(self, path: Path):
+        self._path = path
+        self._begin()
+
+    def _begin(self) -> None:
+        import pyarrow as pa
+
+        # The decompressor refuses frames that need more memory than those of zstd's presets. It
+        # closes the file at its end.
+        self._stream, self._at = pa.CompressedInputStream(self._path.open("rb"), "zstd"), 0
+
+    def read(self, size: int) -> bytes:
+        """Read at most `size` bytes, or none at the end of the file.
+
+        Raises:
+            OSError: If the file is cut short or damaged.
+        """
+        content = self._stream.read(size)
+        self._at += len(content)
+        return content
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        """Go to a position, counted in decompressed bytes from the beginning."""
+        assert whence == io.SEEK_SET
+        if offset < self._at:
+            self.close()
+            self._begin()
+        while self._at < offset and self.read(min(offset - self._at, _READ)):
+            pass
+        return self._at
+
+    def tell(self) -> int:
+        """Return the position, in decompressed bytes."""
+        return self._at
+
+    def close(self) -> None:
+        """Close the file."""
+        self._stream.close()

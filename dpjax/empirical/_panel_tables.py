@@ -14,7 +14,7 @@ import numpy as np
 
 from dpjax.core import validate
 from dpjax.core.errors import nearest, needs
-from dpjax.core.files import PACKED, opened
+from dpjax.core.files import PACKED, needs_of_packed, opened
 from dpjax.core.parquet import text_columns_of
 from dpjax.core.wording import BadType, BadValue, prefixed, term
 from dpjax.empirical._panel import Panel, checked, panel_from_array
@@ -182,6 +182,7 @@ def _read(path: Path, keys: tuple[str, str]) -> object:
             "databases must be a file whose name ends in one of "
             f"{', '.join((*readers, *packed))}, but was {path.name!r}."
         )
+    needs_of_packed(path)
     if kind != ".csv":
         needs("Parquet files", "io", "pyarrow")
     if not path.is_file():

@@ -82,7 +82,7 @@ class Recorded(Source):
     kind: ClassVar[str] = "samples"
     asked: ClassVar[tuple[str, str]] = (
         "Recorded outputs for both databases (npy, npz, parquet, csv, tsv, txt, jsonl, and the "
-        "last four also as gz, bz2 or xz): one file each, multiple files as a pattern or "
+        "last four also as gz, bz2, xz or zst): one file each, multiple files as a pattern or "
         "separated by commas, or - for standard input.",
         "X Y",
     )

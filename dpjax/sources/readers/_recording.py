@@ -12,7 +12,7 @@ import numpy as np
 
 from dpjax.core.arrays import beside, joined
 from dpjax.core.errors import needs
-from dpjax.core.files import PACKED, as_path, refuse_endless
+from dpjax.core.files import PACKED, as_path, needs_of_packed, refuse_endless
 from dpjax.core.wording import BadValue, term
 from dpjax.sources.readers._columns import without_indices
 from dpjax.sources.readers._json_lines import json_chunks, json_columns
@@ -61,10 +61,11 @@ class Recording:
     Attributes:
         where: A file, multiple files separated by commas, a pattern with * or ?, or a list of
             files. The suffix selects the format: .npy, .npz, .csv, .tsv, .txt, .jsonl, .ndjson or
-            .parquet. A suffix .gz, .bz2 or .xz may follow .csv, .tsv, .txt, .jsonl or .ndjson. Text
-            files have one output per line: a number, multiple numbers that form a vector, or a
-            label. In JSON lines, these are a number, a list and a string; or the fields of an
-            object are columns. A column of a Parquet file may contain lists of equal length.
+            .parquet. A suffix .gz, .bz2, .xz or .zst may follow .csv, .tsv, .txt, .jsonl or
+            .ndjson. Text files have one output per line: a number, multiple numbers that form a
+            vector, or a label. In JSON lines, these are a number, a list and a string; or the
+            fields of an object are columns. A column of a Parquet file may contain lists of equal
+            length.
         column: Column of the outputs, given by its name or its index (from 0); or a list of
             columns. If `column` is a list, the numbers in each row form a vector. In an npz file,
             `column` may be the name of an array. If `column` is None, all columns are read.
@@ -103,6 +104,7 @@ class Recording:
             seen.add(path.resolve())
             if _ending(path) == ".parquet":
                 needs("Parquet files", "io", "pyarrow")
+            needs_of_packed(path)
             if _ending(path) not in _READERS:
                 raise ValueError(
                     f"samples file {path} must end in {_ACCEPTED}, but ends in {_ending(path)!r}."

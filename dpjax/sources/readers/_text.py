@@ -40,7 +40,7 @@ _ENTRY = re.compile(f"[^{SPACE}]+")
 
 
 def _kind_of(path: Path) -> str:
-    """Return the suffix that determines the file's format; a final .gz, .bz2 or .xz is ignored."""
+    """Return the suffix that determines the file's format; a suffix in `PACKED` is ignored."""
     return Path(path.stem if path.suffix.lower() in PACKED else path).suffix.lower()
 
 

@@ -12,7 +12,12 @@ from dpjax.core.files import opened
 from dpjax.sources.readers import read_samples
 from dpjax.sources.readers._recording import Recording
 
-PACK = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress}
+
+def zst(content):
+    return pytest.importorskip("pyarrow").compress(content, codec="zstd", asbytes=True)
+
+
+PACK = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress, "zst": zst}
 LINES = "".join(f"{n * n},{n % 7}.5\n" for n in range(20_000)).encode()
 
 
@@ -71,8 +76,43 @@ def test_an_xz_file_that_needs_much_memory(tmp_path, monkeypatch):
         read_samples(path)
 
 
+@pytest.mark.parametrize("before", [0, unpacking._READ - 80, 2 * unpacking._READ])
+def test_null_bytes_may_follow_the_streams_of_an_xz_file(tmp_path, before):
+    """Their number is a multiple of four, and they may begin anywhere in a part of the file."""
+    path, padding = tmp_path / "x.txt.xz", bytes(before)
+    path.write_bytes(lzma.compress(b"1\n") + bytes(4) + padding + lzma.compress(b"2\n") + padding)
+    assert read_samples(path).tolist() == [1, 2]
+    for damaged in (
+        lzma.compress(b"1\n") + padding + bytes(3),
+        lzma.compress(b"1\n") + padding + bytes(2) + lzma.compress(b"2\n"),
+        lzma.compress(b"1\n") + padding + bytes(4) + b"rest",
+        bytes(4) + lzma.compress(b"1\n"),
+    ):
+        path.write_bytes(damaged)
+        with pytest.raises(ValueError, match=r"x\.txt\.xz cannot be read"):
+            read_samples(path)
+
+
+def test_a_zst_file_that_needs_much_memory(tmp_path):
+    """The header of its only frame asks for a window of 2 GiB."""
+    path = tmp_path / "x.txt.zst"
+    path.write_bytes(b"\x28\xb5\x2f\xfd\0" + bytes([(31 - 10) << 3]) + b"\x01\0\0")
+    pytest.importorskip("pyarrow")
+    with pytest.raises(ValueError, match=r"x\.txt\.zst .*requires too much memory"):
+        read_samples(path)
+
+
+def test_a_zst_file_without_pyarrow(tmp_path, monkeypatch):
+    monkeypatch.setattr("dpjax.core.errors.find_spec", lambda name: None)
+    (tmp_path / "x.csv.zst").write_bytes(b"")
+    with pytest.raises(ModuleNotFoundError, match=r"zst files need pyarrow: .*dpjax\[io\]"):
+        Recording(tmp_path / "x.csv.zst")
+
+
 def test_other_compressed_files_are_refused(tmp_path):
-    for name in ("x.csv.zst", "x.npy.xz", "x.parquet.bz2"):
+    for name in ("x.csv.lz4", "x.npy.xz", "x.parquet.bz2"):
         (tmp_path / name).write_bytes(b"1\n")
-        with pytest.raises(ValueError, match=r"must end in .*, where \.gz, \.bz2, \.xz may follow"):
+        with pytest.raises(
+            ValueError, match=r"must end in .*, where \.gz, \.bz2, \.xz, \.zst may follow"
+        ):
             Recording(tmp_path / name)
