@@ -9,7 +9,13 @@ from types import ModuleType
 
 from dpjax.cli._table import Value
 
-_BEGINNINGS = {b"\x93NUMPY": ".npy", b"PK\x03\x04": ".npz", b"PAR1": ".parquet", b"{": ".jsonl"}
+_BEGINNINGS = {
+    b"\x93NUMPY": ".npy",
+    b"PK\x03\x04": ".npz",
+    b"PAR1": ".parquet",
+    b"ARROW1": ".arrow",
+    b"{": ".jsonl",
+}
 """Map from the first bytes of a file to the suffix of the file's format."""
 
 _PART = 2**20

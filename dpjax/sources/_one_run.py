@@ -85,7 +85,7 @@ class OneRun(GuessedCanaries):
     name: str = "one run"  # pyright: ignore[reportIncompatibleMethodOverride]
     kind: ClassVar[str] = "one_run"
     asked: ClassVar[tuple[str, str]] = (
-        "File with scores of canaries from one run (csv, tsv, txt, jsonl or parquet); --score "
+        "File with scores of canaries from one run (csv, tsv, txt, jsonl, parquet, ...); --score "
         "and --included name its columns.",
         "FILE",
     )

@@ -81,9 +81,9 @@ class Recorded(Source):
     name: str = "recorded outputs"  # pyright: ignore[reportIncompatibleMethodOverride]
     kind: ClassVar[str] = "samples"
     asked: ClassVar[tuple[str, str]] = (
-        "Recorded outputs for both databases (npy, npz, parquet, csv, tsv, txt, jsonl, and the "
-        "last four also as gz, bz2, xz or zst): one file each, multiple files as a pattern or "
-        "separated by commas, or - for standard input.",
+        "Recorded outputs for both databases (npy, npz, parquet, feather, csv, tsv, txt, jsonl, "
+        "and the last four also as gz, bz2, xz or zst): one file each, multiple files as a "
+        "pattern or separated by commas, or - for standard input.",
         "X Y",
     )
     takes_pairs: ClassVar[bool] = False

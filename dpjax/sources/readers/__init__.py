@@ -1,4 +1,4 @@
-"""Readers of recorded outputs in npy, npz, csv, tsv, text, JSON lines and Parquet files."""
+"""Readers of recorded outputs in npy, npz, csv, tsv, text, JSON lines, Parquet and Arrow files."""
 
 from typing import TYPE_CHECKING
 

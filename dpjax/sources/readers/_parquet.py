@@ -38,18 +38,18 @@ def parquet_chunks(path: Path, column: str | int | None, rows: int) -> Iterator[
         except pa.ArrowInvalid as error:
             raise ValueError(f"it is not a Parquet file, or it is damaged ({error})") from None
         names = file.schema_arrow.names
-        chosen = names if column is None else [_name_of(column, names)]
+        chosen = names if column is None else [column_name(column, names)]
         if not chosen:
             raise ValueError("it has no columns")
         validate.within_limit("columns", len(chosen), "it has too many columns")
-        _refuse_lists_beside(file.schema_arrow, chosen)
+        refuse_lists_beside(file.schema_arrow, chosen)
         width = len(chosen) * longest_column(file.metadata) // max(file.metadata.num_rows, 1)
         rows = max(1, min(rows, 2**20 // max(width, 1)))
         for number, batch in enumerate(file.iter_batches(batch_size=rows, columns=chosen)):
             if number == 0 and len(chosen) > 1:
                 first = [column[:LOOKED_AT].to_pylist() for column in batch.columns]
                 refuse_index(chosen, first, header=True)
-            yield _array(batch, chosen)
+            yield array_of(batch, chosen)
 
 
 def parquet_columns(path: Path) -> list[str]:
@@ -60,7 +60,12 @@ def parquet_columns(path: Path) -> list[str]:
         return pq.read_schema(file).names
 
 
-def _name_of(column: str | int, names: list[str]) -> str:
+def column_name(column: str | int, names: list[str]) -> str:
+    """Return the name of a column that is given by its name or index.
+
+    Raises:
+        ValueError: If the file has no such column.
+    """
     if isinstance(column, str) and column in names:
         return column
     try:
@@ -69,7 +74,7 @@ def _name_of(column: str | int, names: list[str]) -> str:
         raise ValueError(f"it has no column {column!r}; {nearest(str(column), names)}") from None
 
 
-def _refuse_lists_beside(schema: "pa.Schema", names: list[str]) -> None:
+def refuse_lists_beside(schema: "pa.Schema", names: list[str]) -> None:
     """Raise ValueError if one of several columns contains lists."""
     lists = [name for name in names if _is_list(schema.field(name).type)]
     if lists and len(names) > 1:
@@ -78,7 +83,17 @@ def _refuse_lists_beside(schema: "pa.Schema", names: list[str]) -> None:
         )
 
 
-def _array(batch, names: list[str]) -> np.ndarray:
+def array_of(batch: "pa.RecordBatch", names: list[str]) -> np.ndarray:
+    """Convert a batch of rows to outputs, [n] or [n, d].
+
+    Args:
+        batch: Columns of numbers, lists of numbers, or texts in dictionary encoding.
+        names: Names of the columns.
+
+    Raises:
+        ValueError: If a column has nulls or other values, or if several columns do not form vectors
+            of numbers.
+    """
     columns = []
     for name, column in zip(names, batch.columns, strict=True):
         if column.null_count:

@@ -14,6 +14,7 @@ from dpjax.core.arrays import beside, joined
 from dpjax.core.errors import needs
 from dpjax.core.files import PACKED, as_path, needs_of_packed, refuse_endless
 from dpjax.core.wording import BadValue, term
+from dpjax.sources.readers._arrow import arrow_chunks, arrow_columns
 from dpjax.sources.readers._columns import without_indices
 from dpjax.sources.readers._json_lines import json_chunks, json_columns
 from dpjax.sources.readers._numpy import npy_chunks, npz_chunks
@@ -34,12 +35,15 @@ _READERS: dict[str, _Reader] = {
     ".jsonl": json_chunks,
     ".ndjson": json_chunks,
     ".parquet": parquet_chunks,
+    ".feather": arrow_chunks,
+    ".arrow": arrow_chunks,
 }
 
 _COLUMNS: dict[_Reader, Callable[[Path], list[str]]] = {
     text_chunks: text_columns,
     json_chunks: json_columns,
     parquet_chunks: parquet_columns,
+    arrow_chunks: arrow_columns,
 }
 """Functions that return the names of a file's columns, by the reader of the file."""
 
@@ -49,6 +53,9 @@ _TEXTS = [kind for kind, reader in _READERS.items() if reader in (text_chunks, j
 _ACCEPTED = f"{', '.join(_READERS)}, where {', '.join(PACKED)} may follow {', '.join(_TEXTS)}"
 
 _READERS |= {kind + packed: _READERS[kind] for kind in _TEXTS for packed in PACKED}
+
+_NEED_PYARROW = {".parquet": "Parquet", ".feather": "Feather", ".arrow": "Arrow"}
+"""Names of the formats that need pyarrow, by the suffix of a file."""
 
 _SHOWN = 1000
 """Maximum length, in characters, of an error message about a file."""
@@ -60,12 +67,12 @@ class Recording:
 
     Attributes:
         where: A file, multiple files separated by commas, a pattern with * or ?, or a list of
-            files. The suffix selects the format: .npy, .npz, .csv, .tsv, .txt, .jsonl, .ndjson or
-            .parquet. A suffix .gz, .bz2, .xz or .zst may follow .csv, .tsv, .txt, .jsonl or
-            .ndjson. Text files have one output per line: a number, multiple numbers that form a
-            vector, or a label. In JSON lines, these are a number, a list and a string; or the
-            fields of an object are columns. A column of a Parquet file may contain lists of equal
-            length.
+            files. The suffix selects the format: .npy, .npz, .csv, .tsv, .txt, .jsonl, .ndjson,
+            .parquet, .feather or .arrow. A suffix .gz, .bz2, .xz or .zst may follow .csv, .tsv,
+            .txt, .jsonl or .ndjson. Text files have one output per line: a number, multiple numbers
+            that form a vector, or a label. In JSON lines, these are a number, a list and a string;
+            or the fields of an object are columns. A column of a Parquet or Feather file may
+            contain lists of equal length.
         column: Column of the outputs, given by its name or its index (from 0); or a list of
             columns. If `column` is a list, the numbers in each row form a vector. In an npz file,
             `column` may be the name of an array. If `column` is None, all columns are read.
@@ -102,8 +109,8 @@ class Recording:
                     "independent."
                 )
             seen.add(path.resolve())
-            if _ending(path) == ".parquet":
-                needs("Parquet files", "io", "pyarrow")
+            if kind := _NEED_PYARROW.get(_ending(path)):
+                needs(f"{kind} files", "io", "pyarrow")
             needs_of_packed(path)
             if _ending(path) not in _READERS:
                 raise ValueError(

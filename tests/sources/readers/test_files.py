@@ -186,7 +186,7 @@ def test_written_nan_and_infinities_are_left_to_the_audit(tmp_path):
         ("blanks.csv", " 0.5  1\n 2 3.5\n", "' 2 3.5' in row 2, which seems .*, separated by ' '"),
         ("words.csv", "a,b\nc,d\n", "words.csv must have one label per line"),
         ("x.parquet", "1\n", "x.parquet cannot be read: it is not a Parquet file"),
-        ("x.feather", "1\n", r"must end in \.npy, .* but ends in '\.feather'"),
+        ("x.orc", "1\n", r"must end in \.npy, .* but ends in '\.orc'"),
         ("x", "1\n", r"must end in \.npy, .* but ends in ''"),
         ("broken.npy", "1\n2\n", "broken.npy cannot be read"),
         ("broken.npz", "PK not really", "broken.npz cannot be read"),
