@@ -16,7 +16,7 @@ from dpjax.core.unpacking import Streams, Zstandard, decompressor
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
-_MANY_TIMES = 100
+MANY_TIMES = 100
 """Largest plausible compression ratio of numbers or text."""
 
 PACKED = (".gz", ".bz2", ".xz", ".zst")
@@ -151,7 +151,7 @@ def refuse_bomb(unpacked: int, packed: int) -> None:
         ValueError: If `unpacked` is larger than the limit and also larger than a hundred times
             `packed`.
     """
-    if unpacked > _MANY_TIMES * max(packed, 1):
+    if unpacked > MANY_TIMES * max(packed, 1):
         validate.within_limit(
             "unpacked_bytes", unpacked, f"its {packed} bytes unpack to too many bytes"
         )

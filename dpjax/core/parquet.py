@@ -2,7 +2,9 @@
 
 from typing import TYPE_CHECKING, BinaryIO
 
-from dpjax.core.files import refuse_bomb
+from dpjax.core import validate
+from dpjax.core.files import MANY_TIMES, refuse_bomb
+from dpjax.core.pages import pages_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -21,7 +23,7 @@ def text_columns_of(file: BinaryIO, packed: int) -> list[str]:
 
     Raises:
         ValueError: If the unpacked content is larger than the limit and also larger than a hundred
-            times the file's size.
+            times the file's size, according to the footer or to the headers of the pages.
     """
     import pyarrow.parquet as pq
 
@@ -29,7 +31,22 @@ def text_columns_of(file: BinaryIO, packed: int) -> list[str]:
     groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
     refuse_bomb(sum(max(group.total_byte_size, 0) for group in groups), packed)
     refuse_bomb(8 * longest_column(metadata), packed)
+    _refuse_large_pages(file, metadata, packed)
     return [field.name for field in metadata.schema.to_arrow_schema() if is_text(field.type)]
+
+
+def _refuse_large_pages(file: BinaryIO, metadata: "pq.FileMetaData", packed: int) -> None:
+    """Refuse a file whose pages need much more memory than its metadata states."""
+    unpacked = 0
+    values = [0] * metadata.num_columns
+    most = max(validate.limit("unpacked_bytes"), MANY_TIMES * packed)
+    for number in range(metadata.num_row_groups):
+        group = metadata.row_group(number)
+        for place in range(group.num_columns):
+            pages = pages_of(file, group.column(place), most)
+            unpacked += pages.unpacked
+            values[place] += pages.values
+            refuse_bomb(max(unpacked, 8 * values[place]), packed)
 
 
 def longest_column(metadata: "pq.FileMetaData") -> int:

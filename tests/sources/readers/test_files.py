@@ -400,7 +400,9 @@ def test_a_parquet_file_unpacks_to_its_groups_and_to_eight_bytes_a_value(tmp_pat
     metadata = pq.read_metadata(path)
     assert metadata.num_row_groups == 3
     groups = sum(metadata.row_group(number).total_byte_size for number in range(3))
-    assert asked == [(groups, 77), (8000, 77)]
+    # Afterwards, the pages of each of three columns in three groups are checked.
+    assert asked[:2] == [(groups, 77), (8000, 77)] and len(asked) == 2 + 9
+    assert 8 * 400 <= asked[2][0] < asked[-1][0] <= groups
     pq.write_table(pa.table({"v": [[0.0] * 50] * 100}), path, row_group_size=30)
     with open(path, "rb") as file:
         assert parquet.text_columns_of(file, 77) == []
