@@ -15,7 +15,7 @@ A note lists at most _MOST_PARTS columns and at most _MOST_SHOWN ignored paths.
 """
 
 
-class Columns:
+class NestedColumns:
     """The columns of a table of numbers from nested outputs.
 
     The first columns are for the entries of vectors, or else for the numbers of the most common
@@ -148,7 +148,7 @@ class Columns:
         }
 
 
-def notes_of_ignored(tables: Iterable[Columns]) -> list[str]:
+def notes_of_ignored(tables: Iterable[NestedColumns]) -> list[str]:
     """Return a note on the paths of numbers that have no column, if there are any."""
     ignored = set().union(*(columns.ignored for columns in tables))
     if not ignored:

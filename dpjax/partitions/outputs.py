@@ -15,7 +15,7 @@ from dpjax.core.numerics import has_inexact
 from dpjax.core.types import JsonObject
 from dpjax.core.wording import BadValue
 from dpjax.partitions._batches import Outputs, widened
-from dpjax.partitions._columns import Columns
+from dpjax.partitions._columns import NestedColumns
 from dpjax.partitions._distinct import distinct
 from dpjax.partitions._labels import DpjaxLabel, Labels
 from dpjax.partitions._nested import Label, Nested, form_of, table_of
@@ -53,7 +53,7 @@ class Encoder:
         self.source, self._bits = source, bits
         self.labels = Labels(source, special)
         self._base: int | None = None
-        self.columns = Columns()
+        self.columns = NestedColumns()
 
     @property
     def names(self) -> list[str]:
@@ -77,8 +77,8 @@ class Encoder:
             raw: An array of shape [n] or [n, d], or a sequence of outputs. An output is a number, a
                 tuple or list of numbers, a label, None, a `Raised`, or a nested dict, list or tuple
                 of these. A complex number counts as two numbers, and a date or duration as a label.
-                The numbers of a nested output form a vector; see `Columns`. A nested output whose
-                structure is not the most common one is labeled by its structure.
+                The numbers of a nested output form a vector; see `NestedColumns`. A nested output
+                whose structure is not the most common one is labeled by its structure.
 
         Raises:
             ValueError: If outputs do not all have the same length as earlier outputs, or if
