@@ -1,5 +1,6 @@
 """`dpjax watch`: audit the outputs that a running system writes to a folder."""
 
+import threading
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -136,7 +137,7 @@ def _follow(watched: "Watch", folder: "Folder", written: Given) -> None:
                 return
         if written["once"] or (idle is not None and time.monotonic() - last >= idle):
             return
-        time.sleep(every if idle is None else min(every, idle))
+        time.sleep(min(every, idle or every, threading.TIMEOUT_MAX))
 
 
 def _told(name: str, watched: "Watch") -> str:

@@ -26,6 +26,7 @@ class _Alarm:
 
     def __init__(self, seconds: float, num_drawn: Callable[[], int]):
         self._num_drawn, self._seen = num_drawn, 0
+        seconds = min(seconds, threading.TIMEOUT_MAX / 2)  # Timers reject longer waits.
         self._longest = max(seconds, _LONGEST_CALL)
         self._end = time.monotonic() + seconds + max(_OVER * seconds, _LEAST)
         self._is_searching = True

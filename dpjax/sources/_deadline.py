@@ -103,7 +103,9 @@ class Deadline:
         Raises:
             TookTooLong: If the total time for all calls has run out.
         """
-        left = [self.timeout] if self.timeout is not None else []
+        left = [threading.TIMEOUT_MAX]  # Timers reject longer waits.
+        if self.timeout is not None:
+            left.append(self.timeout)
         if self.end is not None:
             rest = self.end - time.monotonic()
             if rest <= -self.least:

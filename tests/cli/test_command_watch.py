@@ -5,12 +5,14 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import numpy as np
 import pytest
 
 import dpjax
+from dpjax.cli import _watch
 
 WATCH = "watch", "in", "--claim", 1
 ONCE = *WATCH, "--once", "--json"
@@ -164,3 +166,15 @@ def test_a_watch_waits_for_more_files_by_default(run, folder):
     start = time.monotonic()
     run("watch", "in", "--claim", 1, "--idle", 0.3, "--every", 0.05)
     assert time.monotonic() - start >= 0.3
+
+
+def test_a_huge_interval_is_shorter_than_the_longest_wait_of_a_timer(run, folder, monkeypatch):
+    waits = []
+
+    def sleep(seconds):
+        waits.append(seconds)
+        record(folder, 1, scale=0.2)
+
+    monkeypatch.setattr(_watch.time, "sleep", sleep)
+    done = run(*WATCH, "--every", 1e12, "--idle", 1e300)
+    assert done.exit_code == 1 and waits == [threading.TIMEOUT_MAX]

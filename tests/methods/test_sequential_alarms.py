@@ -91,3 +91,9 @@ def test_the_alarm_rings_at_the_end_of_the_limit_and_only_once(monkeypatch):
     with _alarm.alarm(None, lambda: 0) as end_search:
         end_search()
         assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
+
+
+def test_a_limit_beyond_the_longest_wait_of_a_timer_is_no_error():
+    with _alarm.alarm(1e300, lambda: 0) as end_search:
+        end_search()
+        assert signal.getitimer(signal.ITIMER_REAL)[0] > 1e9

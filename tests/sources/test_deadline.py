@@ -169,3 +169,15 @@ def test_a_search_of_pairs_has_one_end(monkeypatch):
     # There is a first call, and then two databases per pair share 21 seconds equally.
     assert len(limits) == 5 and limits == sorted(limits, reverse=True)
     assert limits[0] == 60.0 and 60.0 - 21.0 < limits[-1] < 50.0
+
+
+def identity(database):
+    return database
+
+
+@pytest.mark.parametrize("limit", ["timeout", "time_limit"])
+def test_a_limit_beyond_the_longest_wait_of_a_timer_is_no_error(limit):
+    """The alarm rejects such a wait, which must not look like an error of the audited function."""
+    subject = HostMechanism(identity, batched=False, **{limit: 1e300})
+    result = dpjax.audit(subject, [(0, 1)], method=FEW)
+    assert result.witness.event.startswith("the output is a number")
