@@ -126,6 +126,7 @@ def _settled(finding: Finding) -> tuple[Conclusion, list[str]]:
     )
     if statement.lower_bound > 0:
         notes = [note for note in notes if not isinstance(note, SameOutputs)]
+    notes = list(dict.fromkeys(notes))  # Notes on several pairs may have the same text.
     doubtful = any(isinstance(note, Doubt) for note in notes)
     calls = is_from_calls(finding.evidence.settings)
     return (_doubted(statement, calls) if doubtful else statement), notes

@@ -24,7 +24,7 @@ def verdict_on_unvaried(
             continue
         error = (1 - stated.confidence) / stated.num_claims
         if is_not_random(stated.verdict, witness.event_counts, trials, error):
-            others = [other for other in notes if other is not note]
+            others = [other for other in notes if other != note]
             sentence = f"{note} {stated.sentence}"
             return replace(stated, verdict=NOT_RANDOM, sentence=sentence), others
     return stated, notes

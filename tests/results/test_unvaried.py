@@ -187,6 +187,15 @@ def test_the_bound_of_constants_is_rarely_too_high(trials):
     assert level > min(math.log(n / -math.log(error / 2)) for n in trials) - 0.5
 
 
+@pytest.mark.parametrize("claim", [1.0, 100.0])
+def test_a_note_on_many_pairs_is_stated_once(claim):
+    pairs = [(0.0, 1.0), (0.0, 2.0), (0.0, 3.0)]
+    result = dpjax.audit(drawn_added, pairs, method=FEW, claim=claim)
+    assert result.verdict == ("not random" if claim == 1 else "not refuted")
+    stated = [result.sentence, *result.notes]
+    assert sum("Perhaps the mechanism draws no random numbers" in text for text in stated) == 1
+
+
 def test_other_notions_and_assertions():
     for notion in (dpjax.Gdp(), dpjax.Zcdp(), dpjax.TotalVariation()):
         assert dpjax.audit(HOST, PAIR, method=FEW, notion=notion).verdict == "not random"
