@@ -101,6 +101,21 @@ def test_many_labels_that_occur_once_are_noted(unique, noted):
         assert note.startswith("Of the first 200 outputs, 100 have a label that no other one has")
 
 
+@pytest.mark.parametrize(
+    ("seldom", "times", "noted"), [(150, 7, True), (149, 7, False), (150, 8, False)]
+)
+def test_many_labels_that_occur_seldom_are_noted(seldom, times, noted):
+    """Dates are labels: an audit of many dates has little power, and must say so."""
+    encoder = Encoder("x")
+    dates = np.repeat(np.datetime64("2020-01-01") + np.arange(seldom), times)
+    sides = [*dates], ["same"] * (2_100 - len(dates))
+    notes = notes_of_labels_alone([encoder.encode(side) for side in sides], encoder, "x and y")
+    assert len(notes) == noted
+    for note in notes:
+        assert "2,100 outputs, 1,050 have a label that occurs fewer than 8 times" in note
+        assert "write dates and durations as numbers" in note
+
+
 def test_one_in_a_hundred_outcomes_that_repeat():
     ones = np.ones(198, int)
     with pytest.raises(ValueError, match="hardly any label occurs twice"):
