@@ -53,6 +53,10 @@ class GaussianDiscrete(Bounded):
     lower, upper = 1, 4
 
 
+class Bingham(Mechanism):
+    """A mechanism for symmetric matrices."""
+
+
 class Binary(Mechanism):
     """A mechanism for two values."""
 
@@ -114,6 +118,8 @@ def test_inputs_of_mechanisms():
         assert {type(value) for value in found} == {type(ends[0])}
         middle = mechanism.lower + 1.5
         assert any(abs(value - middle) <= 1.5 for value in found)
+    # No numbers are proposed for a mechanism of matrices: every call would fail.
+    assert read(Bingham(1.0), None).pairs is None and read(Bingham(1.0), 2.0).pairs is None
     assert sides(read(Binary(1.0), None)) == {"no", "yes"}
     assert sides(read(Categorical(1.0), None)) == {"a", "b", "c"}
 

@@ -23,6 +23,9 @@ from dpjax.sources.libraries._handed import Handed, refuse_class
 
 _PLAIN = (bool, int, float, str, type(None))
 
+_OF_MATRICES = "Bingham"
+"""Name of the mechanism whose database is a symmetric matrix, although it states a sensitivity."""
+
 
 def read(subject: Any, d_in: object) -> Handed:
     """Read the claim and the neighboring databases from a diffprivlib object."""
@@ -194,6 +197,8 @@ def _pairs_of(mechanism: Any, d_in: object) -> Neighbors | None:
         values = sorted({name for row in mechanism.utility_list for name in row[:2]})
         return neighbors(values[0], AnyTwo(), Domain(categories=values))
     sensitivity = d_in or getattr(mechanism, "sensitivity", None)
+    if type(mechanism).__name__ == _OF_MATRICES:
+        return None
     if not isinstance(sensitivity, int | float | np.number) or not sensitivity > 0:
         return None
     sensitivity = float(sensitivity)
