@@ -75,6 +75,9 @@ class SweepSpec:
                 f"more must be left out, but was {self.more}: it applies only to sequential "
                 "entries without a time limit, and there is no such entry."
             )
+        for entry in self.entries:
+            if entry.goes_on:
+                self._check_more(entry)
         random.as_key(self.key)
         if not self.entries:
             raise ValueError("entries must hold at least one entry, but were empty.")
@@ -90,6 +93,15 @@ class SweepSpec:
             seen[number] = entry.label
         blocks = sum(-(-entry.num_runs // self.block_runs) for entry in self.entries)
         validate.within_limit("blocks", blocks, "a sweep has too many blocks of block_runs runs")
+
+    def _check_more(self, entry: Entry) -> None:
+        """Raise ValueError if `more` is too large: a store would keep this value forever."""
+        try:
+            entry.longer(self.more)
+        except ValueError as error:
+            raise BadValue(
+                f"more must be smaller, but was {self.more}: in the entry {entry.label!r}, {error}"
+            ) from None
 
     @property
     def num_runs(self) -> int:

@@ -116,3 +116,15 @@ def test_the_states_of_the_most_draws_are_the_ones_to_go_on_from(tmp_path):
     states = {more: store.earlier_states(block._replace(more=more)) for more in (0, 100, 200, 300)}
     assert states[0] is None and len(states[300]) == 2
     assert len({tuple(states[more]) for more in (100, 200, 300)}) == 3
+
+
+def test_too_many_draws_never_reach_the_store(tmp_path):
+    """A store keeps the largest `more` that it has seen, so a mistyped one would ruin the store."""
+    store = Store.create(tmp_path / "store", spec())
+    with pytest.raises(ValueError) as refused:
+        Store.create(tmp_path / "store", spec(2**31 - LEAST))
+    assert str(refused.value) == (
+        "more must be smaller, but was 2147483348: in the entry 'laplace', num_draws must be below "
+        "2^31, but was 2147483648."
+    )
+    assert Store.open(store.folder).spec == spec() and spec(2**31 - LEAST - 1).more
