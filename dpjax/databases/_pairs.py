@@ -1,5 +1,6 @@
 """A stack of pairs of neighboring databases."""
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import partial
@@ -115,12 +116,15 @@ def distinct_labels(labels: Iterable[str]) -> tuple[str, ...]:
         labels: Name of each pair.
     """
     given = tuple(labels)
-    used, found = {*given}, dict[str, None]()
+    used, numbers, found = {*given}, Counter[str](), list[str]()
     for label in given:
-        number, free = 2, label
-        while free in found or (free != label and free in used):
-            free, number = f"{label} ({number})", number + 1
-        found[free] = None
+        numbers[label] += 1
+        free = label
+        while numbers[label] > 1 and free in used:
+            free = f"{label} ({numbers[label]})"
+            numbers[label] += free in used
+        used.add(free)
+        found.append(free)
     return tuple(found)
 
 

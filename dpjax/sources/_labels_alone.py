@@ -15,10 +15,10 @@ _LEAST_LOOKED_AT = 200
 """Minimum number of outputs for a refusal; fewer outputs are always accepted."""
 
 _NOTED_SHARE = 0.5
-"""There is a note if the labels of at least this fraction of outputs are unique, or are seldom."""
+"""There is a note if the labels of at least this fraction of outputs are unique, or are rare."""
 
-_SELDOM, _LEAST_FOR_SELDOM = 8, 2_000
-"""A label is seldom if it occurs fewer than `_SELDOM` times among `_LEAST_FOR_SELDOM` outputs or
+_OFTEN, _LEAST_FOR_RARE = 8, 2_000
+"""A label is rare if it occurs fewer than `_OFTEN` times among `_LEAST_FOR_RARE` outputs or
 more. An event of such labels is chosen mostly by chance.
 """
 
@@ -59,19 +59,19 @@ def notes_of_labels_alone(
         are_objects = encoder.labels.num_objects >= _ALONE_SHARE * len(kinds)
         example = encoder.names[labels[0]]
         refuse_alone(counts, names, num_outputs or len(labels), example, are_objects)
-    unique, seldom = kinds[counts == 1], counts < _SELDOM
+    unique, rare = kinds[counts == 1], counts < _OFTEN
     if len(unique) >= _NOTED_SHARE * len(labels):
         return [
             f"Of the first {len(labels):,} outputs, {len(unique):,} have a label that no other one "
             f"has (such as {encoder.names[unique[0]]}). {_EQUALITY}numbers as numbers, or group "
             "the labels."
         ]
-    num_seldom = int(counts[seldom].sum())
-    if len(labels) < _LEAST_FOR_SELDOM or num_seldom < _NOTED_SHARE * len(labels):
+    num_rare = int(counts[rare].sum())
+    if len(labels) < _LEAST_FOR_RARE or num_rare < _NOTED_SHARE * len(labels):
         return []
     return [
-        f"Of the first {len(labels):,} outputs, {num_seldom:,} have a label that occurs fewer than "
-        f"{_SELDOM} times (such as {encoder.names[kinds[seldom][0]]}). {_EQUALITY}dates and "
+        f"Of the first {len(labels):,} outputs, {num_rare:,} have a label that occurs fewer than "
+        f"{_OFTEN} times (such as {encoder.names[kinds[rare][0]]}). {_EQUALITY}dates and "
         "durations as numbers, subtract a constant from integers above 2^53, or group the labels."
     ]
 

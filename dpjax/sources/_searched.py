@@ -61,11 +61,12 @@ def unvaried_runs(found: Sequence[Search]) -> NDArray[np.bool_]:
     Returns:
         bool [runs, pairs].
     """
-    columns = [
-        [_is_unvaried(search.partition, counts) for counts in search.halves.sum(axis=1)]
-        for search in found
-    ]
-    return np.array(columns, bool).T
+    columns = np.zeros((len(found), len(found[0].halves)), bool)
+    for column, search in zip(columns, found, strict=True):
+        counts = search.halves.sum(axis=1)
+        for run in np.flatnonzero((np.count_nonzero(counts, axis=2) == 1).all(axis=1)):
+            column[run] = _is_unvaried(search.partition, counts[run])
+    return columns.T
 
 
 def _is_unvaried(cells: Partition, counts: NDArray[np.int64]) -> bool:

@@ -102,12 +102,12 @@ def test_many_labels_that_occur_once_are_noted(unique, noted):
 
 
 @pytest.mark.parametrize(
-    ("seldom", "times", "noted"), [(150, 7, True), (149, 7, False), (150, 8, False)]
+    ("rare", "times", "noted"), [(150, 7, True), (149, 7, False), (150, 8, False)]
 )
-def test_many_labels_that_occur_seldom_are_noted(seldom, times, noted):
+def test_many_rare_labels_are_noted(rare, times, noted):
     """Dates are labels: an audit of many dates has little power, and must say so."""
     encoder = Encoder("x")
-    dates = np.repeat(np.datetime64("2020-01-01") + np.arange(seldom), times)
+    dates = np.repeat(np.datetime64("2020-01-01") + np.arange(rare), times)
     sides = [*dates], ["same"] * (2_100 - len(dates))
     notes = notes_of_labels_alone([encoder.encode(side) for side in sides], encoder, "x and y")
     assert len(notes) == noted
