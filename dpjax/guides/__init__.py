@@ -18,6 +18,7 @@ NAMES = (
     "training",
     "library-loops",
     "one-run",
+    "synthetic-data",
     "sweeps",
     "empirical-privacy",
     "notions",

@@ -31,3 +31,5 @@ from dpjax.partitions._scored import score_partitions as score_partitions
 from dpjax.partitions._search import Budget as Budget
 from dpjax.partitions._search import Search as Search
 from dpjax.partitions.outputs import Encoder as Encoder
+from dpjax.partitions.tables import TableSummary as TableSummary
+from dpjax.partitions.tables import summarize_table as summarize_table

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from numbers import Integral, Real
 from types import CoroutineType, GeneratorType
@@ -13,7 +13,12 @@ import numpy as np
 from dpjax.core.numerics import MOST_EXACT, has_inexact
 from dpjax.core.wording import BadValue
 from dpjax.partitions.missing import Raised, entries, has_entries, missing
-from dpjax.partitions.tables import TableSummary, has_comparable_entries, summary_of_output
+from dpjax.partitions.tables import (
+    TableSummary,
+    Targets,
+    has_comparable_entries,
+    summary_of_output,
+)
 
 Key = TypeVar("Key")
 
@@ -179,8 +184,14 @@ class Label(NamedTuple):
     value: Hashable
 
 
-def form_of(item: object) -> "Raised | Label | tuple[float, ...] | Nested":
+def form_of(
+    item: object, targets: Callable[[], Targets] = dict
+) -> "Raised | Label | tuple[float, ...] | Nested":
     """Classify an output as missing, a label, a number, a vector, or nested.
+
+    Args:
+        item: Any output.
+        targets: Function that returns the records that are looked for in tables.
 
     Raises:
         BadValue: If the output is or contains a number that float64 cannot represent exactly. Large
@@ -192,7 +203,7 @@ def form_of(item: object) -> "Raised | Label | tuple[float, ...] | Nested":
     if (plain := _plain_number(item)) is not None:
         return (plain,)
     if type(item) not in (dict, list, tuple) or not item:
-        summary = item if isinstance(item, TableSummary) else summary_of_output(item)
+        summary = item if isinstance(item, TableSummary) else summary_of_output(item, targets)
         if summary is not None:
             return Nested.of_summary(summary, item)
         if has_entries(type(item)):

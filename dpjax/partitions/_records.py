@@ -18,6 +18,9 @@ _LONGEST = 40
 """Longest text of a label, in characters. The rest of a longer text is replaced by a checksum."""
 
 
+Row = tuple[float | str | None, ...]
+
+
 class Records(NamedTuple):
     """The columns of a table.
 
@@ -58,13 +61,17 @@ class Records(NamedTuple):
         return cls(next(iter(sizes), 0), tuple(columns), numbers, labels)
 
     @property
-    def rows(self) -> list[tuple[object, ...]]:
-        """The rows as tuples: the numbers, followed by the labels."""
+    def rows(self) -> list[Row]:
+        """The rows: the numbers, followed by the labels. None stands for a missing value."""
         numbers = [
             [None if number != number else number for number in column.tolist()]
             for column in self.numbers.values()
         ]
         return list(zip(*numbers, *self.labels.values(), strict=True))
+
+    def named(self, row: Row) -> dict[str, float | str | None]:
+        """Return the entries of one of the `rows` by the names of their columns."""
+        return dict(zip([*self.numbers, *self.labels], row, strict=True))
 
 
 def label_text(label: Any) -> str | None:

@@ -211,7 +211,8 @@ def score_partitions(
         raise ValueError(
             f"outputs must have at most {_MAX_COLUMNS} numbers each, and at most "
             f"{_MAX_ENTRIES:g} in the whole search set, but had {columns_given} and "
-            f"{outputs.values.size:g}: audit a function of the outputs, or search with fewer draws."
+            f"{outputs.values.size:g}: audit a function of the outputs, such as "
+            "dpjax.summarize_table, or search with fewer draws."
         )
     fewest = min(len(part.labels) for part in pilot)
     few = outputs, side, fold

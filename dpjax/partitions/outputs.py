@@ -6,7 +6,7 @@ exception are outcomes of their own, because even a crash leaks information if i
 data.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
@@ -29,6 +29,7 @@ from dpjax.partitions.missing import (
     unmasked,
 )
 from dpjax.partitions.previews import described, shortened
+from dpjax.partitions.tables import Targets
 
 
 class Encoder:
@@ -42,6 +43,9 @@ class Encoder:
             to label each float by the k lowest bits of its mantissa; or None to leave floats
             without labels. "auto" means "lowest" if outputs are single floats, and None otherwise.
 
+    Attributes:
+        targets: Function that returns the records that are looked for in tables.
+
     Raises:
         ValueError: If an option is unknown.
         TypeError: If `bits` is neither a string nor an integer nor None.
@@ -52,6 +56,7 @@ class Encoder:
         check_bits(bits)
         self.source, self._bits = source, bits
         self.labels = Labels(source, special)
+        self.targets: Callable[[], Targets] = dict
         self._base: int | None = None
         self.columns = NestedColumns()
 
@@ -249,7 +254,7 @@ class Encoder:
     def _classify(self, item: object) -> "int | tuple[float, ...] | Nested":
         """Return the index of a label, the entries of a number or vector, or a `Nested` object."""
         try:
-            found = form_of(item)
+            found = form_of(item, self.targets)
         except Exception as error:  # User-defined __len__, __float__, __hash__ or __repr__ failed.
             if isinstance(error, BadValue):
                 raise BadValue(f"{self.source} gave {error}") from None

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterable, Iterator
-from functools import partial
+from functools import cache, partial
 from itertools import chain, zip_longest
 from typing import Any
 
@@ -24,6 +24,7 @@ from dpjax.partitions import (
 )
 from dpjax.partitions._columns import notes_of_ignored
 from dpjax.partitions._scored import fold_of
+from dpjax.partitions.tables import targets_of
 from dpjax.sources._counting import Tally, count_halves, marks_counter
 from dpjax.sources._definition import definition_of
 from dpjax.sources._kept import Kept
@@ -65,6 +66,8 @@ class OpenedOnHost:
         (run,) = request.runs.tolist()
         # Each pair has its own encoder, so that its cells do not depend on other pairs.
         self._encoders = [source.encoder() for _ in range(len(pairs))]
+        for encoder, *sides in zip(self._encoders, *pairs.sides, strict=True):
+            encoder.targets = cache(partial(targets_of, *sides))
         self.tally = Tally(request.execution.progress)
         words = tuple(random.words_of(request.key).tolist())
         self.settings = {name: getattr(source, name) for name in _OPTIONS if hasattr(source, name)}

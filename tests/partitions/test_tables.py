@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from dpjax.partitions.outputs import Encoder
-from dpjax.partitions.tables import TableSummary, summarize_table, summary_of_output
+from dpjax.partitions.tables import TableSummary, summarize_table, summary_of_output, targets_of
 
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
 
@@ -212,11 +212,50 @@ def test_empty_tables_have_a_summary():
 
 
 def test_frames_are_summarized_unless_each_row_is_a_group_of_records():
-    assert summary_of_output(people(10)) is not None
-    assert summary_of_output(people(9)) is None
-    assert summary_of_output(pd.DataFrame({"key": [*"abcdefghij"], "count": range(10)})) is None
-    assert summary_of_output(RECORDS * 4) is None
-    assert summary_of_output(namedtuple("Columns", "columns")(3)) is None
+    assert summary_of_output(people(10), dict) is not None
+    assert summary_of_output(people(9), dict) is None
+    groups = pd.DataFrame({"key": [*"abcdefghij"], "count": range(10)})
+    assert summary_of_output(groups, dict) is None
+    assert summary_of_output(RECORDS * 4, dict) is None
+    assert summary_of_output(namedtuple("Columns", "columns")(3), dict) is None
+
+
+def test_rows_in_which_two_databases_differ_are_targets():
+    one, other = people(20), people(20)
+    other.loc[19, ["age", "city"]] = [81, None]
+    found = targets_of(one, other)
+    assert found == {
+        f"row 0 that only the {name} has": {
+            "sex": repr(table["sex"][19]),
+            "age": table["age"][19],
+            "city": None if name == "neighbor" else repr(table["city"][19]),
+            "income": table["income"][19],
+        }
+        for name, table in (("database", one), ("neighbor", other))
+    }
+    summary = summary_of_output(other, lambda: found)
+    assert summary["rows equal to row 0 that only the neighbor has"] == 1
+    assert summary["rows equal to row 0 that only the database has"] == 0
+    assert summary["entries in common with row 0 that only the database has"] >= 2
+    assert (
+        summary_of_output(other[["sex", "age"]], lambda: found).keys()
+        == summarize_table(other[["sex", "age"]]).keys()
+    )
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "number"),
+    [
+        (people(20), people(20), 0),
+        (people(20), people(20).iloc[:-1], 1),
+        (people(20), people(20)[::-1].reset_index(drop=True), 0),
+        (people(20), people(20).assign(age=range(20)).iloc[:5], 0),
+        (people(20), RECORDS, 0),
+        (people(10_001), people(10_001).iloc[1:], 0),
+    ],
+)
+def test_a_few_rows_of_moderate_frames_are_targets(one, other, number):
+    assert len(targets_of(one, other)) == number
 
 
 def encoded(outputs):

@@ -73,13 +73,15 @@ def test_synthesizers_are_copied_for_each_fit():
     handed = read(synthesizer, None)
     assert (handed.notion, handed.claim, handed.pairs) == (Epsilon(1e-6), 1.5, None)
     assert handed.name == "SmartNoise Synthesizer"
-    assert {handed.call([[1], [0], [1]]) for _ in range(100)} == {(0,), (1,)}
+    summaries = [handed.call([[1], [0], [1]]) for _ in range(100)]
+    assert {summary["mean of 0"] for summary in summaries} == {0, 1}
+    assert {summary["rows"] for summary in summaries} == {1000}
     assert synthesizer.positive is None
 
 
 def test_arguments_of_fit_are_bound():
     call = read(functools.partial(Synthesizer(1000.0).fit, column=1), None).call
-    assert call([[0, 1], [0, 1]]) == (1,) and call([[1, 0], [1, 0]]) == (0,)
+    assert call([[0, 1], [0, 1]])["mean of 0"] == 1 and call([[1, 0], [1, 0]])["mean of 0"] == 0
     source = as_source(functools.partial(Synthesizer(2.0).fit, column=1))
     assert source.stated == (Epsilon(1e-6), 2.0)
 

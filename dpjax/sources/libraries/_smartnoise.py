@@ -16,9 +16,13 @@ from dpjax.core.types import JsonObject
 from dpjax.core.wording import BadType, BadValue
 from dpjax.databases import Within, neighbors
 from dpjax.notions import Epsilon
+from dpjax.partitions import summarize_table
 from dpjax.sources.libraries._handed import Foreign, Handed, refuse_class
 
 _MECHANISMS = "snsql.sql._mechanisms"
+
+_ROWS = 1000
+"""Number of synthetic rows that are sampled from each fitted synthesizer."""
 
 
 def read(subject: Foreign, d_in: object) -> Handed:
@@ -58,10 +62,9 @@ class _Release:
 
 
 class _Synthesized:
-    """Function that fits a copy of a synthesizer to a table and returns one synthetic row.
+    """Function that fits a copy of a synthesizer to a table, and summarizes synthetic rows.
 
-    A single synthetic row has the same columns for every database, even if the databases contain
-    different categories.
+    The number of rows is constant, because it would otherwise reveal the size of the database.
     """
 
     def __init__(self, synthesizer: Foreign, given: dict[str, object]):
@@ -71,9 +74,7 @@ class _Synthesized:
     def __call__(self, database: Foreign) -> object:
         fresh = copy.deepcopy(self._synthesizer)
         fresh.fit(database, **self._given)
-        rows = fresh.sample(1)
-        # A pandas table stores its rows in the attribute `values`.
-        return next(tuple(row) for row in getattr(rows, "values", rows))
+        return summarize_table(fresh.sample(_ROWS))
 
 
 def _mechanism(mechanism: Foreign, d_in: object) -> Handed:

@@ -1,0 +1,151 @@
+"""Statistics that summarize a table, and the similarity of its rows to given records."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from zlib import crc32
+
+import numpy as np
+
+from dpjax.partitions._features import clipped
+from dpjax.partitions._records import Records
+
+_MOST_LABELS, _BUCKETS = 32, 16
+"""If a column has more than _MOST_LABELS different labels, a checksum assigns each label to one of
+_BUCKETS groups, and the rows of each group are counted.
+"""
+
+_SMALL = 16
+"""In a column of integers, rows with each value of at least 0 and below _SMALL are counted."""
+
+_QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
+
+_MOST_COMBINED, _MOST_JOINT = 4, 16
+"""Limits on statistics of two columns. The first _MOST_COMBINED columns of labels are combined with
+one another, and so are the first _MOST_COMBINED numeric columns. Rows with two labels are counted
+only if at most _MOST_JOINT combinations occur.
+"""
+
+_MOST_WIDE = 20
+"""If a table has more than _MOST_WIDE columns, quantiles and statistics of two columns are left
+out.
+"""
+
+Target = Mapping[str, float | str | None]
+"""A record: the number or the text of each entry, by the name of the column."""
+
+Targets = dict[str, Target]
+"""Records to look for, by their names."""
+
+
+class TableSummary(dict[str, float]):
+    """The numbers that summarize one table, by name; see `summarize_table`.
+
+    An audit compares summaries name by name. A number that a summary lacks counts as 0.
+    """
+
+
+def summary_of(records: Records, targets: Targets) -> TableSummary:
+    """Return the summary of a table."""
+    groups = Counter(records.rows)
+    found = TableSummary({"rows": records.size, "different rows": len(groups)})
+    found["rows in the largest group of equal rows"] = max(groups.values(), default=0)
+    is_wide = len(records.names) > _MOST_WIDE
+    for name, column in records.numbers.items():
+        found.update(_of_numbers(name, column, is_wide))
+    for name, column in records.labels.items():
+        found.update(_of_labels(name, column))
+    if not is_wide:
+        found.update(_of_two_columns(records))
+    for name, target in targets.items():
+        found.update(_of_target(name, target, records))
+    return found
+
+
+def _of_numbers(name: str, column: np.ndarray, is_wide: bool) -> dict[str, float]:
+    """Return statistics of a numeric column."""
+    finite = np.sort(clipped(column[np.isfinite(column)]))
+    found: dict[str, float] = {f"rows without {name}": int(np.isnan(column).sum())}
+    found[f"rows with infinite {name}"] = int(np.isinf(column).sum())
+    if not finite.size:
+        return _without_zeros(found)
+    ends = np.flatnonzero(np.diff(finite, append=np.inf))
+    found |= {f"different values of {name}": ends.size}
+    found[f"rows with the most frequent {name}"] = int(np.diff(ends, prepend=-1).max())
+    found[f"mean of {name}"] = float(finite.mean())
+    found[f"deviation of {name}"] = float(finite.std())
+    found[f"smallest {name}"], found[f"largest {name}"] = float(finite[0]), float(finite[-1])
+    for quantile in () if is_wide else _QUANTILES:
+        value = float(finite[round(quantile * (finite.size - 1))])
+        found[f"{quantile}-quantile of {name}"] = value
+    if np.array_equal(finite, np.floor(finite)):
+        small = finite[(finite >= 0) & (finite < _SMALL)].astype(int)
+        counts = np.bincount(small, minlength=_SMALL).tolist()
+        found |= {f"rows with {name} {value}": count for value, count in enumerate(counts)}
+    return _without_zeros(found)
+
+
+def _of_labels(name: str, column: Sequence[str | None]) -> dict[str, float]:
+    """Return the number of rows with each label."""
+    counts = Counter(column)
+    found: dict[str, float] = {
+        f"rows without {name}": counts.pop(None, 0),
+        f"different values of {name}": len(counts),
+    }
+    if len(counts) <= _MOST_LABELS:
+        return _without_zeros(found | {f"rows with {name} {v}": n for v, n in counts.items()})
+    found[f"rows with the most frequent {name}"] = max(counts.values())
+    for label, count in counts.items():
+        group = f"rows with {name} in group {crc32(str(label).encode()) % _BUCKETS}"
+        found[group] = found.get(group, 0) + count
+    return _without_zeros(found)
+
+
+def _of_two_columns(records: Records) -> dict[str, float]:
+    """Return counts of two labels, and correlations of two numeric columns."""
+    found: dict[str, float] = {}
+    for one, other in combinations([*records.labels][:_MOST_COMBINED], 2):
+        pairs = Counter(zip(records.labels[one], records.labels[other], strict=True))
+        for (first, second), count in pairs.items() if len(pairs) <= _MOST_JOINT else ():
+            found[f"rows with {one} {first} and {other} {second}"] = count
+    for one, other in combinations([*records.numbers][:_MOST_COMBINED], 2):
+        x, y = (clipped(records.numbers[name]) for name in (one, other))
+        is_known = ~(np.isnan(x) | np.isnan(y))
+        found[f"correlation of {one} and {other}"] = _correlation(x[is_known], y[is_known])
+    return found
+
+
+def _correlation(x: np.ndarray, y: np.ndarray) -> float:
+    if x.size < 2 or not (x.std() and y.std()):
+        return 0.0
+    x, y = (x - x.mean()) / x.std(), (y - y.mean()) / y.std()
+    return float((x * y).mean())
+
+
+def _of_target(name: str, target: Target, records: Records) -> dict[str, float]:
+    """Return how similar the rows of a table are to a target."""
+    equal, distance = np.zeros(records.size, int), np.zeros(records.size)
+    for column_name, column in records.numbers.items():
+        value = target[column_name]
+        value = value if isinstance(value, float) else float("nan")
+        is_equal = (column == value) | (np.isnan(column) & np.isnan(value))
+        finite = clipped(column[np.isfinite(column)])
+        scale = float(finite.std()) if finite.size else 0.0
+        with np.errstate(invalid="ignore", over="ignore"):
+            gap = np.abs(clipped(column) - clipped(np.array(value))) / (scale or 1.0)
+        equal += is_equal
+        distance += np.where(is_equal, 0.0, np.nan_to_num(gap, nan=1.0, posinf=1.0))
+    for column_name, column in records.labels.items():
+        is_equal = np.array([label == target[column_name] for label in column], bool)
+        equal += is_equal
+        distance += ~is_equal
+    return {
+        f"rows equal to {name}": int((equal == len(records.names)).sum()),
+        f"entries in common with {name}": int(equal.max(initial=0)),
+        f"distance to {name}": float(distance.min(initial=np.inf)) if records.size else 0.0,
+    }
+
+
+def _without_zeros(found: dict[str, float]) -> dict[str, float]:
+    """Leave out numbers of rows that are 0, which are the same in every table that lacks them."""
+    return {name: number for name, number in found.items() if number or "rows" not in name}
