@@ -44,8 +44,8 @@ def test_the_bound_is_near_the_level_of_noisy_counts():
     """The number of rows has two-sided geometric noise, so the level is 1.
 
     The best event has the probabilities 0.731 and 0.269. From 1,500 draws per side, the standard
-    deviation of its estimated level is 0.045, and the lower bound is at most ten of them lower, with
-    probability 1 - 1e-5.
+    deviation of its estimated level is 0.045. With probability 1 - 1e-5, the lower bound is at most
+    ten of them lower.
     """
 
     def count(table, rng):
