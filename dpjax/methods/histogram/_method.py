@@ -21,7 +21,7 @@ from dpjax.core.options import option
 from dpjax.core.types import FiniteSpace, JsonObject, OutputSpace, RealSpace
 from dpjax.core.wording import EVENTS, BadValue, Sentence, confidence_text, term
 from dpjax.databases import Pairs
-from dpjax.inference import InputInterval, Plan, plan, plan_finite
+from dpjax.inference import InputInterval, Plan, check_order, plan, plan_finite
 from dpjax.mechanisms import Mechanism
 from dpjax.methods.histogram._estimate import midpoints
 from dpjax.methods.histogram._findings import finding_of, rows_of
@@ -110,6 +110,16 @@ class Histogram(NeedsMechanism):
     )
     name: ClassVar[str] = "histogram"
     bounded: ClassVar[bool] = True
+
+    def __post_init__(self):
+        # A sweep constructs its methods before its store, so no store has options that must fail.
+        for name in ("lipschitz", "least_probability", "precision", "input_lipschitz"):
+            if (value := getattr(self, name)) is not None:
+                validate.positive(**{name: value})
+        if self.num_samples is not None:
+            validate.positive_int(num_samples=self.num_samples)
+        if self.order is not None:
+            check_order(self.order)
 
     def run(
         self, source: Source, pairs: object, terms: Terms, runs: NDArray[np.int32] = ONE_RUN

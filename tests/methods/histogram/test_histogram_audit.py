@@ -199,6 +199,23 @@ def test_refusals(mechanism, given, message):
         audited(mechanism, **given)
 
 
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"lipschitz": -1.0}, "lipschitz must be a number > 0"),
+        ({"least_probability": 0.0}, "least_probability must be a number > 0"),
+        ({"lipschitz": 1.0, "precision": float("nan")}, "precision must be a number > 0"),
+        ({"lipschitz": 1.0, "input_lipschitz": 0}, "input_lipschitz must be a number > 0"),
+        ({"lipschitz": 1.0, "num_samples": 0}, "num_samples must be an integer >= 1"),
+        ({"lipschitz": 1.0, "order": 1}, "order must be a number > 1"),
+    ],
+)
+def test_options_are_validated_before_an_audit(given, message):
+    """A sweep would otherwise create a store for entries that must fail."""
+    with pytest.raises(ValueError, match=message):
+        dpjax.Histogram(**given)
+
+
 def test_what_it_is_not_for():
     method = dpjax.Histogram(lipschitz=1.0)
     with pytest.raises(
