@@ -135,7 +135,7 @@ class Nested(NamedTuple):
     @classmethod
     def of_summary(cls, summary: TableSummary, table: object) -> "Nested":
         """Return the form of a table's summary, after the table's entries if comparable."""
-        paths, numbers = tuple(f"[{name}]" for name in summary), tuple(summary.values())
+        paths, numbers = tuple(f"[{name!r}]" for name in summary), tuple(summary.values())
         if table is summary or not has_comparable_entries(table):
             return cls(_TABLE, numbers, paths, True, _TABLE, is_named=True)
         one = cls.of(entries(table))

@@ -272,16 +272,16 @@ def test_summaries_are_compared_by_name():
     encoder, found = encoded(tables)
     assert (found.labels == 0).all()
     columns = {name: found.values[:, place] for place, name in enumerate(encoder.parts)}
-    assert columns["[rows with sex 'f']"].tolist() == [6, 12, 6]
-    assert columns["[rows with sex 'm']"].tolist() == [6, 0, 5]
-    assert columns["[rows with sex 'x']"].tolist() == [0, 0, 1]
-    assert columns["[rows]"].tolist() == [12, 12, 12]
+    assert columns["[\"rows with sex 'f'\"]"].tolist() == [6, 12, 6]
+    assert columns["[\"rows with sex 'm'\"]"].tolist() == [6, 0, 5]
+    assert columns["[\"rows with sex 'x'\"]"].tolist() == [0, 0, 1]
+    assert columns["['rows']"].tolist() == [12, 12, 12]
 
 
 def test_summaries_with_as_many_numbers_are_compared_by_name():
     tables = [TableSummary(rows=3, m=1), TableSummary(rows=3, f=2)]
     encoder, found = encoded(tables)
-    assert encoder.parts == ("[rows]", "[m]", "[f]")
+    assert encoder.parts == ("['rows']", "['m']", "['f']")
     assert found.values.tolist() == [[3, 1, 0], [3, 0, 2]]
 
 
@@ -289,9 +289,9 @@ def test_entries_of_moderate_tables_of_numbers_are_compared_too():
     table = pd.DataFrame({"x": np.arange(20) / 2})
     encoder, found = encoded([table])
     assert found.values[0, :20].tolist() == table["x"].tolist()
-    assert encoder.parts[19:21] == ("['x'][19]", "[rows]")
+    assert encoder.parts[19:21] == ("['x'][19]", "['rows']")
     encoder, _ = encoded([pd.DataFrame({"x": np.arange(1001) / 2})])
-    assert encoder.parts[0] == "[rows]"
+    assert encoder.parts[0] == "['rows']"
 
 
 def test_tables_of_arrow_are_outputs():
