@@ -39,6 +39,7 @@ from dpjax.inference import (
     start,
     step,
 )
+from dpjax.methods._draw_times import DrawTimes
 from dpjax.methods._stopped import whole
 from dpjax.notions import BetWealth, Terms
 from dpjax.partitions import Partition
@@ -107,8 +108,7 @@ class Walk:
         self._run: int = run
         self._look: Look | None = None
         self._path: list[tuple[int, float, float]] = []
-        # The shortest time per draw of each pair so far, in seconds; 0 while unknown.
-        self._pace, self._is_timed = np.zeros(len(drawn)), not compiles
+        self._times = DrawTimes(len(drawn), compiles=compiles)
         self._growth = _GROWTH_COMPILED if compiles else _GROWTH
         self._before: Wealth | None = None
         # Number of draws per side from which the cells of each pair were constructed.
@@ -214,14 +214,10 @@ class Walk:
             size: Number of outputs per side.
             first: Index of the first output to count.
         """
-        began, cells = time.perf_counter(), self._searches[pair].partition.size
-        marked = Marked(np.array([pair]), np.arange(cells)[None], self._size, first, size)
-        counts = self._opened.count(marked)[0]
-        if self._is_timed:
-            pace = (time.perf_counter() - began) / size
-            self._pace[pair] = min(pace, self._pace[pair] or pace)
-        self._is_timed = True
-        return counts
+        cells = np.arange(self._searches[pair].partition.size)
+        marked = Marked(np.array([pair]), cells[None], self._size, first, size)
+        with self._times.measured(pair, size):
+            return self._opened.count(marked)[0]
 
     def go(self, deadline: float | None) -> None:
         """Draw and bet until the audit ends."""
@@ -312,7 +308,7 @@ class Walk:
         if is_cut:
             draws = draws * most // draws.sum()
             draws[np.argmax(draws)] += most - draws.sum()
-        share = self._share_in_time(draws, deadline)
+        share = self._times.share_until(deadline, draws)
         if share < 1:
             draws, is_cut = (share * draws).astype(np.int64), not self._hybrid
             self.ended = "the time limit was reached"
@@ -326,16 +322,6 @@ class Walk:
         self._before = self._state if is_cut and self._redraws else None
         self._step(counts)
         return int(draws.sum())
-
-    def _share_in_time(self, draws: NDArray[np.int64], deadline: float | None) -> float:
-        """Return the fraction of a block's draws that can be made before the deadline."""
-        if deadline is None:
-            return 1.0
-        # Assume that pairs without earlier draws are as slow as the slowest other pair.
-        pace = np.where(self._pace > 0, self._pace, self._pace.max())
-        needed, left = float(draws @ pace), deadline - time.perf_counter()
-        share = min(left / needed, 1.0) if needed > 0 else 1.0
-        return share if left > 0 else 0.0
 
     def _step(self, counts: NDArray[np.int64]) -> None:
         state = self._state = step(self._state, *counts)

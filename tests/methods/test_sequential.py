@@ -230,8 +230,8 @@ def test_a_block_that_would_outlast_the_time_is_cut_and_drawn_again(monkeypatch)
     """The clock advances by one second per call; the last block fits into the rest."""
     now = [0.0]
     clock = types.SimpleNamespace(perf_counter=lambda: now[0])
-    monkeypatch.setattr("dpjax.methods._walk.time", clock)
-    monkeypatch.setattr("dpjax.methods._sequential.time", clock)
+    for name in ("_draw_times", "_sequential", "_walk"):
+        monkeypatch.setattr(f"dpjax.methods.{name}.time", clock)
 
     def slow(count, seed):
         now[0] += 1.0

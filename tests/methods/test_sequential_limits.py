@@ -30,8 +30,8 @@ class Slow:
     def __init__(self, monkeypatch, seconds):
         self.now, self.calls, self.seconds = 0.0, 0, seconds
         clock = types.SimpleNamespace(perf_counter=lambda: self.now)
-        monkeypatch.setattr("dpjax.methods._walk.time", clock)
-        monkeypatch.setattr("dpjax.methods._sequential.time", clock)
+        for name in ("_draw_times", "_sequential", "_walk"):
+            monkeypatch.setattr(f"dpjax.methods.{name}.time", clock)
         self.mechanism = HostMechanism(self.drawn, batched=False)
 
     def drawn(self, count, seed):

@@ -1,4 +1,4 @@
-"""Steps of a sequential audit by hand: limits of draws and of time, cells, paces and grids."""
+"""Steps of a sequential audit by hand: limits of draws and of time, cells, times and grids."""
 
 from types import SimpleNamespace
 
@@ -7,6 +7,7 @@ import pytest
 
 from dpjax.inference import levels_of_bets
 from dpjax.methods import _walk
+from dpjax.methods._draw_times import DrawTimes
 from dpjax.methods._sequential import Sequential, _rounds
 from dpjax.methods._walk import ENDLESS, Walk
 
@@ -17,7 +18,8 @@ def walk(draws=(0, 0, 0), *, total=10_000, hybrid=False, first=16, pace=(0.0, 0.
     draws = np.array(draws)
     found._state = SimpleNamespace(draws=np.stack([draws, draws], axis=1), is_claim_refuted=False)
     found._total, found._hybrid, found._first = total, hybrid, first
-    found._pace, found._is_timed, found._redraws = np.array(pace), True, True
+    found._times, found._redraws = DrawTimes(len(pace), compiles=False), True
+    found._times.shortest = np.array(pace)
     found._size, found._look, found._before = 2, None, None
     found.ended = "all draws were used"
     found.asked, found.stepped = [], []
@@ -61,11 +63,11 @@ def test_the_last_block_is_cut_in_proportion(total, draws, cut):
     assert final._before is None
 
 
-def test_a_block_is_cut_by_the_time_that_is_left(monkeypatch):
-    monkeypatch.setattr(_walk, "time", SimpleNamespace(perf_counter=lambda: 90.0))
+def test_a_block_is_cut_by_the_time_that_is_left(seconds_passed):
+    seconds_passed[0] = 90.0
     for left, cut in ((10.0, [10, 0, 20]), (5.0, [5, 0, 10]), (0.2, None), (-1.0, None)):
         found = walk((100, 40, 16), pace=(0.4, 0.0, 0.3))
-        share = found._share_in_time(np.array([10, 0, 20]), 90.0 + left)
+        share = found._times.share_until(90.0 + left, np.array([10, 0, 20]))
         assert share == pytest.approx(min(max(left, 0) / 10.0, 1))
         drawn = found._block(np.array([10, 0, 20]), 90.0 + left)
         assert drawn == (sum(cut) if cut else 0)
@@ -73,16 +75,16 @@ def test_a_block_is_cut_by_the_time_that_is_left(monkeypatch):
         said = "the time limit was reached" if left < 10 else "all draws were used"
         assert found.ended == said and (found._before is not None) == (left == 5.0)
     # A pair that was never timed is assumed to be as slow as the slowest pair.
-    found = walk(pace=(0.4, 0.0, 0.3))
-    assert found._share_in_time(np.array([0, 100, 0]), 110.0) == pytest.approx(0.5)
-    assert found._share_in_time(np.array([0, 100, 0]), None) == 1.0
-    # While no pace is known, a block is drawn unless the time is over.
-    shares = [walk()._share_in_time(np.array([9, 9, 9]), end) for end in (89.0, 90.0, 90.1)]
+    times = walk(pace=(0.4, 0.0, 0.3))._times
+    assert times.share_until(110.0, np.array([0, 100, 0])) == pytest.approx(0.5)
+    assert times.share_until(None, np.array([0, 100, 0])) == 1.0
+    # While no time is known, a block is drawn unless the deadline has passed.
+    shares = [walk()._times.share_until(end, np.array([9, 9, 9])) for end in (89.0, 90.0, 90.1)]
     assert shares == [0.0, 0.0, 1.0]
 
 
-def test_why_an_audit_is_over(monkeypatch):
-    monkeypatch.setattr(_walk, "time", SimpleNamespace(perf_counter=lambda: 5.0))
+def test_why_an_audit_is_over(seconds_passed):
+    seconds_passed[0] = 5.0
     for deadline, over in ((None, False), (5.5, False), (5.0, True), (4.0, True)):
         found = walk()
         assert found._is_over(deadline) is over
@@ -91,40 +93,39 @@ def test_why_an_audit_is_over(monkeypatch):
         assert found._is_over(deadline) and found.ended == "the claim was refuted"
 
 
-def counting(monkeypatch, is_timed=True, pace=(0.0, 0.0)):
+def counting(seconds_passed, compiles=False):
     """Return an audit whose source takes two seconds, then three, then one for each count."""
-    now, marked = [0.0], []
-    monkeypatch.setattr(_walk, "time", SimpleNamespace(perf_counter=lambda: now[0]))
+    marked = []
     seconds = iter([2.0, 3.0, 1.0])
 
     def count(asked):
         marked.append(asked)
-        now[0] += next(seconds)
+        seconds_passed[0] += next(seconds)
         return np.arange(4).reshape(1, 2, 2)
 
     found = Walk.__new__(Walk)
     found._searches = [SimpleNamespace(partition=SimpleNamespace(size=size)) for size in (2, 3)]
     found._opened, found._size = SimpleNamespace(count=count), 3
-    found._is_timed, found._pace = is_timed, np.array(pace)
+    found._times = DrawTimes(2, compiles=compiles)
     return found, marked
 
 
-def test_the_shortest_pace_of_a_pair_counts(monkeypatch):
-    found, marked = counting(monkeypatch)
+def test_the_shortest_time_of_a_pair_counts(seconds_passed):
+    found, marked = counting(seconds_passed)
     for pace, number in ((0.2, 10), (0.2, 10), (0.1, 10)):
         np.testing.assert_array_equal(found._count(1, number, 7), [[0, 1], [2, 3]])
-        assert found._pace.tolist() == [0.0, pace]
+        assert found._times.shortest.tolist() == [0.0, pace]
     (first, *_) = marked
     assert first.pairs.tolist() == [1] and first.marks.tolist() == [[0, 1, 2]]
     assert (first.num_marks, first.first, first.size, first.sides) == (3, 7, 10, None)
 
 
-def test_a_count_that_compiles_is_not_timed(monkeypatch):
-    found, _ = counting(monkeypatch, is_timed=False)
+def test_a_count_that_compiles_is_not_timed(seconds_passed):
+    found, _ = counting(seconds_passed, compiles=True)
     found._count(0, 10, 0)
-    assert found._pace.tolist() == [0.0, 0.0]
+    assert found._times.shortest.tolist() == [0.0, 0.0]
     found._count(0, 10, 10)
-    assert found._pace.tolist() == [0.3, 0.0]
+    assert found._times.shortest.tolist() == [0.3, 0.0]
 
 
 def test_levels_against_which_an_audit_bets():
