@@ -17,9 +17,14 @@ from dataclasses import dataclass
 import numpy as np
 import scipy
 
+from dpjax.core.wording import BadValue
 from dpjax.empirical._pieces import Pieces
 
 _NODES_PER_BANDWIDTH = 8
+# A bandwidth must be at least this multiple of the distance between adjacent floats at the kernel's
+# center, so that the nodes around the center are distinct floats. Nodes may be a sixteenth of a
+# bandwidth apart.
+_LEAST_SPACINGS = 64
 # Half width, in bandwidths, of the window of nodes around each center. The mass of a kernel outside
 # its window is below 1e-16.
 _REACH = {"gaussian": 9, "laplace": 37}
@@ -123,7 +128,13 @@ class MixturePieces(Pieces):
 
 
 def mixture_pieces(first: Mixture, second: Mixture) -> MixturePieces:
-    """Return the pieces on which the log ratio of two mixtures with the same kernel is monotone."""
+    """Return the pieces on which the log ratio of two mixtures with the same kernel is monotone.
+
+    Raises:
+        ValueError: If a bandwidth is so small that floats cannot represent the nodes.
+    """
+    _refuse_narrow(first)
+    _refuse_narrow(second)
     nodes = _lattice(first, second)
     tables = np.stack([m.table(nodes) for m in (first, second)])
     extrema = _extrema(nodes, tables[0] - tables[1])
@@ -145,6 +156,19 @@ def mixture_pieces(first: Mixture, second: Mixture) -> MixturePieces:
         second=second,
         errors=[],
     )
+
+
+def _refuse_narrow(mixture: Mixture) -> None:
+    """Raise ValueError if a bandwidth is too small for the size of the kernel's center."""
+    least = _LEAST_SPACINGS * np.spacing(np.abs(mixture.centers))
+    worst = int(np.argmax(least / mixture.bandwidths))
+    if mixture.bandwidths[worst] < least[worst]:
+        raise BadValue(
+            f"bandwidth must be at least {least[worst]:.3g} for query results as large as "
+            f"{mixture.centers[worst]:.6g}, because of the limited precision of float64, but was "
+            f"{mixture.bandwidths[worst]:.3g}: subtract a constant from the results, or choose a "
+            "larger bandwidth."
+        )
 
 
 def _lattice(first: Mixture, second: Mixture) -> np.ndarray:

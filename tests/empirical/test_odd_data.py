@@ -217,3 +217,19 @@ def test_the_jackknife_leaves_out_no_whole_bucket():
     ]
     # A bucket without databases would have delta 1 in one replicate.
     assert all(result.delta_error[0] < 0.2 for result in found)
+
+
+@pytest.mark.parametrize("kernel", ["gaussian", "laplace"])
+def test_bandwidths_below_the_precision_of_floats_are_refused(kernel):
+    """Floats cannot represent nodes between the points, and delta must not be 0 for this reason."""
+    a, b = np.array([0.1, 0.2]), np.array([0.3, 0.4])
+
+    def delta(width):
+        pieces = mixture_pieces(*(Mixture(kernel, s, np.full(2, width)) for s in (a, b)))
+        return hockey_stick(pieces, EPSILONS)[0]
+
+    # The two mixtures are far apart in units of the bandwidth, so every delta is 1.
+    np.testing.assert_allclose(delta(1e-14), 1.0, atol=1e-12)
+    for width in (1e-18, 1e-20, 1e-100):
+        with pytest.raises(ValueError, match=r"bandwidth must be at least .* but was 1e-"):
+            delta(width)
