@@ -148,8 +148,7 @@ def _merge_rounding(results: np.ndarray) -> None:
     Args:
         results: Results of one query, [S, 1 + individuals]; those in column 0 are finite.
     """
-    values = np.unique(results[:, 0])
-    kept = values[np.diff(values, prepend=-np.inf) > _ROUNDING * np.abs(values)]
+    kept = _distinct(np.unique(results[:, 0]))
     results[:, 0] = kept[np.searchsorted(kept, results[:, 0], side="right") - 1]
     for row in results:
         changed = row[1:] != row[0]
@@ -159,6 +158,21 @@ def _merge_rounding(results: np.ndarray) -> None:
             equal = np.abs(found - nearest) <= _ROUNDING * np.abs(nearest)
             found = np.where(equal, nearest, found)
         row[1:][changed] = found
+
+
+def _distinct(values: np.ndarray) -> np.ndarray:
+    """Return a subset of increasing values whose differences all exceed rounding errors.
+
+    A value is left out if it exceeds the last returned value by a rounding error at most. If many
+    values are close together, the differences between adjacent values therefore do not add up.
+    """
+    if (np.diff(values) > _ROUNDING * np.abs(values[1:])).all():
+        return values
+    kept = [values[0]]
+    for value in values[1:]:
+        if value - kept[-1] > _ROUNDING * abs(value):
+            kept.append(value)
+    return np.array(kept)
 
 
 def _refuse_extremes(results: np.ndarray, names: list[str]) -> None:

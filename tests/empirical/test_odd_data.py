@@ -233,3 +233,12 @@ def test_bandwidths_below_the_precision_of_floats_are_refused(kernel):
     for width in (1e-18, 1e-20, 1e-100):
         with pytest.raises(ValueError, match=r"bandwidth must be at least .* but was 1e-"):
             delta(width)
+
+
+def test_rounding_errors_do_not_add_up_over_many_close_results():
+    """The differences between adjacent results are below the rounding limit of 2^-46 = 1.4e-14."""
+    steps = np.arange(10_000.0)
+    array = np.stack([np.full(10_000, 1e12), steps / 1000], axis=1)
+    samples = sample_query("sum", panel_from_array(array))
+    np.testing.assert_allclose(samples.full[:, 0], 1e12 + steps / 1000, rtol=2.0**-46)
+    assert np.ptp(samples.full) > 9.9
