@@ -192,6 +192,11 @@ def worst_row(epsilons: np.ndarray, deltas: np.ndarray) -> int:
     return int(np.argmax(deltas[:, int(np.argmin(epsilons))]))
 
 
+def as_tuples(value: object) -> Any:
+    """Convert lists, at any depth, to tuples, which `plain` converts to lists."""
+    return tuple(as_tuples(v) for v in value) if isinstance(value, list) else value
+
+
 def plain(value: object) -> Any:
     """Convert a value to strict JSON types; non-finite floats become strings such as 'inf'."""
     if isinstance(value, np.ndarray | np.generic):

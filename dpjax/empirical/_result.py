@@ -12,7 +12,7 @@ from dpjax.empirical._bandwidth import VariableBandwidth
 from dpjax.empirical._checks import CoverageCheck, IndependenceCheck
 from dpjax.empirical._density import Density
 from dpjax.empirical._figures import plot_empirical
-from dpjax.empirical._parts import Bucket, Estimated
+from dpjax.empirical._parts import Bucket, Estimated, as_tuples
 from dpjax.empirical._report import doubt_of, empirical_document, verdict_of
 from dpjax.report import Glance, Page, Shown
 
@@ -89,7 +89,7 @@ class EmpiricalPrivacy(Estimated, Shown):
         )
         data["buckets"] = tuple(Bucket(**b | {"delta": tuple(b["delta"])}) for b in data["buckets"])
         for name in ("queries", "individuals", "notes"):
-            data[name] = tuple(data[name])
+            data[name] = as_tuples(data[name])
         return cls(**data)
 
     def _figure(self) -> "Figure":

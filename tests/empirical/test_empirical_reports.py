@@ -11,8 +11,10 @@ import pytest
 from dpjax.empirical import (
     Adversary,
     Density,
+    EmpiricalPrivacy,
     calibrate_noise,
     empirical_privacy,
+    panel_from_array,
     panel_from_table,
     plot_empirical_curves,
     plot_empirical_densities,
@@ -260,3 +262,11 @@ def test_parquet_panels_need_pyarrow(tmp_path, monkeypatch):
     )
     with pytest.raises(ModuleNotFoundError, match="Parquet files need pyarrow"):
         empirical_privacy(tmp_path / "x.parquet", "mean", epsilon=0.5)
+
+
+def test_labels_that_are_tuples_survive_json():
+    labels = [("a", 1), ("a", 2), ("b", (3, 4))]
+    panel = panel_from_array(np.arange(12.0).reshape(4, 3) ** 2, individuals=labels)
+    result = empirical_privacy(panel, "mean", epsilon=1.0)
+    back = EmpiricalPrivacy.from_json(result.to_json())
+    assert back.individuals == tuple(labels) and str(back) == str(result)
