@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from dpjax.core import validate
 from dpjax.core.types import JsonObject
-from dpjax.core.wording import BadValue
+from dpjax.core.wording import BadType, BadValue
 from dpjax.empirical._checks import CoverageCheck, IndependenceCheck
 from dpjax.empirical._density import Density
 from dpjax.empirical._noise import Noise
@@ -155,12 +156,27 @@ class Calibrated:
         Args:
             size: Number of draws.
             key: Seed for the draws, or None for a seed from the operating system.
+
+        Raises:
+            TypeError: If the size or the key is not an integer.
+            ValueError: If the size or the key is negative.
         """
+        validate.positive_int(size=size, at_least=0)
+        if key is not None:
+            validate.positive_int(key=key, at_least=0)
         return self.noise.sample(size, np.random.default_rng(key))
 
     def release(self, result: float) -> float:
-        """Return the sum of a query result and a fresh draw of the noise."""
-        return float(result + self.sample(1)[0])
+        """Return the sum of a query result and a fresh draw of the noise.
+
+        Raises:
+            TypeError: If the result is not a single number.
+            ValueError: If the result is NaN or infinite, because no noise hides such a result.
+        """
+        if np.ndim(result):
+            raise BadType(f"result must be one number, but was {result!r}.")
+        validate.finite(result=result)
+        return float(result) + float(self.sample(1)[0])
 
     def to_dict(self) -> JsonObject:
         """Return a dictionary from attribute names to plain numbers and strings for strict JSON."""

@@ -382,3 +382,29 @@ def test_the_row_that_needs_the_largest_scale_may_be_in_any_block(monkeypatch, b
     assert _laplace_worst(np.zeros(1), without, 20.0) == pytest.approx(0.1)
     assert _laplace_worst(np.zeros(1), without, 0.0) == np.inf
     assert _laplace_worst(np.zeros(1), without[:0], 0.0) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("result", "error", "words"),
+    [
+        (np.nan, ValueError, "result must be a number .finite., but was nan"),
+        (10**400, ValueError, "result must be a number .* was larger"),
+        (np.array([1.0, 2.0]), TypeError, "result must be one number, but was array"),
+        ("3", TypeError, "result must be a number, but was '3'"),
+        (None, TypeError, "result must be a number, but was None"),
+    ],
+    ids=["nan", "overflow", "array", "text", "None"],
+)
+def test_only_a_finite_number_can_be_released(result, error, words):
+    noise = calibrate_noise(years(), "mean", epsilon=1.0)
+    with pytest.raises(error, match=words):
+        noise.release(result)
+
+
+def test_the_number_of_draws_and_the_seed_are_checked():
+    noise = calibrate_noise(years(), "mean", epsilon=1.0)
+    with pytest.raises(ValueError, match="size must be an integer >= 0, but was -1"):
+        noise.sample(-1)
+    with pytest.raises(TypeError, match="key must be an integer >= 0, but was 'a'"):
+        noise.sample(2, key="a")
+    assert noise.sample(0).shape == (0,)
