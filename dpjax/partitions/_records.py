@@ -17,6 +17,8 @@ from dpjax.partitions.previews import described
 _LONGEST = 40
 """Longest text of a label, in characters. The rest of a longer text is replaced by a checksum."""
 
+_EPOCH = datetime(1970, 1, 1)
+"""Date that counts as day 0, which is that of NumPy."""
 
 Row = tuple[float | str | None, ...]
 
@@ -88,7 +90,7 @@ def label_text(label: Any) -> str | None:
 def number_of(entry: Any) -> float | None:
     """Convert a number or date to a float, a missing value to NaN, and anything else to None.
 
-    Dates and durations are converted to days.
+    Dates are converted to days since 1970-01-01, and durations to days.
     """
     if isinstance(entry, bool | np.bool_ | str | bytes):
         return None
@@ -104,8 +106,8 @@ def number_of(entry: Any) -> float | None:
     if isinstance(entry, timedelta):
         return entry / timedelta(days=1)
     if isinstance(entry, datetime):
-        return (entry.replace(tzinfo=None) - datetime.min) / timedelta(days=1)
-    return float(entry.toordinal() - 1) if isinstance(entry, date) else None
+        return (entry.replace(tzinfo=None) - _EPOCH) / timedelta(days=1)
+    return float(entry.toordinal() - _EPOCH.toordinal()) if isinstance(entry, date) else None
 
 
 def _float(number: Any) -> float:

@@ -154,6 +154,16 @@ def test_dates_and_durations_are_numbers_of_days():
     assert summarize_table({"span": spans})["mean of span"] == 1
 
 
+@pytest.mark.parametrize("unit", ["s", "ns"])
+@pytest.mark.parametrize("zone", [None, "Europe/Berlin"])
+def test_dates_of_any_resolution_count_from_the_same_day(unit, zone):
+    table = pd.DataFrame({"day": pd.date_range("2020-01-01", periods=3, unit=unit, tz=zone)})
+    targets = [{"day": date(2020, 1, 2)}, {"day": np.datetime64("2020-01-02")}]
+    found = summarize_table(table, targets)
+    assert found["smallest day"] == 18262  # days since 1970-01-01
+    assert found["rows equal to target 0"] == found["rows equal to target 1"] == 1
+
+
 def test_numbers_of_any_type_and_size_are_finite():
     column = [10**400, -(10**400), Decimal("1.5"), 1e300, None, float("inf")]
     found = summarize_table({"x": column, "y": [1e300, -1e300, 0.0, 0.0, 0.0, 0.0]})
