@@ -1,6 +1,6 @@
 """Tables of records as columns of numbers and labels."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence, Set
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from numbers import Real
@@ -11,7 +11,15 @@ import numpy as np
 
 from dpjax.core.arrays import to_numpy
 from dpjax.core.wording import BadType, BadValue
-from dpjax.partitions.missing import as_columns, has_index, is_table, missing
+from dpjax.partitions.missing import (
+    Raised,
+    as_columns,
+    has_index,
+    is_array,
+    is_table,
+    missing,
+    unmasked,
+)
 from dpjax.partitions.previews import described
 
 _LONGEST = 40
@@ -47,6 +55,7 @@ class Records(NamedTuple):
         columns = {str(name): column for name, column in given.items()}
         if len(columns) < len(given):
             raise BadValue(f"table must have columns whose names differ as text, not {[*given]}.")
+        _check_columns(columns)
         sizes = {len(column) for column in columns.values()}
         if len(sizes) > 1:
             raise BadValue(
@@ -76,6 +85,19 @@ class Records(NamedTuple):
         return dict(zip([*self.numbers, *self.labels], row, strict=True))
 
 
+def _check_columns(columns: Mapping[str, Any]) -> None:
+    """Raise an error if a column is not a collection of entries in the order of the rows."""
+    for name, column in columns.items():
+        has_order = isinstance(column, Collection) and not isinstance(
+            column, Mapping | Set | str | bytes
+        )
+        if not has_order or getattr(column, "ndim", 1) != 1:
+            raise BadType(
+                "table must have columns that are lists or arrays of one entry per row, but "
+                f"column {name!r} was {described(column)}."
+            )
+
+
 def label_text(label: Any) -> str | None:
     """Return the text of a label, or None for a missing value."""
     is_nan = isinstance(label, float | np.floating) and np.isnan(label)
@@ -93,10 +115,12 @@ def number_of(entry: Any) -> float | None:
     Dates are converted to days since 1970-01-01, and durations to days.
     """
     if isinstance(entry, bool | np.bool_ | str | bytes):
-        return None
+        return float("nan") if isinstance(entry, Raised) else None
     is_duration = isinstance(entry, np.timedelta64)  # NumPy treats durations as integers.
     if isinstance(entry, Real | Decimal) and not is_duration:
         return _float(entry)
+    if is_array(type(entry)) and not entry.ndim:
+        return number_of(entry.item())
     if missing(entry) is not None:
         return float("nan")
     if isinstance(entry, np.datetime64):
@@ -115,6 +139,8 @@ def _float(number: Any) -> float:
         return float(number)
     except OverflowError:
         return float("-inf") if number < 0 else float("inf")
+    except ValueError:  # The signaling NaN of Decimal.
+        return float("nan")
 
 
 def _numbers(column: Any) -> np.ndarray | None:
@@ -160,16 +186,18 @@ def _columns_of(table: Any) -> Mapping[Any, Any]:
     if isinstance(table, Mapping):
         return {name: _listed(column) for name, column in table.items()}
     if isinstance(table, np.ndarray) and table.dtype.names:
-        return {name: table[name] for name in table.dtype.names}
+        return {name: _listed(table[name]) for name in table.dtype.names}
     if isinstance(table, Sequence) and table and all(isinstance(row, Mapping) for row in table):
         names = dict.fromkeys(name for row in table for name in row)
         return {name: [row.get(name) for row in table] for name in names}
     if isinstance(table, Sequence) and not isinstance(table, str | bytes):
+        if not table:
+            return {}
         widths = {len(row) if isinstance(row, list | tuple | np.ndarray) else 0 for row in table}
         if len(widths) == 1 and widths != {0}:
             return dict(enumerate(map(list, zip(*table, strict=True))))
     elif hasattr(table, "__array__") and getattr(table, "ndim", 0) == 2:
-        return dict(enumerate(to_numpy(table).T))
+        return dict(enumerate(map(_listed, _listed(table).T)))
     raise BadType(
         "table must be a table of pandas, Polars or Arrow, a dict of columns, a list of records, "
         f"or an array of the shape [rows, columns], but was {described(table)}."
@@ -177,6 +205,7 @@ def _columns_of(table: Any) -> Mapping[Any, Any]:
 
 
 def _listed(column: Any) -> Any:
-    if isinstance(column, np.ndarray) or not hasattr(column, "__array__"):
-        return column
-    return to_numpy(column)
+    """Return an array without a mask, or the column itself if it is no array."""
+    if isinstance(column, np.ndarray):
+        return unmasked(column)
+    return to_numpy(column) if hasattr(column, "__array__") else column

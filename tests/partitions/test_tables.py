@@ -205,6 +205,10 @@ def test_targets_are_looked_for():
         (np.zeros(3), (), TypeError, "array of the shape [rows, columns]"),
         ({"a": [1, 2], "b": [1]}, (), ValueError, "the lengths were 2 ('a'), 1 ('b')"),
         ({1: [1], "1": [2]}, (), ValueError, "whose names differ as text, not [1, '1']"),
+        ({"a": 1}, (), TypeError, "one entry per row, but column 'a' was 1 (int)"),
+        ({"a": {1, 2}}, (), TypeError, "but column 'a' was {1, 2} (set)"),
+        ({"a": "text"}, (), TypeError, "but column 'a' was 'text' (str)"),
+        (np.zeros(3, [("a", float, 2)]), (), TypeError, "but column 'a' was array([[0."),
         (RECORDS, [("f",)], ValueError, "targets[0] must have one entry per column, but had 1"),
         (RECORDS, [{"sex": "f"}], ValueError, "targets[0] must have an entry for each column"),
         (RECORDS, [("f", 3), 5], TypeError, "targets[1] must be a dict, a tuple or a Series"),
@@ -214,6 +218,29 @@ def test_anything_else_is_refused(table, targets, error, text):
     with pytest.raises(error) as caught:
         summarize_table(table, targets)
     assert text in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        {"x": np.ma.array([1.0, 2.0, 9.0], mask=[0, 0, 1])},
+        np.ma.array([[1.0], [2.0], [9.0]], mask=[[0], [0], [1]]),
+        np.ma.array([(1.0,), (2.0,), (9.0,)], [("x", float)], mask=[(0,), (0,), (1,)]),
+        pd.DataFrame({"x": [np.array(1.0), np.array(2.0), None]}),
+        [(1.0,), (2.0,), (Decimal("sNaN"),)],
+    ],
+    ids=["column", "array", "structured", "0-d", "sNaN"],
+)
+def test_masked_and_boxed_numbers_are_read(table):
+    found = summarize_table(table)
+    (name,) = [name.removeprefix("mean of ") for name in found if "mean of" in name]
+    assert found[f"mean of {name}"] == 1.5
+    assert found[f"largest {name}"] == 2
+    assert found[f"rows without {name}"] == 1
+
+
+def test_an_empty_list_is_an_empty_table():
+    assert summarize_table([]) == summarize_table(pd.DataFrame())
 
 
 def test_empty_tables_have_a_summary():
