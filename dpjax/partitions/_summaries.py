@@ -126,9 +126,10 @@ def _of_target(name: str, target: Target, records: Records) -> dict[str, float]:
     """Return how similar the rows of a table are to a target."""
     equal, distance = np.zeros(records.size, int), np.zeros(records.size)
     for column_name, column in records.numbers.items():
-        value = target[column_name]
-        value = value if isinstance(value, float) else float("nan")
-        is_equal = (column == value) | (np.isnan(column) & np.isnan(value))
+        given = target[column_name]
+        value = given if isinstance(given, float) else float("nan")
+        is_missing = np.isnan(value) and not isinstance(given, str)
+        is_equal = np.isnan(column) if is_missing else column == value
         finite = clipped(column[np.isfinite(column)])
         scale = float(finite.std()) if finite.size else 0.0
         with np.errstate(invalid="ignore", over="ignore"):

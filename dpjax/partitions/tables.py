@@ -132,7 +132,10 @@ def _record(place: int, target: Any, records: Records) -> Target:
         raise BadValue(
             f"targets[{place}] must have an entry for each column, but lacked {absent[0]!r}."
         )
-    return {
-        name: number_of(found[name]) if name in records.numbers else label_text(found[name])
-        for name in names
-    }
+    return {name: _entry(found[name], is_number=name in records.numbers) for name in names}
+
+
+def _entry(entry: Any, *, is_number: bool) -> float | str | None:
+    """Return a number or text; a text in a column of numbers equals no entry of the column."""
+    number = number_of(entry) if is_number else None
+    return label_text(entry) if number is None else number

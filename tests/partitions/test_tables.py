@@ -195,6 +195,13 @@ def test_targets_are_looked_for():
     assert found["rows equal to target 2"] == 1
 
 
+def test_a_text_equals_no_number_and_no_missing_number():
+    found = summarize_table({"age": [30.0, None]}, [{"age": "unknown"}, {"age": None}])
+    assert found["rows equal to target 0"] == 0
+    assert found["distance to target 0"] == 1
+    assert found["rows equal to target 1"] == 1
+
+
 @pytest.mark.parametrize(
     ("table", "targets", "error", "text"),
     [
