@@ -25,6 +25,9 @@ from dpjax.partitions.previews import described
 _LONGEST = 40
 """Longest text of a label, in characters. The rest of a longer text is replaced by a checksum."""
 
+INDEX = "index"
+"""Name of the column of the labels of rows, unless these are just the row numbers."""
+
 _EPOCH = datetime(1970, 1, 1)
 """Date that counts as day 0, which is that of NumPy."""
 
@@ -96,6 +99,11 @@ def _check_columns(columns: Mapping[str, Any]) -> None:
                 "table must have columns that are lists or arrays of one entry per row, but "
                 f"column {name!r} was {described(column)}."
             )
+
+
+def without_index(table: Any) -> Any:
+    """Return a table whose rows have no labels other than the row numbers."""
+    return table.reset_index(drop=True) if has_index(type(table)) else table
 
 
 def label_text(label: Any) -> str | None:
@@ -181,7 +189,7 @@ def _columns_of(table: Any) -> Mapping[Any, Any]:
             columns = {name: list(table[name]) for name in table.columns}
         index = table.index.tolist() if has_index(type(table)) else None
         if index not in (None, [*range(len(table))]):
-            columns = {"index": index, **columns}
+            columns = {INDEX: index, **columns}
         return columns
     if isinstance(table, Mapping):
         return {name: _listed(column) for name, column in table.items()}

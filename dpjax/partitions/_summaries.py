@@ -123,9 +123,11 @@ def _correlation(x: np.ndarray, y: np.ndarray) -> float:
 
 
 def _of_target(name: str, target: Target, records: Records) -> dict[str, float]:
-    """Return how similar the rows of a table are to a target."""
+    """Return how similar the rows of a table are to a target, which may lack the index."""
     equal, distance = np.zeros(records.size, int), np.zeros(records.size)
     for column_name, column in records.numbers.items():
+        if column_name not in target:
+            continue
         given = target[column_name]
         value = given if isinstance(given, float) else float("nan")
         is_missing = np.isnan(value) and not isinstance(given, str)
@@ -137,11 +139,13 @@ def _of_target(name: str, target: Target, records: Records) -> dict[str, float]:
         equal += is_equal
         distance += np.where(is_equal, 0.0, np.nan_to_num(gap, nan=1.0, posinf=1.0))
     for column_name, column in records.labels.items():
+        if column_name not in target:
+            continue
         is_equal = np.array([label == target[column_name] for label in column], bool)
         equal += is_equal
         distance += ~is_equal
     return {
-        f"rows equal to {name}": int((equal == len(records.names)).sum()),
+        f"rows equal to {name}": int((equal == len(target)).sum()),
         f"entries in common with {name}": int(equal.max(initial=0)),
         f"distance to {name}": float(distance.min(initial=np.inf)) if records.size else 0.0,
     }

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from dpjax.core.wording import BadType, BadValue
-from dpjax.partitions._records import Records, label_text, number_of
+from dpjax.partitions._records import INDEX, Records, label_text, number_of, without_index
 from dpjax.partitions._summaries import TableSummary, Target, Targets, summary_of
 from dpjax.partitions.missing import is_table
 from dpjax.partitions.previews import described
@@ -83,16 +83,21 @@ def summary_of_output(output: Any, targets: Callable[[], Targets]) -> TableSumma
     keys = list(zip(*records.labels.values(), strict=True))
     if keys and len({*keys}) == len(keys):
         return None
-    found = targets()
-    return summary_of(records, {k: t for k, t in found.items() if t.keys() == {*records.names}})
+    columns = {*records.names}
+    found = {k: t for k, t in targets().items() if t.keys() in (columns, columns - {INDEX})}
+    return summary_of(records, found)
 
 
 def targets_of(database: Any, neighbor: Any) -> Targets:
-    """Return the rows in which two data frames differ, or none if these are many."""
+    """Return the rows in which two data frames differ, or none if these are many.
+
+    The labels of the rows do not count, because a function that removes a row may renumber the
+    others.
+    """
     sides = {"database": database, "neighbor": neighbor}
     if not all(is_table(type(side)) and len(side) <= _LONGEST for side in sides.values()):
         return {}
-    records = {name: Records.of(side) for name, side in sides.items()}
+    records = {name: Records.of(without_index(side)) for name, side in sides.items()}
     rows = {name: Counter(side.rows) for name, side in records.items()}
     targets: Targets = {}
     for name, other in (("database", "neighbor"), ("neighbor", "database")):
@@ -112,10 +117,11 @@ def has_comparable_entries(output: Any) -> bool:
 
 def _record(place: int, target: Any, records: Records) -> Target:
     """Return a target's number or text in each column of a table."""
-    names = records.names
+    names, without = records.names, [name for name in records.names if name != INDEX]
     if not isinstance(target, Mapping) and hasattr(target, "to_dict"):
         target = target.to_dict()
     if isinstance(target, list | tuple | np.ndarray):
+        names = without if len(target) == len(without) else names
         if len(target) != len(names):
             raise BadValue(
                 f"targets[{place}] must have one entry per column, but had {len(target)} entries, "
@@ -127,6 +133,7 @@ def _record(place: int, target: Any, records: Records) -> Target:
             f"targets[{place}] must be a dict, a tuple or a Series, but was {described(target)}."
         )
     found = {str(name): entry for name, entry in target.items()}
+    names = names if INDEX in found else without
     absent = [name for name in names if name not in found]
     if absent:
         raise BadValue(

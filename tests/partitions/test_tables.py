@@ -302,6 +302,20 @@ def test_a_few_rows_of_moderate_frames_are_targets(one, other, number):
     assert len(targets_of(one, other)) == number
 
 
+def test_targets_have_no_index():
+    """The neighbor lacks a row in the middle, and the output has drawn rows with their labels."""
+    one, other = people(20), people(20).drop(7)
+    (target,) = targets_of(one, other).values()
+    assert target["age"] == one["age"][7]
+    drawn = one.iloc[[7, 7, *range(10)]]
+    name = "row 0 that only the database has"
+    summary = summary_of_output(drawn, lambda: {name: target})
+    assert summary[f"rows equal to {name}"] == 3
+    assert summary[f"entries in common with {name}"] == 4
+    found = summarize_table(drawn, [one.iloc[7], tuple(one.iloc[7])])
+    assert found["rows equal to target 0"] == found["rows equal to target 1"] == 3
+
+
 def encoded(outputs):
     encoder = Encoder("the function")
     return encoder, encoder.encode(outputs)
