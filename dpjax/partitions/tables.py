@@ -10,6 +10,7 @@ References:
     that compare summaries of synthetic tables.
 """
 
+import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -37,9 +38,9 @@ def summarize_table(table: Any, targets: Sequence[Any] = ()) -> TableSummary:
     """Summarize a table of records by numbers that do not depend on the order of its rows.
 
     If an audited function returns data frames with at least ten rows, dpjax summarizes them and
-    looks for the rows in which the two databases differ, unless the labels of all rows of a frame
-    are different. To summarize other tables, or to look for other records, call `summarize_table`
-    in the audited function, and return the result.
+    looks for the rows in which the two databases differ, unless each row of a frame seems to stand
+    for a group of records. To summarize other tables, or to look for other records, call
+    `summarize_table` in the audited function, and return the result.
 
     The summary contains the number of rows, the number of different rows, and the size of the
     largest group of equal rows. For each column of labels, the summary contains the number of rows
@@ -70,8 +71,8 @@ def summarize_table(table: Any, targets: Sequence[Any] = ()) -> TableSummary:
 def summary_of_output(output: Any, targets: Callable[[], Targets]) -> TableSummary | None:
     """Return the summary of a data frame if its rows have no meaning of their own, else None.
 
-    The result is None if the frame has few rows, or if all rows have different labels: the rows of
-    a query's answer are groups of records.
+    The result is None if the frame has few rows, or if each row stands for a group of records, as
+    in the answer to a query.
 
     Args:
         output: Any output.
@@ -80,12 +81,25 @@ def summary_of_output(output: Any, targets: Callable[[], Targets]) -> TableSumma
     if not is_table(type(output)) or len(output) < _FEWEST:
         return None
     records = Records.of(output)
-    keys = list(zip(*records.labels.values(), strict=True))
-    if keys and len({*keys}) == len(keys):
+    if _has_groups(records):
         return None
     columns = {*records.names}
     found = {k: t for k, t in targets().items() if t.keys() in (columns, columns - {INDEX})}
     return summary_of(records, found)
+
+
+def _has_groups(records: Records) -> bool:
+    """Return whether each row probably stands for a group of records, which its labels name.
+
+    All rows of such a table have different labels. This also holds for many tables of records with
+    several columns of labels. However, groups are sorted, or most combinations of labels occur.
+    """
+    keys = list(zip(*records.labels.values(), strict=True))
+    if not keys or len({*keys}) < len(keys):
+        return False
+    texts = [tuple(map(str, key)) for key in keys]
+    num_combinations = math.prod(len({*column}) for column in records.labels.values())
+    return len(records.labels) == 1 or texts == sorted(texts) or 2 * len(keys) >= num_combinations
 
 
 def targets_of(database: Any, neighbor: Any) -> Targets:

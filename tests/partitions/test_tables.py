@@ -3,6 +3,7 @@
 from collections import namedtuple
 from datetime import date, datetime, timedelta
 from decimal import Decimal
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -262,6 +263,18 @@ def test_frames_are_summarized_unless_each_row_is_a_group_of_records():
     assert summary_of_output(groups, dict) is None
     assert summary_of_output(RECORDS * 4, dict) is None
     assert summary_of_output(namedtuple("Columns", "columns")(3), dict) is None
+
+
+def test_rows_with_different_labels_are_groups_if_sorted_or_complete():
+    """The records have different labels among 256 combinations."""
+    columns = [*"abcd"]
+    combinations = [*product("abcd", repeat=4)]
+    rows = [combinations[n] for n in np.random.default_rng(0).permutation(256)[:12]]
+    assert summary_of_output(pd.DataFrame(rows, columns=columns), dict) is not None
+    assert summary_of_output(pd.DataFrame(sorted(rows), columns=columns), dict) is None
+    groups = [(first, second) for second in "cab" for first in "wxyz"]
+    assert summary_of_output(pd.DataFrame(groups, columns=[*"ab"]), dict) is None
+    assert summary_of_output(pd.DataFrame(groups[:10], columns=[*"ab"]), dict) is None
 
 
 def test_rows_in_which_two_databases_differ_are_targets():
