@@ -54,7 +54,7 @@ class Records(NamedTuple):
     @classmethod
     def of(cls, table: Any) -> "Records":
         """Read the columns of a table; see `summarize_table` for the accepted types."""
-        given = _columns_of(table)
+        given = columns_of(table)
         columns = {str(name): column for name, column in given.items()}
         if len(columns) < len(given):
             raise BadValue(f"table must have columns whose names differ as text, not {[*given]}.")
@@ -181,7 +181,7 @@ def _texts(column: Any) -> list[str | None]:
     return found
 
 
-def _columns_of(table: Any) -> Mapping[Any, Any]:
+def columns_of(table: Any) -> Mapping[Any, Any]:
     """Return the columns of a table as arrays or lists."""
     if is_table(type(table)):
         columns = as_columns(table)

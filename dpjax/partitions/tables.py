@@ -13,12 +13,21 @@ References:
 import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from datetime import date
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from dpjax.core.wording import BadType, BadValue
-from dpjax.partitions._records import INDEX, Records, label_text, number_of, without_index
+from dpjax.partitions._records import (
+    INDEX,
+    Records,
+    columns_of,
+    label_text,
+    number_of,
+    without_index,
+)
 from dpjax.partitions._summaries import TableSummary, Target, Targets, summary_of
 from dpjax.partitions.missing import is_table
 from dpjax.partitions.previews import described
@@ -123,10 +132,28 @@ def targets_of(database: Any, neighbor: Any) -> Targets:
 def has_comparable_entries(output: Any) -> bool:
     """Return whether a data frame consists of a moderate number of numbers, without labels.
 
-    Such a frame may be the answer to a query, so its entries are compared, beside its summary.
+    Such a frame may be the answer to a query, so its entries are compared, beside its summary. A
+    column of increasing dates may name the rows of the answer. Other dates would be labels that
+    hardly any two tables share.
     """
-    records = Records.of(output)
-    return not records.labels and records.size * len(records.names) <= _MOST_NUMBERS
+    columns = columns_of(output).values()
+    is_moderate = len(output) * len(columns) <= _MOST_NUMBERS
+    return is_moderate and all(_has_numbers(column) or _increases(column) for column in columns)
+
+
+def _has_numbers(column: Any) -> bool:
+    if isinstance(column, np.ndarray):
+        return column.dtype.kind in "iuf"
+    return {*map(type, column)} <= {int, float}
+
+
+def _increases(column: Any) -> bool:
+    """Return whether a column consists of dates, each of which is later than the one before."""
+    are_dates = all(isinstance(entry, date | np.datetime64) for entry in column)
+    try:
+        return are_dates and all(first < second for first, second in pairwise(column))
+    except TypeError:  # Some dates have a time zone, and others have none.
+        return False
 
 
 def _record(place: int, target: Any, records: Records) -> Target:

@@ -365,6 +365,19 @@ def test_entries_of_moderate_tables_of_numbers_are_compared_too():
     assert encoder.parts[0] == "['rows']"
 
 
+def test_dates_in_order_name_the_entries_of_a_table():
+    """The dates of the second table would be labels that no other table has."""
+    days = pd.date_range("2020-01-01", periods=12)
+    counts = pd.DataFrame({"x": np.arange(12) / 2}, index=days)
+    encoder, _ = encoded([counts])
+    assert "[1]['x'][3]" in encoder.parts
+    encoder, found = encoded(
+        [pd.DataFrame({"day": days[::-1]}), pd.DataFrame({"day": days[[0] * 12]})]
+    )
+    assert encoder.parts[0] == "[rows]"
+    assert (found.labels == 0).all()
+
+
 def test_tables_of_arrow_are_outputs():
     encoder, found = encoded([pa.table({"x": [1.5, 2.5]})])
     assert encoder.parts == ("['x'][0]", "['x'][1]")
