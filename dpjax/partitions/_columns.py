@@ -8,11 +8,13 @@ import numpy as np
 from dpjax.core.types import JsonObject
 from dpjax.partitions._nested import Nested, usual
 
-_MOST_EXTRA, _MOST_PARTS, _MOST_SHOWN = 64, 20, 3
-"""_MOST_EXTRA is the maximum number of further columns.
-
-A note lists at most _MOST_PARTS columns and at most _MOST_SHOWN ignored paths.
+_MOST_EXTRA, _MOST_OF_TABLES, _MANY = 64, 256, 100
+"""Largest number of further columns, and that for summaries of tables. Among at least _MANY
+summaries, a number that only one of them has gets no column.
 """
+
+_MOST_PARTS, _MOST_SHOWN = 20, 3
+"""A note lists at most _MOST_PARTS columns and at most _MOST_SHOWN ignored paths."""
 
 
 class NestedColumns:
@@ -29,12 +31,14 @@ class NestedColumns:
         closed: Whether later batches add no columns.
         ignored: Paths of numbers that have no column, because they were in no output before
             `closed` was set, or because there would be too many columns.
+        of_tables: Whether some of these paths belong to summaries of tables.
     """
 
     def __init__(self):
         self.usual: Nested | None = None
         self.extra: dict[str, int] = {}
         self.ignored: set[str] = set()
+        self.of_tables = False
         self._first: dict[str, int] = {}
         self._after_plain = False
         self.closed = False
@@ -66,11 +70,29 @@ class NestedColumns:
             self._first = {path: place for place, path in enumerate(first)}
         if self.closed:
             return
-        counts = Counter(one.entries for one in nested if not self._is_in_order(one))
+        self._add_of_tables([one.entries for one in nested if one.is_named])
+        counts = Counter(
+            one.entries for one in nested if not (self._is_in_order(one) or one.is_named)
+        )
         for entries, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
             for path in entries:
                 if self._place(path) is None and len(self.extra) < _MOST_EXTRA:
                     self.extra[path] = self.width
+
+    def _add_of_tables(self, outputs: Sequence[tuple[str, ...]]) -> None:
+        """Add columns for the numbers that most summaries have, such as the counts of labels.
+
+        At most half of the free columns are used, so that labels of the other side get columns.
+
+        Args:
+            outputs: Paths of the numbers in each summary of a batch.
+        """
+        times = Counter(path for paths in outputs for path in paths if self._place(path) is None)
+        least = 2 if len(outputs) >= _MANY else 1
+        number = (_MOST_OF_TABLES - len(self.extra) + 1) // 2
+        for path, count in times.most_common(max(number, 0)):
+            if count >= least:
+                self.extra[path] = self.width
 
     def row(self, one: Nested) -> tuple[float, ...] | None:
         """Return the numbers of a nested output, one per column, or None if it has none."""
@@ -83,6 +105,7 @@ class NestedColumns:
             place = self._place(path)
             if place is None:
                 self.ignored.add(path)
+                self.of_tables |= one.is_named
             else:
                 row[place], has_numbers = number, True
         return tuple(row) if has_numbers else None
@@ -150,11 +173,17 @@ class NestedColumns:
 
 def notes_of_ignored(tables: Iterable[NestedColumns]) -> list[str]:
     """Return a note on the paths of numbers that have no column, if there are any."""
-    ignored = set().union(*(columns.ignored for columns in tables))
-    if not ignored:
+    found = [columns for columns in tables if columns.ignored]
+    if not found:
         return []
+    ignored = set().union(*(columns.ignored for columns in found))
     shown = ", ".join(sorted(ignored)[:_MOST_SHOWN])
     more = " and others" if len(ignored) > _MOST_SHOWN else ""
+    if any(columns.of_tables for columns in found):
+        return [
+            f"The numbers {shown}{more} were not compared, because hardly any of the first tables "
+            "had them, or because there were too many."
+        ]
     return [
         f"The numbers at {shown}{more} were not compared, because the first outputs did not have "
         f"them, or had more than {_MOST_EXTRA} such numbers; only their presence was compared."

@@ -10,6 +10,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
+from dpjax.partitions._columns import notes_of_ignored
 from dpjax.partitions.outputs import Encoder
 from dpjax.partitions.tables import TableSummary, summarize_table, summary_of_output, targets_of
 
@@ -354,6 +355,24 @@ def test_summaries_with_as_many_numbers_are_compared_by_name():
     encoder, found = encoded(tables)
     assert encoder.parts == ("['rows']", "['m']", "['f']")
     assert found.values.tolist() == [[3, 1, 0], [3, 0, 2]]
+
+
+def test_frequent_labels_of_the_second_side_get_a_column():
+    """The first 100 tables have 200 labels that occur twice, and others that occur once."""
+    first = [
+        TableSummary({"rows": 3, f"{n // 2}": 1, f"{n // 2} b": 1, f"once {n}": 1})
+        for n in range(200)
+    ]
+    second = [TableSummary({"rows": 3, "secret": 1, f"once {n}": 1}) for n in range(100)]
+    encoder = Encoder("the function")
+    encoder.encode(first)
+    encoder.encode(second)
+    encoder.fixed([])
+    encoder.encode(second)
+    assert "[secret]" in encoder.parts
+    assert not any("once" in part for part in encoder.parts[4:])
+    (note,) = notes_of_ignored([encoder.columns])
+    assert "were not compared, because hardly any of the first tables had them" in note
 
 
 def test_entries_of_moderate_tables_of_numbers_are_compared_too():
