@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from numbers import Integral, Real
+from sys import intern
 from types import CoroutineType, GeneratorType
 from typing import Any, NamedTuple, TypeVar, cast
 
@@ -135,7 +136,9 @@ class Nested(NamedTuple):
     @classmethod
     def of_summary(cls, summary: TableSummary, table: object) -> "Nested":
         """Return the form of a table's summary, after the table's entries if comparable."""
-        paths, numbers = tuple(f"[{name!r}]" for name in summary), tuple(summary.values())
+        # Thousands of summaries have the same names, so each path is stored once.
+        paths = tuple(intern(f"[{name!r}]") for name in summary)
+        numbers = tuple(summary.values())
         if table is summary or not has_comparable_entries(table):
             return cls(_TABLE, numbers, paths, True, _TABLE, is_named=True)
         one = cls.of(entries(table))

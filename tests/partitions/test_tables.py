@@ -11,6 +11,7 @@ import pyarrow as pa
 import pytest
 
 from dpjax.partitions._columns import notes_of_ignored
+from dpjax.partitions._nested import form_of
 from dpjax.partitions.outputs import Encoder
 from dpjax.partitions.tables import TableSummary, summarize_table, summary_of_output, targets_of
 
@@ -373,6 +374,13 @@ def test_frequent_labels_of_the_second_side_get_a_column():
     assert not any("once" in part for part in encoder.parts[4:])
     (note,) = notes_of_ignored([encoder.columns])
     assert "were not compared, because hardly any of the first tables had them" in note
+
+
+def test_equal_paths_of_summaries_are_stored_once():
+    """A hundred columns of thousands of tables would otherwise need gigabytes."""
+    one, other = (form_of(summarize_table(people(seed=seed))) for seed in (0, 1))
+    places = {path: place for place, path in enumerate(other.entries)}
+    assert all(path is other.entries[places[path]] for path in one.entries if path in places)
 
 
 def test_entries_of_moderate_tables_of_numbers_are_compared_too():
