@@ -21,15 +21,17 @@ _SMALL = 16
 _QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
 
 _MOST_COMBINED, _MOST_JOINT = 4, 16
-"""Limits on statistics of two columns. The first _MOST_COMBINED columns of labels are combined with
-one another, and so are the first _MOST_COMBINED numeric columns. Rows with two labels are counted
-only if at most _MOST_JOINT combinations occur.
+"""Limits on statistics of two columns. The first _MOST_COMBINED columns of labels and the first
+_MOST_COMBINED numeric columns are combined. Rows with two labels are counted only if at most
+_MOST_JOINT combinations occur.
 """
 
 _MOST_WIDE = 20
 """If a table has more than _MOST_WIDE columns, quantiles and statistics of two columns are left
 out.
 """
+
+Label = str | None
 
 Target = Mapping[str, float | str | None]
 """A record: the number or the text of each entry, by the name of the column."""
@@ -102,17 +104,50 @@ def _of_labels(name: str, column: Sequence[str | None]) -> dict[str, float]:
 
 
 def _of_two_columns(records: Records) -> dict[str, float]:
-    """Return counts of two labels, and correlations of two numeric columns."""
+    """Return counts of two labels, and measures of the dependence of two columns."""
     found: dict[str, float] = {}
-    for one, other in combinations([*records.labels][:_MOST_COMBINED], 2):
+    labels = [*records.labels][:_MOST_COMBINED]
+    numbers = {name: clipped(records.numbers[name]) for name in [*records.numbers][:_MOST_COMBINED]}
+    for one, other in combinations(labels, 2):
         pairs = Counter(zip(records.labels[one], records.labels[other], strict=True))
+        found[f"dependence of {one} and {other}"] = _contingency(pairs)
         for (first, second), count in pairs.items() if len(pairs) <= _MOST_JOINT else ():
             found[f"rows with {one} {first} and {other} {second}"] = count
-    for one, other in combinations([*records.numbers][:_MOST_COMBINED], 2):
-        x, y = (clipped(records.numbers[name]) for name in (one, other))
+    for name in labels:
+        known: dict[Label, int] = {}
+        codes = np.array([known.setdefault(v, len(known)) for v in records.labels[name]], int)
+        for other, column in numbers.items():
+            found[f"dependence of {other} on {name}"] = _explained(column, codes)
+    for one, other in combinations(numbers, 2):
+        x, y = numbers[one], numbers[other]
         is_known = ~(np.isnan(x) | np.isnan(y))
         found[f"correlation of {one} and {other}"] = _correlation(x[is_known], y[is_known])
     return found
+
+
+def _contingency(pairs: Mapping[tuple[Label, Label], int]) -> float:
+    """Return the mean square contingency of two labels, which is 0 if they are independent."""
+    rows, columns = Counter[Label](), Counter[Label]()
+    for (first, second), count in pairs.items():
+        rows[first] += count
+        columns[second] += count
+    return sum(n * n / (rows[i] * columns[j]) for (i, j), n in pairs.items()) - 1 if pairs else 0.0
+
+
+def _explained(column: np.ndarray, codes: np.ndarray) -> float:
+    """Return the fraction of a column's variance that lies between groups of rows.
+
+    Args:
+        column: float64 [rows].
+        codes: The group of each row, int [rows].
+    """
+    is_known = ~np.isnan(column)
+    x, codes = column[is_known], codes[is_known]
+    if x.size < 2 or not x.std():
+        return 0.0
+    x = (x - x.mean()) / x.std()
+    sums, sizes = np.bincount(codes, x), np.bincount(codes)
+    return float((sums[sizes > 0] ** 2 / sizes[sizes > 0]).sum()) / x.size
 
 
 def _correlation(x: np.ndarray, y: np.ndarray) -> float:

@@ -55,8 +55,9 @@ def summarize_table(table: Any, targets: Sequence[Any] = ()) -> TableSummary:
     largest group of equal rows. For each column of labels, the summary contains the number of rows
     with each label. For each numeric column, it contains the mean, the standard deviation, the
     extremes, five quantiles, the number of different values, and the number of rows with the most
-    frequent value. For two columns, it contains the number of rows with two labels, or the
-    correlation of two numbers.
+    frequent value. For two columns, it contains the number of rows with two labels, the mean square
+    contingency of two labels, the fraction of the variance of numbers that the labels explain, or
+    the correlation of two numbers.
 
     Args:
         table: A table of pandas, Polars or Arrow, a dict of columns, a list of records (dicts or

@@ -60,6 +60,14 @@ def test_statistics_equal_those_of_pandas():
     assert found["correlation of age and income"] == pytest.approx(expected, rel=1e-12)
     for (sex, city), count in table.value_counts(["sex", "city"]).items():
         assert found[f"rows with sex {sex!r} and city {city!r}"] == count
+    frequencies = pd.crosstab(table["sex"], table["city"].fillna("missing"), normalize=True)
+    product = np.outer(frequencies.sum(axis=1), frequencies.sum(axis=0))
+    contingency = ((frequencies.to_numpy() - product) ** 2 / product).sum()
+    assert found["dependence of sex and city"] == pytest.approx(contingency, rel=1e-9)
+    known = table.dropna(subset="income")
+    means = known.groupby("sex")["income"].transform("mean")
+    explained = means.var() / known["income"].var()
+    assert found["dependence of income on sex"] == pytest.approx(explained, rel=1e-9)
     assert found["rows without income"] == 3
     assert found["rows without city"] == 1
     assert "rows without sex" not in found
@@ -97,6 +105,7 @@ def test_all_kinds_of_tables_have_equal_summaries(table):
         "rows with sex 'm'": 1,
         "different values of sex": 2,
         "different values of age": 2,
+        "dependence of age on sex": pytest.approx(1, rel=1e-15),
         "rows with the most frequent age": 2,
         "mean of age": pytest.approx(100 / 3, rel=1e-15),
         "deviation of age": pytest.approx(np.std([30, 40, 30]), rel=1e-15),
