@@ -46,6 +46,14 @@ class TableSummary(dict[str, float]):
     An audit compares summaries name by name. A number that a summary lacks counts as 0.
     """
 
+    def __or__(self, other: Mapping[str, float]) -> "TableSummary":  # type: ignore[override]
+        """Return a summary that also contains other numbers."""
+        return TableSummary({**self, **other})
+
+    def copy(self) -> "TableSummary":
+        """Return a copy."""
+        return TableSummary(self)
+
 
 def summary_of(records: Records, targets: Targets) -> TableSummary:
     """Return the summary of a table."""

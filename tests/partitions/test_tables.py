@@ -385,6 +385,16 @@ def test_frequent_labels_of_the_second_side_get_a_column():
     assert "were not compared, because hardly any of the first tables had them" in note
 
 
+def test_numbers_are_added_to_summaries():
+    summary = summarize_table(RECORDS) | {"loss": np.float32(1.5), "converged": True}
+    encoder, found = encoded([summary.copy()])
+    assert found.values[0, [encoder.parts.index(f"[{name}]") for name in summary]].tolist() == [
+        *summary.values()
+    ]
+    with pytest.raises(ValueError, match=r"a summary whose entry 'model' was 'x' \(str\): add"):
+        encoded([summary | {"model": "x"}])
+
+
 def test_equal_paths_of_summaries_are_stored_once():
     """A hundred columns of thousands of tables would otherwise need gigabytes."""
     one, other = (form_of(summarize_table(people(seed=seed))) for seed in (0, 1))
