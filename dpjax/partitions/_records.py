@@ -72,7 +72,8 @@ class Records(NamedTuple):
                 numbers[name] = found
             else:
                 labels[name] = _texts(column)
-        return cls(next(iter(sizes), 0), tuple(columns), numbers, labels)
+        size = next(iter(sizes), len(table) if is_table(type(table)) else 0)
+        return cls(size, tuple(columns), numbers, labels)
 
     @property
     def rows(self) -> list[Row]:
@@ -81,6 +82,8 @@ class Records(NamedTuple):
             [None if number != number else number for number in column.tolist()]
             for column in self.numbers.values()
         ]
+        if not self.names:
+            return [()] * self.size
         return list(zip(*numbers, *self.labels.values(), strict=True))
 
     def named(self, row: Row) -> dict[str, float | str | None]:

@@ -90,7 +90,10 @@ def summary_of_output(output: Any, targets: Callable[[], Targets]) -> TableSumma
     """
     if not is_table(type(output)) or len(output) < _FEWEST:
         return None
-    records = Records.of(output)
+    try:
+        records = Records.of(output)
+    except BadValue as error:
+        raise BadValue(f"a table that cannot be summarized: {error}") from None
     if _has_groups(records):
         return None
     columns = {*records.names}

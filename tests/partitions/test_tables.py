@@ -258,6 +258,17 @@ def test_masked_and_boxed_numbers_are_read(table):
     assert found[f"rows without {name}"] == 1
 
 
+def test_rows_without_columns_are_counted():
+    found = summarize_table(pd.DataFrame(index=range(12)))
+    assert found == {"rows": 12, "different rows": 1, "rows in the largest group of equal rows": 12}
+
+
+@pytest.mark.parametrize("names", [[1, "1"], ["a", "a"]])
+def test_outputs_with_equal_column_names_are_refused(names):
+    with pytest.raises(ValueError, match="the function gave a table that cannot be summarized: t"):
+        encoded([pd.DataFrame(np.zeros((12, 2)), columns=names)])
+
+
 def test_an_empty_list_is_an_empty_table():
     assert summarize_table([]) == summarize_table(pd.DataFrame())
 
