@@ -124,7 +124,10 @@ def targets_of(database: Any, neighbor: Any) -> Targets:
     sides = {"database": database, "neighbor": neighbor}
     if not all(is_table(type(side)) and len(side) <= _LONGEST for side in sides.values()):
         return {}
-    records = {name: Records.of(without_index(side)) for name, side in sides.items()}
+    try:
+        records = {name: Records.of(without_index(side)) for name, side in sides.items()}
+    except (TypeError, ValueError):  # Only the function has to read the databases.
+        return {}
     rows = {name: Counter(side.rows) for name, side in records.items()}
     targets: Targets = {}
     for name, other in (("database", "neighbor"), ("neighbor", "database")):

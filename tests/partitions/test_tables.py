@@ -331,6 +331,7 @@ def test_rows_in_which_two_databases_differ_are_targets():
         (people(20), people(20).assign(age=range(20)).iloc[:5], 0),
         (people(20), RECORDS, 0),
         (people(10_001), people(10_001).iloc[1:], 0),
+        (people(20), people(20).set_axis([*"aabc"], axis=1), 0),
     ],
 )
 def test_a_few_rows_of_moderate_frames_are_targets(one, other, number):
