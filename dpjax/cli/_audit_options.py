@@ -230,8 +230,8 @@ _ROWS: Table = {
     ),
     "like": option(
         str,
-        "Example of a database; the audit searches for the pair of neighbors with the largest "
-        "privacy loss (`dpjax guide neighbors`).",
+        "Example of a database, as JSON, or as a JSON, csv or Parquet file; the audit searches for "
+        "the pair of neighbors with the largest privacy loss (`dpjax guide neighbors`).",
         metavar="JSON|FILE",
         owners=_SEARCHED,
     ),

@@ -40,8 +40,9 @@ def neighbors_of(written: Given) -> "Neighbors | None":
 
 
 def _example_of(text: str) -> Value:
-    """Read an example from JSON on the command line, or from a file with JSON."""
+    """Read an example from JSON on the command line, or from a file with JSON or a table."""
     from dpjax.core.files import read_document, refuse_endless
+    from dpjax.core.frames import is_frame_file, read_frame
     from dpjax.partitions.previews import shortened
 
     try:
@@ -52,8 +53,10 @@ def _example_of(text: str) -> Value:
     if not path.is_file():
         raise ValueError(
             f"--like {shortened(text)} must be a database as JSON, such as '[30, 80, 45]', or a "
-            f"file with such JSON: {said}."
+            f"file with such JSON or with a table (csv or Parquet): {said}."
         )
+    if is_frame_file(path):
+        return read_frame(path, "--like")
     refuse_endless("--like", path)
     try:
         return json.loads(read_document("--like", path))

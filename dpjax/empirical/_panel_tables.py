@@ -5,7 +5,6 @@ pandas is imported only when a table is read.
 
 import os
 from collections.abc import Hashable, Sequence
-from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -14,14 +13,10 @@ import numpy as np
 
 from dpjax.core import validate
 from dpjax.core.errors import nearest, needs
-from dpjax.core.files import PACKED, needs_of_packed, opened
-from dpjax.core.parquet import text_columns_of
+from dpjax.core.frames import read_frame
 from dpjax.core.wording import BadType, BadValue, prefixed, term
 from dpjax.empirical._panel import Panel, checked, panel_from_array
 from dpjax.partitions.previews import preview_database
-
-_BYTES = 2**20
-"""Number of bytes of a csv file that are searched for NUL at a time."""
 
 _DROP = term("panel_from_table(table, missing='drop')", "--missing 'drop'")
 
@@ -81,7 +76,7 @@ def panel_from_table(
     validate.one_of(["many", "one"], records=records)
     if isinstance(table, str | os.PathLike):
         path, keys = Path(table), (database, individual)
-        frame = _read(path, keys)
+        frame = read_frame(path, "databases", keys)
         try:
             return panel_from_table(
                 frame,
@@ -170,63 +165,6 @@ def _pandas() -> ModuleType:
     import pandas as pd
 
     return pd
-
-
-def _read(path: Path, keys: tuple[str, str]) -> object:
-    needs("tables", "io", "pandas")
-    readers = {".csv": _read_csv, ".parquet": _read_parquet, ".pq": _read_parquet}
-    packed = tuple(f".csv{suffix}" for suffix in PACKED)
-    kind = ".csv" if path.name.lower().endswith(packed) else path.suffix.lower()
-    if kind not in readers:
-        raise ValueError(
-            "databases must be a file whose name ends in one of "
-            f"{', '.join((*readers, *packed))}, but was {path.name!r}."
-        )
-    needs_of_packed(path)
-    if kind != ".csv":
-        needs("Parquet files", "io", "pyarrow")
-    if not path.is_file():
-        raise ValueError(f"databases must be a file, but there is none at {str(path)!r}.")
-    try:
-        return readers[kind](path, keys)
-    except Exception as error:
-        # The libraries that read files raise arbitrary exceptions for damaged files.
-        text = str(error) if isinstance(error, ValueError | OSError) else repr(error)
-        raise ValueError(f"databases could not be read from {path.name!r}: {text}") from error
-
-
-def _read_csv(path: Path, keys: tuple[str, str]) -> object:
-    """Read a csv file; convert the labels in the columns `keys` to numbers where possible.
-
-    If two labels in a column, such as 01 and 1, would become the same number, all labels in that
-    column remain strings.
-    """
-    pd = _pandas()
-    with opened(path) as file:
-        # pandas before version 3.1 drops the rest of a label, so different labels would be equal.
-        if any(b"\0" in part for part in iter(partial(file.read, _BYTES), b"")):
-            raise ValueError("the file contains the character NUL, which must be removed first")
-        file.seek(0)
-        frame = pd.read_csv(file, dtype=dict.fromkeys(keys, str), low_memory=False)
-    for name in {*keys} & {*frame.columns}:
-        numbers = pd.to_numeric(frame[name], errors="coerce")
-        same = numbers.isna().equals(frame[name].isna())
-        if same and numbers.nunique() == frame[name].nunique():
-            frame[name] = numbers
-    return frame
-
-
-def _read_parquet(path: Path, keys: tuple[str, str]) -> object:
-    """Read a Parquet file; equal strings in a column share one object in memory."""
-    import pyarrow.parquet as pq
-
-    # The file is opened here because Arrow rejects file names that are not UTF-8.
-    with path.open("rb") as file:
-        names = text_columns_of(file, path.stat().st_size)
-        frame = pq.read_table(file, read_dictionary=names).to_pandas()
-    for name in {*names} & {*frame.columns}:
-        frame[name] = frame[name].astype(object)
-    return frame
 
 
 def _value_columns(

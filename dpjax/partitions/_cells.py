@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from dpjax.partitions.previews import shortened
+
 
 @dataclass(frozen=True)
 class Cells:
@@ -97,7 +99,7 @@ def entry_name(column: int, parts: tuple[str, ...]) -> str:
     if column >= len(parts):
         return str(column)
     path = parts[column]
-    return path[1:-1] if path.count("[") == path.count("]") == 1 else path
+    return shortened(path[1:-1] if path.count("[") == path.count("]") == 1 else path)
 
 
 def after(values: ArrayLike, *, whole: bool) -> np.ndarray:

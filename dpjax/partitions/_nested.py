@@ -13,8 +13,8 @@ import numpy as np
 
 from dpjax.core.numerics import MOST_EXACT, has_inexact
 from dpjax.core.wording import BadValue
+from dpjax.partitions._summaries import numbers_of
 from dpjax.partitions.missing import Raised, entries, has_entries, missing
-from dpjax.partitions.previews import described
 from dpjax.partitions.tables import (
     TableSummary,
     Targets,
@@ -139,7 +139,7 @@ class Nested(NamedTuple):
         """Return the form of a table's summary, after the table's entries if comparable."""
         # Thousands of summaries have the same names, so each path is stored once.
         paths = tuple(intern(f"[{name!r}]") for name in summary)
-        numbers = tuple([_in_summary(name, number) for name, number in summary.items()])
+        numbers = numbers_of(summary)
         if table is summary or not has_comparable_entries(table):
             return cls(_TABLE, numbers, paths, True, _TABLE, is_named=True)
         one = cls.of(entries(table))
@@ -153,16 +153,6 @@ class Nested(NamedTuple):
         text = f"{'a number' if size == 1 else f'{size} numbers'} without a structure"
         entries = tuple(f"[{place}]" for place in range(size))
         return cls(text, numbers, ("a number",) if size == 1 else entries, False, text)
-
-
-def _in_summary(name: str, number: object) -> float:
-    """Convert a number of a summary, to which a function may have added any object."""
-    plain = _plain_number(number)
-    if plain is None and not (isinstance(number, _REAL) and not isinstance(number, np.timedelta64)):
-        raise BadValue(
-            f"a summary whose entry {name!r} was {described(number)}: add numbers to a summary."
-        )
-    return float(cast(Any, number)) if plain is None else plain
 
 
 def _refuse_identity(label: object) -> None:

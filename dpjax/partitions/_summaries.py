@@ -3,12 +3,15 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import combinations
+from numbers import Real
 from zlib import crc32
 
 import numpy as np
 
+from dpjax.core.wording import BadValue
 from dpjax.partitions._features import clipped
 from dpjax.partitions._records import Records
+from dpjax.partitions.previews import described
 
 _MOST_LABELS, _BUCKETS = 32, 16
 """If a column has more than _MOST_LABELS different labels, a checksum assigns each label to one of
@@ -53,6 +56,22 @@ class TableSummary(dict[str, float]):
     def copy(self) -> "TableSummary":
         """Return a copy."""
         return TableSummary(self)
+
+
+def numbers_of(summary: TableSummary) -> tuple[float, ...]:
+    """Return the numbers of a summary, to which a function may have added any object.
+
+    Raises:
+        ValueError: If a value of the summary is not a number.
+    """
+    for name, number in summary.items():
+        if type(number) is float or type(number) is int:
+            continue
+        if not isinstance(number, Real | np.bool_) or isinstance(number, np.timedelta64):
+            raise BadValue(
+                f"a summary whose entry {name!r} was {described(number)}: add numbers to a summary."
+            )
+    return tuple(map(float, summary.values()))
 
 
 def summary_of(records: Records, targets: Targets) -> TableSummary:

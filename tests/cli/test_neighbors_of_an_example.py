@@ -2,6 +2,7 @@
 
 import json
 
+import pandas as pd
 import pytest
 
 from dpjax.cli._neighbors import neighbors_of
@@ -20,6 +21,22 @@ def test_options_describe_a_space(tmp_path):
     assert neighbors_of(near) == neighbors([3, 4], Within(2.0, "l1"))
     (tmp_path / "example.json").write_text('{"age": [1, 2]}')
     assert neighbors_of({"like": str(tmp_path / "example.json")}) == neighbors({"age": [1, 2]})
+
+
+@pytest.mark.parametrize("name", ["people.csv", "people.csv.gz", "people.parquet"])
+def test_a_table_in_a_file_is_an_example(tmp_path, name):
+    people = pd.DataFrame({"town": ["x", "y"], "age": [30, 41]})
+    path = tmp_path / name
+    people.to_parquet(path) if name.endswith("parquet") else people.to_csv(path, index=False)
+    found = neighbors_of({"like": str(path), "relation": "change-one"})
+    assert found.like.to_dict() == people.to_dict()
+    assert found.relation == neighbors(people, "change-one").relation
+
+
+def test_a_damaged_table_is_refused(tmp_path):
+    (tmp_path / "people.csv").write_bytes(b"age\n1\n\0\n")
+    with pytest.raises(ValueError, match=r"--like could not be read from 'people.csv': .* NUL"):
+        neighbors_of({"like": str(tmp_path / "people.csv")})
 
 
 @pytest.mark.parametrize(

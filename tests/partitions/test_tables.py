@@ -391,7 +391,7 @@ def test_frequent_labels_of_the_second_side_get_a_column():
     encoder.encode(second)
     encoder.fixed([])
     encoder.encode(second)
-    assert "[secret]" in encoder.parts
+    assert "['secret']" in encoder.parts
     assert not any("once" in part for part in encoder.parts[4:])
     (note,) = notes_of_ignored([encoder.columns])
     assert "were not compared, because hardly any of the first tables had them" in note
@@ -400,7 +400,7 @@ def test_frequent_labels_of_the_second_side_get_a_column():
 def test_numbers_are_added_to_summaries():
     summary = summarize_table(RECORDS) | {"loss": np.float32(1.5), "converged": True}
     encoder, found = encoded([summary.copy()])
-    assert found.values[0, [encoder.parts.index(f"[{name}]") for name in summary]].tolist() == [
+    assert found.values[0, [encoder.parts.index(f"[{name!r}]") for name in summary]].tolist() == [
         *summary.values()
     ]
     with pytest.raises(ValueError, match=r"a summary whose entry 'model' was 'x' \(str\): add"):
@@ -432,7 +432,7 @@ def test_dates_in_order_name_the_entries_of_a_table():
     encoder, found = encoded(
         [pd.DataFrame({"day": days[::-1]}), pd.DataFrame({"day": days[[0] * 12]})]
     )
-    assert encoder.parts[0] == "[rows]"
+    assert encoder.parts[0] == "['rows']"
     assert (found.labels == 0).all()
 
 

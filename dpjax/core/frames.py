@@ -1,0 +1,99 @@
+"""Data frames from csv and Parquet files.
+
+pandas is imported only when a file is read.
+"""
+
+from collections.abc import Collection
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from dpjax.core.errors import needs
+from dpjax.core.files import PACKED, needs_of_packed, opened
+from dpjax.core.parquet import text_columns_of
+
+_PACKED_CSV = tuple(f".csv{suffix}" for suffix in PACKED)
+
+_BYTES = 2**20
+"""Number of bytes of a csv file that are searched for NUL at a time."""
+
+
+def read_frame(path: Path, name: str, keys: Collection[str] = ()) -> Any:
+    """Read a csv or Parquet file as a pandas data frame.
+
+    Args:
+        path: Path of the file.
+        name: Name of the argument that holds the path, for messages.
+        keys: Names of columns of labels. Labels that are numbers are converted to numbers, unless
+            different labels would become equal.
+
+    Raises:
+        ModuleNotFoundError: If a package that reads the file is not installed.
+        ValueError: If the name of the file has another suffix, or if the file is missing, damaged
+            or a decompression bomb.
+    """
+    needs("tables", "io", "pandas")
+    kind = _kind_of(path)
+    if kind not in _READERS:
+        raise ValueError(
+            f"{name} must be a file whose name ends in one of "
+            f"{', '.join((*_READERS, *_PACKED_CSV))}, but was {path.name!r}."
+        )
+    needs_of_packed(path)
+    if kind != ".csv":
+        needs("Parquet files", "io", "pyarrow")
+    if not path.is_file():
+        raise ValueError(f"{name} must be a file, but there is none at {str(path)!r}.")
+    try:
+        return _READERS[kind](path, keys)
+    except Exception as error:
+        # The libraries that read files raise arbitrary exceptions for damaged files.
+        text = str(error) if isinstance(error, ValueError | OSError) else repr(error)
+        raise ValueError(f"{name} could not be read from {path.name!r}: {text}") from error
+
+
+def is_frame_file(path: Path) -> bool:
+    """Return whether the name of a file has a suffix that `read_frame` accepts."""
+    return _kind_of(path) in _READERS
+
+
+def _kind_of(path: Path) -> str:
+    return ".csv" if path.name.lower().endswith(_PACKED_CSV) else path.suffix.lower()
+
+
+def _read_csv(path: Path, keys: Collection[str]) -> Any:
+    """Read a csv file; convert the labels in the columns `keys` to numbers where possible.
+
+    If two labels in a column, such as 01 and 1, would become the same number, all labels in that
+    column remain strings.
+    """
+    # pandas has incomplete types.
+    pd: Any = import_module("pandas")
+    with opened(path) as file:
+        # pandas before version 3.1 drops the rest of a label, so different labels would be equal.
+        if any(b"\0" in part for part in iter(partial(file.read, _BYTES), b"")):
+            raise ValueError("the file contains the character NUL, which must be removed first")
+        file.seek(0)
+        frame = pd.read_csv(file, dtype=dict.fromkeys(keys, str), low_memory=False)
+    for name in {*keys} & {*frame.columns}:
+        numbers = pd.to_numeric(frame[name], errors="coerce")
+        same = numbers.isna().equals(frame[name].isna())
+        if same and numbers.nunique() == frame[name].nunique():
+            frame[name] = numbers
+    return frame
+
+
+def _read_parquet(path: Path, keys: Collection[str]) -> Any:
+    """Read a Parquet file; equal strings in a column share one object in memory."""
+    pq: Any = import_module("pyarrow.parquet")
+    # The file is opened here because Arrow rejects file names that are not UTF-8.
+    with path.open("rb") as file:
+        names = text_columns_of(file, path.stat().st_size)
+        frame = pq.read_table(file, read_dictionary=names).to_pandas()
+    for name in {*names} & {*frame.columns}:
+        frame[name] = frame[name].astype(object)
+    return frame
+
+
+_READERS = {".csv": _read_csv, ".parquet": _read_parquet, ".pq": _read_parquet}
