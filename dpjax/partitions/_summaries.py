@@ -9,7 +9,7 @@ from zlib import crc32
 import numpy as np
 
 from dpjax.core.wording import BadValue
-from dpjax.partitions._features import clipped
+from dpjax.partitions._features import LARGE, clipped
 from dpjax.partitions._records import Records
 from dpjax.partitions.previews import described
 
@@ -199,7 +199,7 @@ def _of_target(name: str, target: Target, records: Records) -> dict[str, float]:
         with np.errstate(invalid="ignore", over="ignore"):
             gap = np.abs(clipped(column) - clipped(np.array(value))) / (scale or 1.0)
         equal += is_equal
-        distance += np.where(is_equal, 0.0, np.nan_to_num(gap, nan=1.0, posinf=1.0))
+        distance += np.where(is_equal, 0.0, np.nan_to_num(gap, nan=1.0, posinf=LARGE))
     for column_name, column in records.labels.items():
         if column_name not in target:
             continue

@@ -1,5 +1,6 @@
 """Summaries of tables at the limits of their rules, and of columns without variance."""
 
+from datetime import date, datetime
 from itertools import combinations, product
 
 import numpy as np
@@ -60,6 +61,23 @@ def test_up_to_four_rows_are_targets(changed, number):
 def test_numbers_beyond_floats_are_infinite():
     assert number_of(10**400) == float("inf")
     assert number_of(-(10**400)) == float("-inf")
+
+
+def test_days_are_counted_from_one_date():
+    second = date(1970, 1, 2), datetime(1970, 1, 2), np.datetime64("1970-01-02T00:00:00", "ns")
+    assert [*map(number_of, second)] == [1, 1, 1]
+
+
+def test_a_distance_that_overflows_is_large():
+    found = summarize_table({"x": [0.0, 1e-300]}, [(1e300,)])
+    assert 1e100 < found["distance to target 0"] < np.inf
+
+
+@pytest.mark.parametrize(("entries", "compared"), [([1, 2.5] * 10, True), ([1, "a"] * 10, False)])
+def test_entries_that_are_objects_are_compared_if_they_are_numbers(entries, compared):
+    encoder = Encoder("the function")
+    encoder.encode([pd.DataFrame({"x": pd.Series(entries, dtype=object)})])
+    assert ("['x'][0]" in encoder.parts) == compared
 
 
 def test_distances_in_a_constant_column_are_not_scaled():
