@@ -96,6 +96,15 @@ def test_two_rows_are_correlated():
     assert summarize_table({"x": [1.0, 2.0], "y": [5.0, 3.0]})["correlation of x and y"] == -1
 
 
+def test_half_of_the_columns_are_left_to_the_second_side():
+    encoder = Encoder("the function")
+    many = {f"name {number}": 1.0 for number in range(300)}
+    encoder.encode([TableSummary(rows=1.0), TableSummary(rows=1.0, **many)])
+    assert len(encoder.parts) == 1 + 128
+    encoder.encode([TableSummary(rows=1.0, other=1.0)])
+    assert encoder.parts[-1] == "['other']"
+
+
 def test_a_duration_is_no_number_of_a_summary():
     with pytest.raises(ValueError, match=r"the function gave a summary whose entry 'days' was"):
         Encoder("the function").encode([TableSummary(days=np.timedelta64(3, "D"))])
