@@ -3,7 +3,10 @@
 import io
 from collections.abc import Callable
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 _READ = 2**16
 
@@ -38,7 +41,34 @@ def decompressor(suffix: str) -> Callable[[], _Decompressor]:
     return lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_MEMORY)
 
 
-class Streams:
+class _Forward:
+    """A decompressed file that goes backwards by decompressing again from its beginning."""
+
+    _at = 0
+
+    def read(self, size: int) -> bytes:
+        """Read at most `size` bytes, or none at the end of the file."""
+        raise NotImplementedError
+
+    def _restart(self) -> None:
+        raise NotImplementedError
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        """Go to a position, counted in decompressed bytes from the beginning."""
+        assert whence == io.SEEK_SET
+        if offset < self._at:
+            self._restart()
+            self._at = 0
+        while self._at < offset and self.read(min(offset - self._at, _READ)):
+            pass
+        return self._at
+
+    def tell(self) -> int:
+        """Return the position, in decompressed bytes."""
+        return self._at
+
+
+class Streams(_Forward):
     """The decompressed content of a file that consists of one or more compressed streams.
 
     The files of Python's modules bz2 and lzma stop silently at bytes that begin no stream, so
@@ -53,7 +83,7 @@ class Streams:
 
     def __init__(self, path: Path, new: Callable[[], _Decompressor], is_padded: bool = False):
         self._file, self._new, self._is_padded = path.open("rb"), new, is_padded
-        self._stream, self._at = new(), 0
+        self._stream = new()
 
     def read(self, size: int) -> bytes:
         """Read at most `size` bytes, or none at the end of the file.
@@ -91,38 +121,32 @@ class Streams:
             raise ValueError(f"{padding} null bytes follow a stream, which is no multiple of four")
         return data
 
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        """Go to a position, counted in decompressed bytes from the beginning."""
-        assert whence == io.SEEK_SET
-        if offset < self._at:
-            self._file.seek(0)
-            self._stream, self._at = self._new(), 0
-        while self._at < offset and self.read(min(offset - self._at, _READ)):
-            pass
-        return self._at
-
-    def tell(self) -> int:
-        """Return the position, in decompressed bytes."""
-        return self._at
+    def _restart(self) -> None:
+        self._file.seek(0)
+        self._stream = self._new()
 
     def close(self) -> None:
         """Close the file."""
         self._file.close()
 
 
-class Zstandard:
+class Zstandard(_Forward):
     """The decompressed content of a zst file (needs pyarrow), which refuses a damaged file."""
 
     def __init__(self, path: Path):
         self._path = path
-        self._begin()
+        self._stream = self._new()
 
-    def _begin(self) -> None:
+    def _new(self) -> "pa.CompressedInputStream":
         import pyarrow as pa
 
         # The decompressor refuses frames that need more memory than those of zstd's presets. It
         # closes the file at its end.
-        self._stream, self._at = pa.CompressedInputStream(self._path.open("rb"), "zstd"), 0
+        return pa.CompressedInputStream(self._path.open("rb"), "zstd")
+
+    def _restart(self) -> None:
+        self.close()
+        self._stream = self._new()
 
     def read(self, size: int) -> bytes:
         """Read at most `size` bytes, or none at the end of the file.
@@ -133,20 +157,6 @@ class Zstandard:
         content = self._stream.read(size)
         self._at += len(content)
         return content
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        """Go to a position, counted in decompressed bytes from the beginning."""
-        assert whence == io.SEEK_SET
-        if offset < self._at:
-            self.close()
-            self._begin()
-        while self._at < offset and self.read(min(offset - self._at, _READ)):
-            pass
-        return self._at
-
-    def tell(self) -> int:
-        """Return the position, in decompressed bytes."""
-        return self._at
 
     def close(self) -> None:
         """Close the file."""

@@ -34,8 +34,6 @@ _MOST_WIDE = 20
 out.
 """
 
-Label = str | None
-
 Target = Mapping[str, float | str | None]
 """A record: the number or the text of each entry, by the name of the column."""
 
@@ -86,8 +84,9 @@ def summary_of(records: Records, targets: Targets) -> TableSummary:
         found.update(_of_labels(name, column))
     if not is_wide:
         found.update(_of_two_columns(records))
+    scales = {name: _scale(column) for name, column in records.numbers.items()} if targets else {}
     for name, target in targets.items():
-        found.update(_of_target(name, target, records))
+        found.update(_of_target(name, target, records, scales))
     return found
 
 
@@ -141,7 +140,7 @@ def _of_two_columns(records: Records) -> dict[str, float]:
         for (first, second), count in pairs.items() if len(pairs) <= _MOST_JOINT else ():
             found[f"rows with {one} {first} and {other} {second}"] = count
     for name in labels:
-        known: dict[Label, int] = {}
+        known: dict[str | None, int] = {}
         codes = np.array([known.setdefault(v, len(known)) for v in records.labels[name]], int)
         for other, column in numbers.items():
             found[f"dependence of {other} on {name}"] = _explained(column, codes)
@@ -152,9 +151,9 @@ def _of_two_columns(records: Records) -> dict[str, float]:
     return found
 
 
-def _contingency(pairs: Mapping[tuple[Label, Label], int]) -> float:
+def _contingency(pairs: Mapping[tuple[str | None, str | None], int]) -> float:
     """Return the mean square contingency of two labels, which is 0 if they are independent."""
-    rows, columns = Counter[Label](), Counter[Label]()
+    rows, columns = Counter[str | None](), Counter[str | None]()
     for (first, second), count in pairs.items():
         rows[first] += count
         columns[second] += count
@@ -184,7 +183,15 @@ def _correlation(x: np.ndarray, y: np.ndarray) -> float:
     return float((x * y).mean())
 
 
-def _of_target(name: str, target: Target, records: Records) -> dict[str, float]:
+def _scale(column: np.ndarray) -> float:
+    """Return the standard deviation by which the distances in a column are divided."""
+    finite = clipped(column[np.isfinite(column)])
+    return (float(finite.std()) if finite.size else 0.0) or 1.0
+
+
+def _of_target(
+    name: str, target: Target, records: Records, scales: Mapping[str, float]
+) -> dict[str, float]:
     """Return how similar the rows of a table are to a target, which may lack the index."""
     equal, distance = np.zeros(records.size, int), np.zeros(records.size)
     for column_name, column in records.numbers.items():
@@ -194,10 +201,8 @@ def _of_target(name: str, target: Target, records: Records) -> dict[str, float]:
         value = given if isinstance(given, float) else float("nan")
         is_missing = np.isnan(value) and not isinstance(given, str)
         is_equal = np.isnan(column) if is_missing else column == value
-        finite = clipped(column[np.isfinite(column)])
-        scale = float(finite.std()) if finite.size else 0.0
         with np.errstate(invalid="ignore", over="ignore"):
-            gap = np.abs(clipped(column) - clipped(np.array(value))) / (scale or 1.0)
+            gap = np.abs(clipped(column) - clipped(np.array(value))) / scales[column_name]
         equal += is_equal
         distance += np.where(is_equal, 0.0, np.nan_to_num(gap, nan=1.0, posinf=LARGE))
     for column_name, column in records.labels.items():
