@@ -112,7 +112,7 @@ def compared(generator: Generator, how: str, targets: list[pd.Series]) -> Callab
         found = generator(table, rng)
         if how == "row":
             return tuple(found.iloc[0])
-        return dpjax.summarize_table(found, targets if how == "targets" else [])
+        return dpjax.summarize(found, targets if how == "targets" else [])
 
     return release
 

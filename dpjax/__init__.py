@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from dpjax.notions import TradeOff as TradeOff
     from dpjax.notions import Zcdp as Zcdp
     from dpjax.partitions import Box as Box
-    from dpjax.partitions import summarize_table as summarize_table
+    from dpjax.partitions import summarize as summarize
     from dpjax.results import AuditResult as AuditResult
     from dpjax.results import Witness as Witness
     from dpjax.sources import CanaryRuns as CanaryRuns

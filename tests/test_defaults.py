@@ -211,7 +211,7 @@ def test_batches_of_executions(monkeypatch, backend):
 
 def test_limits_of_inputs():
     powers_of_two = {
-        "categories": 16, "cells": 22, "document_bytes": 24, "label_length": 8, "labels": 20,
+        "categories": 16, "cells": 22, "document_bytes": 24, "label_length": 16, "labels": 20,
         "line_bytes": 20, "pairs": 18, "panel_cells": 25, "piped_bytes": 30, "program_bytes": 26,
         "unpacked_bytes": 28,
     }  # fmt: skip

@@ -23,7 +23,7 @@ LIMITS = {
     "columns": 10**4,
     "document_bytes": 2**24,
     "entries": 10**4,
-    "label_length": 256,
+    "label_length": 2**16,
     "labels": 2**20,
     "levels": 10**4,
     "line_bytes": 2**20,

@@ -19,6 +19,7 @@ NAMES = (
     "library-loops",
     "one-run",
     "synthetic-data",
+    "texts",
     "sweeps",
     "empirical-privacy",
     "notions",

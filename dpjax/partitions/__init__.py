@@ -30,6 +30,6 @@ from dpjax.partitions._scored import pilot_size as pilot_size
 from dpjax.partitions._scored import score_partitions as score_partitions
 from dpjax.partitions._search import Budget as Budget
 from dpjax.partitions._search import Search as Search
+from dpjax.partitions._summary import Summary as Summary
 from dpjax.partitions.outputs import Encoder as Encoder
-from dpjax.partitions.tables import TableSummary as TableSummary
-from dpjax.partitions.tables import summarize_table as summarize_table
+from dpjax.partitions.summaries import summarize as summarize

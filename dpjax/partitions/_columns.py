@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from dpjax.core.types import JsonObject
-from dpjax.partitions._nested import Nested, usual
+from dpjax.partitions._nested import SUMMARY, UNUSED, Nested, usual
 
 _MOST_EXTRA, _MOST_OF_TABLES, _MANY = 64, 256, 100
 """Largest number of further columns, and that for summaries of tables. Among at least _MANY
@@ -42,6 +42,15 @@ class NestedColumns:
         self._first: dict[str, int] = {}
         self._after_plain = False
         self.closed = False
+
+    @classmethod
+    def of_summaries(cls, paths: Sequence[str]) -> "NestedColumns":
+        """Return columns for the given numbers of outputs that are summarized."""
+        found, zeros = cls(), (0.0,) * len(paths)
+        found.usual = Nested(SUMMARY, zeros, tuple(paths), True, SUMMARY, is_named=True)
+        found._first = {path: place for place, path in enumerate(paths)}
+        found.closed = True
+        return found
 
     @property
     def paths(self) -> tuple[str, ...]:
@@ -142,6 +151,13 @@ class NestedColumns:
         """Return a note that lists the numbers in order, if there is more than one."""
         if len(self.paths) < 2:
             return []
+        if self.usual is not None and self.usual.key == SUMMARY:
+            names = [path[1:-1] for path in self.paths if not path.startswith(UNUSED)]
+            more = f", and {len(names) - _MOST_SHOWN} others" if len(names) > _MOST_SHOWN else ""
+            return [
+                "Hardly any two outputs are equal. Therefore, the audit compares numbers that "
+                f"summarize each output: {', '.join(names[:_MOST_SHOWN])}{more}."
+            ]
         return [
             parts_note(self.paths) + (" A number that an output lacks is 0." if self.extra else "")
         ]

@@ -75,6 +75,19 @@ class Labels:
         ]
         return np.array(numbers, np.int32)
 
+    @property
+    def values(self) -> list[Hashable]:
+        """The label at each index, beginning with index 1."""
+        return [label for _, label in self._indices]
+
+    def known(self, label: Hashable) -> bool:
+        """Return whether a label has an index."""
+        return (type(label).__name__, label) in self._indices
+
+    def empty(self) -> "Labels":
+        """Return an object without labels for the same outputs."""
+        return Labels(self._source, self._special)
+
     def shuffle_from(self, start: int) -> np.ndarray:
         """Renumber the labels from index `start` on, with a fixed permutation.
 

@@ -13,14 +13,9 @@ import numpy as np
 
 from dpjax.core.numerics import MOST_EXACT, has_inexact
 from dpjax.core.wording import BadValue
-from dpjax.partitions._summaries import numbers_of
+from dpjax.partitions._summary import Summary, Targets, numbers_of
 from dpjax.partitions.missing import Raised, entries, has_entries, missing
-from dpjax.partitions.tables import (
-    TableSummary,
-    Targets,
-    has_comparable_entries,
-    summary_of_output,
-)
+from dpjax.partitions.tables import has_comparable_entries, summary_of_output
 
 Key = TypeVar("Key")
 
@@ -41,8 +36,8 @@ _COMPLEX = (complex, np.complexfloating)
 _WRITTEN = (str, bytes, int, bool, type(None))
 """Types whose values are equal if and only if their texts are equal."""
 
-_TABLE = "a table"
-"""Structure of every table that is summarized."""
+_TABLE, SUMMARY, UNUSED = "a table", "a summarized output", "unused"
+"""Structures of tables and other outputs that are summarized, and first word of unused columns."""
 
 _LONGEST, _TEXT = 64, "\ue000"
 """_LONGEST is the maximum length of keys in the cache of structures, so that the cache stays small.
@@ -135,7 +130,7 @@ class Nested(NamedTuple):
         return cls(structure, tuple(numbers), tuple(paths), not labels, key)
 
     @classmethod
-    def of_summary(cls, summary: TableSummary, table: object) -> "Nested":
+    def of_summary(cls, summary: Summary, table: object) -> "Nested":
         """Return the form of a table's summary, after the table's entries if comparable."""
         # Thousands of summaries have the same names, so each path is stored once.
         paths = tuple(intern(f"[{name!r}]") for name in summary)
@@ -172,7 +167,9 @@ def _refuse_identity(label: object) -> None:
 
 
 def _plain(label: Any) -> Any:
-    """Convert a label of NumPy to the equal object of Python."""
+    """Convert a label of NumPy to the equal object of Python, and a set to an immutable set."""
+    if isinstance(label, set):
+        return frozenset(label)
     is_numpy = isinstance(label, np.str_ | np.bytes_ | np.number | np.bool_)
     is_numpy = is_numpy and not isinstance(label, np.timedelta64)
     return label.item() if is_numpy else label
@@ -207,7 +204,7 @@ def form_of(
     if (plain := _plain_number(item)) is not None:
         return (plain,)
     if type(item) not in (dict, list, tuple) or not item:
-        summary = item if isinstance(item, TableSummary) else summary_of_output(item, targets)
+        summary = item if isinstance(item, Summary) else summary_of_output(item, targets)
         if summary is not None:
             return Nested.of_summary(summary, item)
         if has_entries(type(item)):
@@ -224,6 +221,8 @@ def form_of(
             return (_exact(item),)
     if isinstance(item, list):
         item = tuple(item)
+    if isinstance(item, set):
+        item = _plain(item)
     if isinstance(item, tuple):
         kinds = {*map(type, item)}
         if kinds == {float}:

@@ -53,7 +53,7 @@ class Records(NamedTuple):
 
     @classmethod
     def of(cls, table: Any) -> "Records":
-        """Read the columns of a table; see `summarize_table` for the accepted types."""
+        """Read the columns of a table; see `summarize` for the accepted types."""
         given = columns_of(table)
         columns = {str(name): column for name, column in given.items()}
         if len(columns) < len(given):

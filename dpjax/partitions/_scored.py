@@ -212,7 +212,7 @@ def score_partitions(
             f"outputs must have at most {_MAX_COLUMNS} numbers each, and at most "
             f"{_MAX_ENTRIES:g} in the whole search set, but had {columns_given} and "
             f"{outputs.values.size:g}: audit a function of the outputs, such as "
-            "dpjax.summarize_table, or search with fewer draws."
+            "dpjax.summarize, or search with fewer draws."
         )
     fewest = min(len(part.labels) for part in pilot)
     few = outputs, side, fold

@@ -16,9 +16,12 @@ from dpjax.core.types import JsonObject
 from dpjax.core.wording import BadValue
 from dpjax.partitions._batches import Outputs, widened
 from dpjax.partitions._columns import NestedColumns
+from dpjax.partitions._contents import Contents, Kind
 from dpjax.partitions._distinct import distinct
 from dpjax.partitions._labels import DpjaxLabel, Labels
 from dpjax.partitions._nested import Label, Nested, form_of, table_of
+from dpjax.partitions._summarizer import Summarizer, may_be_summarized
+from dpjax.partitions._summary import Targets
 from dpjax.partitions.low_bits import check_bits, names_of_bits
 from dpjax.partitions.missing import (
     Raised,
@@ -29,7 +32,6 @@ from dpjax.partitions.missing import (
     unmasked,
 )
 from dpjax.partitions.previews import described, shortened
-from dpjax.partitions.tables import Targets
 
 
 class Encoder:
@@ -44,7 +46,7 @@ class Encoder:
             without labels. "auto" means "lowest" if outputs are single floats, and None otherwise.
 
     Attributes:
-        targets: Function that returns the records that are looked for in tables.
+        targets: Function that returns the records that are looked for in summarized outputs.
 
     Raises:
         ValueError: If an option is unknown.
@@ -59,6 +61,8 @@ class Encoder:
         self.targets: Callable[[], Targets] = dict
         self._base: int | None = None
         self.columns = NestedColumns()
+        self._contents = Contents()
+        self._summarizer: Summarizer | None = None
 
     @property
     def names(self) -> list[str]:
@@ -99,6 +103,8 @@ class Encoder:
         if isinstance(raw, np.ndarray) and raw.dtype.kind in "biuf":
             return self._encode_numbers(raw)
         if isinstance(raw, np.ndarray) and raw.dtype.kind in "US" and raw.ndim == 1:
+            if self._summarizer is not None:
+                return self._encode_objects(raw.tolist())
             kinds, places = distinct(raw)
             return self._alone(self.labels.of_strings(kinds.tolist())[places])
         if isinstance(raw, np.ndarray) and raw.dtype.kind != "O":
@@ -176,42 +182,54 @@ class Encoder:
         outputs = self._in_order_of_occurrence(items)
         if len(self.names) < num_known + 2:
             return outputs
-        return outputs._replace(labels=self.labels.shuffle_from(num_known)[outputs.labels])
+        new = self.labels.shuffle_from(num_known)
+        self._contents.renumber(new)
+        return outputs._replace(labels=new[outputs.labels])
 
     def _in_order_of_occurrence(self, items: Sequence[object]) -> Outputs:
         """Encode a batch of objects, and assign indices to new labels in order of occurrence."""
-        labels = np.zeros(len(items), np.int32)
-        rows: list[tuple[float, ...] | None] = [None] * len(items)
-        nested: dict[int, Nested] = {}
         # Classify each string once, since most outputs that are not numbers are strings.
         texts: dict[str, int] = {}
-        for place, item in enumerate(items):
+        kinds: list[Kind] = []
+        for item in items:
             if type(item) is str and item in texts:
-                labels[place] = texts[item]
+                kinds.append(texts[item])
                 continue
             kind = self._classify(item)
+            if isinstance(kind, int) and type(item) is str:
+                texts[item] = kind
+            elif isinstance(kind, int) and not self.columns.closed:
+                self._contents.add(kind, item)
+            kinds.append(kind)
+        if not self.columns.excludes_plain:
+            kinds = self._contents.label_lists(kinds, items, self.labels, self._base)
+        return self._placed(kinds, items)
+
+    def _placed(self, kinds: Sequence[Kind], items: Sequence[object]) -> Outputs:
+        """Return a batch whose outputs were classified.
+
+        Args:
+            kinds: The index of a label, the entries of a number or vector, or a nested output.
+            items: The outputs themselves, or () if they are not known.
+        """
+        labels = np.zeros(len(kinds), np.int32)
+        rows: list[tuple[float, ...] | None] = [None] * len(kinds)
+        nested: dict[int, Nested] = {}
+        for place, kind in enumerate(kinds):
             if isinstance(kind, int):
-                if type(item) is str:
-                    texts[item] = kind
                 labels[place] = kind
             elif isinstance(kind, Nested):
                 nested[place] = kind
             else:
                 rows[place] = kind
         if nested or self.columns.usual is not None:
-            self._place_nested(nested, rows, labels)
+            self._place_nested(nested, rows, labels, items)
         numeric = np.array([row is not None for row in rows], bool)
         with_numbers = [row for row in rows if row is not None]
         further = len(self.columns.extra)
-        lengths = sorted(length - further for length in {*map(len, with_numbers)})
-        if len(lengths) > 1:
-            raise ValueError(
-                f"{self.source} must give outputs of one length, but their lengths were {lengths}: "
-                "return vectors of equal length, or one label for each kind of answer."
-            )
-        if not lengths:
+        if not with_numbers:
             return self._alone(labels)
-        self._check_dimension(lengths[0])
+        self._check_dimension(len(with_numbers[0]) - further)
         narrow: np.ndarray | bool = True
         if nested and self._bits is not None:
             # A nested output with other numbers than the first columns has no number to look at.
@@ -219,7 +237,7 @@ class Encoder:
             narrow[[*nested]] = [len(one.numbers) == 1 for one in nested.values()]
             narrow = narrow[numeric]
         numbers = self._encode_rows(np.array(with_numbers), narrow)
-        values = np.zeros((len(items), self.dimension or 1))
+        values = np.zeros((len(kinds), self.dimension or 1))
         alone = ~numeric
         own = labels[numeric]
         beside, values[numeric], alone[numeric] = numbers
@@ -235,11 +253,13 @@ class Encoder:
         nested: dict[int, Nested],
         rows: list[tuple[float, ...] | None],
         labels: np.ndarray,
+        items: Sequence[object],
     ) -> None:
         """Store the numbers and labels of nested outputs, and adapt those of other outputs."""
         plain = [place for place, row in enumerate(rows) if row is not None]
         if self.columns.excludes_plain:
-            nested |= {place: Nested.bare(rows[place] or ()) for place in plain}
+            bare = Nested.bare if self._summarizer is None else self._summarizer.bare
+            nested |= {place: bare(rows[place] or ()) for place in plain}
         base = self._base or next((len(rows[place] or ()) for place in plain), None)
         self.columns.add([one for one in nested.values() if one.numbers], base)
         for place, one in nested.items():
@@ -247,14 +267,18 @@ class Encoder:
             if rows[place] is None or not self.columns.needs_no_label(one):
                 key = DpjaxLabel(one.key) if isinstance(one.key, str) else one.key
                 labels[place] = self.labels.of(key, shortened(one.structure))
+                if items and not self.columns.closed:
+                    self._contents.add(int(labels[place]), items[place])
         if self.columns.extra and not self.columns.excludes_plain:
             for place in plain:
                 rows[place] = self.columns.padded(rows[place] or ())
 
-    def _classify(self, item: object) -> "int | tuple[float, ...] | Nested":
+    def _classify(self, item: object) -> Kind:
         """Return the index of a label, the entries of a number or vector, or a `Nested` object."""
         try:
             found = form_of(item, self.targets)
+            if self._summarizer is not None and not isinstance(found, Raised):
+                found = self._summarizer.form(item, found)
         except Exception as error:  # User-defined __len__, __float__, __hash__ or __repr__ failed.
             if isinstance(error, BadValue):
                 raise BadValue(f"{self.source} gave {error}") from None
@@ -272,6 +296,7 @@ class Encoder:
         if labels is None or not (usual is None or isinstance(usual.key, str)):
             return None
         return {
+            "summarizer": None if self._summarizer is None else self._summarizer.to_plain(),
             "labels": labels,
             "base": self._base,
             "columns": columns.to_plain(),
@@ -291,16 +316,38 @@ class Encoder:
         if columns is not None:
             self.columns.restore(columns)
         self.columns.closed = bool(plain["closed"])
+        if plain.get("summarizer") is not None:
+            known = plain["summarizer"], self.labels, self.targets
+            self._summarizer = Summarizer.restored(*known)
 
     def fixed(self, pilots: Sequence[Outputs]) -> list[Outputs]:
-        """Add no further columns, and return outputs with an entry for each column."""
+        """Add no further columns, and return outputs with an entry for each column.
+
+        If hardly any label occurs twice, these and all later outputs are summarized.
+        """
+        if self._summarizer is None and may_be_summarized(pilots, self._contents.lists):
+            form = self.columns.paths, self._base
+            summarizer = Summarizer(self.labels, self._contents, *form, self.targets)
+            # Outputs with fewer numbers are those that were encoded before; see `padded`.
+            paths = summarizer.columns(pilots, (self.dimension or 1) + 1)
+            if paths:
+                self._summarizer, self._base = summarizer, len(paths)
+                self.labels, self.columns = summarizer.kept, NestedColumns.of_summaries(paths)
+        self._contents.clear()
         self.columns.closed = True
         return [self.padded(pilot) for pilot in pilots]
 
+    @property
+    def is_summarizing(self) -> bool:
+        """Whether outputs are summarized because hardly any label occurs twice."""
+        return self._summarizer is not None
+
     def padded(self, outputs: Outputs) -> Outputs:
-        """Return outputs with zeros in the columns that were added after they were encoded."""
+        """Return outputs in the form of those that are encoded now, with the same columns."""
         width = self.dimension or 1
-        return outputs._replace(values=widened(outputs.values, width))
+        if self._summarizer is None or outputs.values.shape[1] == width:
+            return outputs._replace(values=widened(outputs.values, width))
+        return self._placed(self._summarizer.forms(outputs), ())
 
     def _alone(self, labels: np.ndarray) -> Outputs:
         values = np.zeros((len(labels), self.dimension or 1))

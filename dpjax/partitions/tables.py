@@ -1,9 +1,7 @@
 """Summaries of tables of records, such as the synthetic data that a generator returns.
 
-The rows of a synthetic table have no order, and the labels of a whole table hardly ever occur
-twice. An audit therefore compares numbers that are computed from each table: how often labels
-occur, and the location, spread and extremes of numeric columns. The bounds of the audit are valid
-for the tables because a function of an output reveals no more than the output.
+The rows of a synthetic table have no order, and hardly any table occurs twice. An audit therefore
+compares how often labels occur, and the location, spread and extremes of numeric columns.
 
 References:
     Stadler, Oprisanu, Troncoso (2022), "Synthetic Data -- Anonymisation Groundhog Day", for attacks
@@ -11,8 +9,7 @@ References:
 """
 
 import math
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from datetime import date
 from itertools import pairwise
 from typing import Any
@@ -26,9 +23,9 @@ from dpjax.partitions._records import (
     columns_of,
     label_text,
     number_of,
-    without_index,
 )
-from dpjax.partitions._summaries import TableSummary, Target, Targets, summary_of
+from dpjax.partitions._statistics import Target, statistics_of
+from dpjax.partitions._summary import Summary, Targets
 from dpjax.partitions.missing import is_table
 from dpjax.partitions.previews import described
 
@@ -37,48 +34,32 @@ _FEWEST, _MOST_NUMBERS = 10, 1000
 number of numbers in a frame without labels whose entries are compared, too.
 """
 
-_LONGEST, _MOST_TARGETS = 10_000, 4
-"""Largest number of rows of two data frames whose differences are targets, and the largest number
-of such targets.
-"""
 
-
-def summarize_table(table: Any, targets: Sequence[Any] = ()) -> TableSummary:
-    """Summarize a table of records by numbers that do not depend on the order of its rows.
-
-    If an audited function returns data frames with at least ten rows, dpjax summarizes them and
-    looks for the rows in which the two databases differ, unless each row of a frame seems to stand
-    for a group of records. To summarize other tables, or to look for other records, call
-    `summarize_table` in the audited function, and return the result.
-
-    The summary contains the number of rows, the number of different rows, and the size of the
-    largest group of equal rows. For each column of labels, the summary contains the number of rows
-    with each label. For each numeric column, it contains the mean, the standard deviation, the
-    extremes, five quantiles, the number of different values, and the number of rows with the most
-    frequent value. For two columns, it contains the number of rows with two labels, the mean square
-    contingency of two labels, the fraction of the variance of numbers that the labels explain, or
-    the correlation of two numbers.
+def summary_of_table(table: Any, targets: Targets, *, strict: bool = True) -> Summary:
+    """Return the summary of a table of records; see `summarize`.
 
     Args:
-        table: A table of pandas, Polars or Arrow, a dict of columns, a list of records (dicts or
-            tuples), a structured array, or an array of the shape [rows, columns].
-        targets: Records to look for, such as the record in which two databases differ. A target is
-            a dict, a tuple with one entry per column, or a pandas Series. For each target, the
-            summary contains the number of rows that are equal to the target, the largest number of
-            entries that a row has in common with the target, and the distance of the nearest row.
-            The distance is the sum of the absolute differences of numbers, each divided by the
-            column's standard deviation, plus the number of labels that differ.
+        table: The table.
+        targets: Records to look for.
+        strict: Whether to raise an error if a target lacks a column. Otherwise, the target is
+            ignored.
 
     Raises:
-        TypeError: If `table` is not a table, or if a target is not a record.
-        ValueError: If the columns differ in length, or if a target lacks a column of the table.
+        TypeError: If a target is not a record.
+        ValueError: If the table has two columns of the same name, or if a target lacks a column.
     """
     records = Records.of(table)
-    named = {f"target {n}": _record(n, target, records) for n, target in enumerate(targets)}
-    return summary_of(records, named)
+    found = {}
+    for place, (name, target) in enumerate(targets.items()):
+        try:
+            found[name] = _record(place, target, records)
+        except (BadType, BadValue):
+            if strict:
+                raise
+    return statistics_of(records, found)
 
 
-def summary_of_output(output: Any, targets: Callable[[], Targets]) -> TableSummary | None:
+def summary_of_output(output: Any, targets: Callable[[], Targets]) -> Summary | None:
     """Return the summary of a data frame if its rows have no meaning of their own, else None.
 
     The result is None if the frame has few rows, or if each row stands for a group of records, as
@@ -97,8 +78,12 @@ def summary_of_output(output: Any, targets: Callable[[], Targets]) -> TableSumma
     if _has_groups(records):
         return None
     columns = {*records.names}
-    found = {k: t for k, t in targets().items() if t.keys() in (columns, columns - {INDEX})}
-    return summary_of(records, found)
+    found = {
+        name: _record(0, target, records)
+        for name, target in targets().items()
+        if isinstance(target, Mapping) and target.keys() in (columns, columns - {INDEX})
+    }
+    return statistics_of(records, found)
 
 
 def _has_groups(records: Records) -> bool:
@@ -113,27 +98,6 @@ def _has_groups(records: Records) -> bool:
     texts = [tuple(map(str, key)) for key in keys]
     num_combinations = math.prod(len({*column}) for column in records.labels.values())
     return len(records.labels) == 1 or texts == sorted(texts) or 2 * len(keys) >= num_combinations
-
-
-def targets_of(database: Any, neighbor: Any) -> Targets:
-    """Return the rows in which two data frames differ, or none if these are many.
-
-    The labels of the rows do not count, because a function that removes a row may renumber the
-    others.
-    """
-    sides = {"database": database, "neighbor": neighbor}
-    if not all(is_table(type(side)) and len(side) <= _LONGEST for side in sides.values()):
-        return {}
-    try:
-        records = {name: Records.of(without_index(side)) for name, side in sides.items()}
-    except (TypeError, ValueError):  # Only the function has to read the databases.
-        return {}
-    rows = {name: Counter(side.rows) for name, side in records.items()}
-    targets: Targets = {}
-    for name, other in (("database", "neighbor"), ("neighbor", "database")):
-        for number, row in enumerate(rows[name] - rows[other]):
-            targets[f"row {number} that only the {name} has"] = records[name].named(row)
-    return targets if len(targets) <= _MOST_TARGETS else {}
 
 
 def has_comparable_entries(output: Any) -> bool:

@@ -88,6 +88,11 @@ class BetweenBatches:
         weight = (_MOST_ENTRIES + 1) * self._compared * (self._compared + 1)
         self._worst = max(self._worst, (2 * scaled**2 - math.log(4 * weight), gap))
 
+    def begin_again(self, outputs: Outputs, names: Sequence[str]) -> None:
+        """Compare later batches with these outputs, because the form of outputs has changed."""
+        self._first = None
+        self.add(outputs, names)
+
     def doubt(self, name: str, num_tests: int, batched: bool) -> Doubt | None:
         """Return a doubt if a batch has another distribution than the first one.
 

@@ -24,7 +24,7 @@ from dpjax.partitions import (
 )
 from dpjax.partitions._columns import notes_of_ignored
 from dpjax.partitions._scored import fold_of
-from dpjax.partitions.tables import targets_of
+from dpjax.partitions.targets import targets_of
 from dpjax.sources._counting import Tally, count_halves, marks_counter
 from dpjax.sources._definition import definition_of
 from dpjax.sources._kept import Kept
@@ -323,7 +323,10 @@ class OpenedOnHost:
         if self._box is None and (size := pilot_size(width, len(self.pairs))) > PILOT:
             sides = zip(pilots, rests, strict=True)
             pilots, rests = zip(*(parted(chain([p], r), size) for p, r in sides), strict=True)
+        before = encoder.is_summarizing
         pilots = encoder.fixed(pilots)
+        if encoder.is_summarizing != before:
+            self._stream.begin_again(pair, pilots)
         self._of_pilots[pair] = notes_of_labels_alone(
             pilots, encoder, f"outputs of {encoder.source}"
         )

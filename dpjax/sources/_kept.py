@@ -57,11 +57,9 @@ class Kept:
         batches, number = self._stream(pair, side)
         if start >= min(number, stop):
             return None
-        if len(batches) > 1:
-            batches = [joined(batches)]
-            self._streams[pair, side] = _Stream(batches, number)
-        part = part_of(batches[0], slice(start, stop))
-        return self._encoders[pair].padded(part)
+        batches = [joined(batches)]
+        self._streams[pair, side] = _Stream(batches, number)
+        return part_of(batches[0], slice(start, stop))
 
     def to_plain(self) -> JsonObject | None:
         """Return the outputs and the digests of their origin as exact JSON values.
@@ -72,8 +70,8 @@ class Kept:
         if None in encoders or not self._streams:
             return None
         streams = [
-            [pair, side, *(packed(column) for column in joined(stream.batches))]
-            for (pair, side), stream in sorted(self._streams.items())
+            [*stream, *(packed(column) for column in joined(self._stream(*stream).batches))]
+            for stream in sorted(self._streams)
         ]
         # A digest that draws change, for example because an object counts its calls, says nothing
         # about the code.
@@ -129,4 +127,6 @@ class Kept:
             )
 
     def _stream(self, pair: int, side: int) -> _Stream:
-        return self._streams.get((pair, side), _Stream([], 0))
+        """Return one side's outputs in the form of those that are encoded now."""
+        batches, number = self._streams.get((pair, side), _Stream([], 0))
+        return _Stream([self._encoders[pair].padded(batch) for batch in batches], number)

@@ -27,7 +27,7 @@ _EQUALITY = "Labels are only compared for equality: write "
 _OF_LABELS = (
     "write numbers as numbers (convert a Decimal to float; in a printed vector, separate them by "
     "commas, without brackets), return the contents of an object, remove parts that identify a run "
-    "(such as IDs or times), summarize tables of records with dpjax.summarize_table, or group the "
+    "(such as IDs or times), summarize texts and tables with dpjax.summarize, or group the "
     "labels"
 )
 _OF_OBJECTS = (

@@ -27,8 +27,10 @@ def notes_of_calls(name: str, pilots: Sequence[Outputs]) -> list[Doubt]:
     """
     found = []
     for side, outputs in zip(("database", "neighbor"), pilots, strict=True):
-        # Rank numbers by their first entry, and labels by their indices.
-        ranked = outputs.values[:, 0] if not outputs.labels.any() else outputs.labels
+        # Rank vectors by the entry with the most different numbers, and labels by their indices.
+        ranked = outputs.labels
+        if not ranked.any():
+            ranked = max(outputs.values.T, key=lambda entry: np.unique(entry).size)
         place = np.unique(ranked, return_inverse=True)[1]
         split = place >= max(np.median(place), 1)
         found += notes_of_order(f"{name} ({side})", [split], place, advice=_ADVICE)

@@ -15,6 +15,7 @@ from dpjax.sources._labels_alone import notes_of_labels_alone
 from dpjax.sources._learned import lay_best
 from dpjax.sources._opened import Marked, Request
 from dpjax.sources._pairs import RECORDED, AnyPairs
+from dpjax.sources._row_numbers import RowNumbers
 from dpjax.sources._serial import notes_of_order
 from dpjax.sources._shared_draws import refuse_shared_draws
 from dpjax.sources._side_values import SideValues
@@ -64,6 +65,7 @@ class OpenedRecorded:
         names = " and ".join(part.name for part in parts)
         total = sum(part.values.total for part in parts)
         self.notes += notes_of_labels_alone(pilots, encoder, names, total)
+        self.notes += notes_of_summaries([part.name for part in parts], pilots, encoder)
         # Only one output of each block is counted.
         blocks = self._source.blocks or 1
         num_confirm = min(int(part.values.total * (1 - part.fraction) / blocks) for part in parts)
@@ -139,6 +141,28 @@ def notes_of_new_draws(names: Sequence[str], values: Sequence[SideValues]) -> li
     if all(side.is_constant for side in values):
         return [Unvaried((values[0].total, values[1].total), RECORDED)]
     return [*notes_of_copies(*values), *notes_of_near_copies(*values)]
+
+
+def notes_of_summaries(
+    names: Sequence[str], pilots: Sequence[Outputs], encoder: Encoder
+) -> list[str]:
+    """Return a note if outputs are summarized; raise an error if they contain row numbers.
+
+    Args:
+        names: Names of both sides.
+        pilots: First outputs of both sides.
+        encoder: Encoder of these outputs.
+
+    Raises:
+        ValueError: If the outputs of a side contain row numbers or IDs.
+    """
+    if not encoder.is_summarizing:
+        return []
+    for name, pilot in zip(names, pilots, strict=True):
+        numbers = RowNumbers()
+        numbers.add(pilot.values)
+        numbers.refuse(name, [f"the {path[2:-2]!r} of its outputs" for path in encoder.parts])
+    return encoder.columns.notes()
 
 
 def refuse_two_kinds(names: Sequence[str], raw: Sequence[np.ndarray]) -> None:

@@ -21,7 +21,12 @@ from dpjax.sources._labels_alone import notes_of_labels_alone
 from dpjax.sources._learned import lay_best
 from dpjax.sources._opened import Marked, Request
 from dpjax.sources._pairs import RECORDED, AnyPairs
-from dpjax.sources._recorded_counts import notes_of_new_draws, refuse_two_kinds, weighed
+from dpjax.sources._recorded_counts import (
+    notes_of_new_draws,
+    notes_of_summaries,
+    refuse_two_kinds,
+    weighed,
+)
 from dpjax.sources._serial import notes_of_order
 from dpjax.sources._side_values import SideValues
 
@@ -145,7 +150,11 @@ class OpenedInOrder:
         encoder = copy.deepcopy(self._encoder)
         beginnings = [encoder.encode(side.beginning()) for side in self._sides]
         total = sum(value.total for value in values)
-        self.notes += notes_of_labels_alone(beginnings, encoder, encoder.source, total)
+        # Many outputs show whether later cells will be those of summaries.
+        whole = Encoder(encoder.source, bits=self._source.bits)
+        pilots = whole.fixed([whole.encode(side.beginning()) for side in self._sides])
+        self.notes += notes_of_labels_alone(pilots, whole, whole.source, total)
+        self.notes += notes_of_summaries(names, pilots, whole)
         for side, beginning in zip(self._sides, beginnings, strict=True):
             # Test the order of many outputs now, since the audit may later count only a few
             # outputs.

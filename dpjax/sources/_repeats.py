@@ -52,14 +52,13 @@ class Repeats(ValueError):
 def nats_of(outputs: Outputs, size: int) -> float:
     """Return the surprise of a sequence of outputs, -ln(prod f(x_i)), in nats.
 
-    Only the label and the first number of each output are used.
-
     Args:
         outputs: Batch of at least `size` outputs.
         size: Number of outputs to use, counted from the first one.
     """
-    values = outputs.values[:size, 0] + 1j * outputs.labels[:size]
-    counts = np.unique(values, return_counts=True)[1]
+    rows = np.column_stack([outputs.labels[:size], outputs.values[:size]])
+    whole = np.ascontiguousarray(rows).view(np.dtype((np.void, rows.strides[0])))
+    counts = np.unique(whole, return_counts=True)[1]
     return float(-np.sum(counts * np.log(counts / counts.sum())))
 
 

@@ -14,6 +14,7 @@ ranges of 1, ..., R integers add up to at most R^2 exp(-n (n - 1) / (2 R)).
 """
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -38,11 +39,12 @@ class RowNumbers:
         if len(known) < _LOOKED_AT and known.shape[1] == outputs.shape[1]:
             self._rows = np.concatenate([known, outputs[: _LOOKED_AT - len(known)]])
 
-    def refuse(self, name: str) -> None:
+    def refuse(self, name: str, entries_named: Sequence[str] = ()) -> None:
         """Raise an error if an entry of the vectors seems to be a row number.
 
         Args:
             name: Name of the recording.
+            entries_named: Words for each entry, or () to name entries by their indices.
 
         Raises:
             ValueError: If the integers in an entry are all different, and the probability of this
@@ -51,10 +53,11 @@ class RowNumbers:
         entries = () if self._rows is None else self._rows.T
         for place, entry in enumerate(entries):
             if _nats(entry) > math.log(len(entries) / _CHANCE):
+                words = entries_named[place] if entries_named else f"entry {place} of its vectors"
                 raise ValueError(
-                    f"{name} must hold independent outputs, but entry {place} of its vectors seems "
-                    f"to contain row numbers or IDs: {len(entry)} different integers from "
-                    f"{int(entry.min())} to {int(entry.max())}. Leave out this entry."
+                    f"{name} must hold independent outputs, but {words} seems to contain row "
+                    f"numbers or IDs: {len(entry)} different integers from {int(entry.min())} to "
+                    f"{int(entry.max())}. Leave them out."
                 )
 
 

@@ -18,7 +18,7 @@ from dpjax.sources._pairs import AnyPairs
 from dpjax.sources._repeats import LEAST_NATS, Repeats, content_of, nats_of
 from dpjax.sources._schedule import Draw, Restarted, Span
 from dpjax.sources._time_limit import Quota, next_size
-from dpjax.sources.streams import CONFIRM, NUM_STAGES
+from dpjax.sources.streams import CONFIRM, NUM_STAGES, SEARCH
 
 _BEGINNINGS = (100, 1000)
 """Numbers of outputs. For each number k in this tuple, the first k outputs of a batch are compared
@@ -206,6 +206,20 @@ class Watched:
         self._constant[pair, side] = only if same else None
         self._count_errors(outputs, pair, side)
         self._between[pair, side].add(outputs, self._encoders[pair].names)
+        self._refuse_seen(outputs, pair, side, where)
+
+    def begin_again(self, pair: int, pilots: Sequence[Outputs]) -> None:
+        """Compare later batches with the first outputs in their new form.
+
+        Args:
+            pair: Index of the pair.
+            pilots: First outputs of both sides, which are summarized now.
+        """
+        for side, outputs in enumerate(pilots):
+            self._between[pair, side].begin_again(outputs, self._encoders[pair].names)
+            self._refuse_seen(outputs, pair, side, (SEARCH, 0))
+
+    def _refuse_seen(self, outputs: Outputs, pair: int, side: int, where: tuple[int, int]) -> None:
         for size in _BEGINNINGS:
             if size > len(outputs.labels) or (nats := nats_of(outputs, size)) < LEAST_NATS:
                 continue

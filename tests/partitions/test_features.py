@@ -194,7 +194,7 @@ def test_forms_of_nested_outputs():
     assert form_of({"a": "x"}).numbers == ()
     assert form_of({1: 1.0, "1": 2.0}).entries == ("[1]", "['1']")
     with pytest.raises(TypeError):
-        form_of({"a": {1}})
+        form_of({"a": bytearray(b"x")})
 
 
 def test_the_usual_structure():

@@ -111,9 +111,9 @@ def test_labels_beside_numbers():
 
 def test_parts_that_are_neither_numbers_nor_labels():
     with pytest.raises(
-        TypeError, match=r"must give numbers, vectors or labels, but gave \{'a': \{"
+        TypeError, match=r"must give numbers, vectors or labels, but gave \{'a': byte"
     ):
-        Encoder("it").encode([{"a": {1, 2}}])
+        Encoder("it").encode([{"a": bytearray(b"x")}])
 
 
 def test_dicts_and_tuples_of_texts_are_outcomes():
@@ -160,8 +160,7 @@ def test_dates_durations_and_complex_numbers():
         (np.zeros(2, np.longdouble), ValueError, "values, which float64 cannot represent"),
         (np.array([[2**60, 1]]), ValueError, "vectors of integers above 2^53"),
         ([(2**60, 1)], ValueError, "vectors of integers above 2^53"),
-        ([(1.0, 2.0), (1.0, 2.0, 3.0)], ValueError, r"but their lengths were \[2, 3\]"),
-        ([{1, 2}], TypeError, "must give numbers, vectors or labels"),
+        ([bytearray(b"x")], TypeError, "must give numbers, vectors or labels"),
     ],
 )
 def test_what_is_no_output_is_refused(raw, kind, message):

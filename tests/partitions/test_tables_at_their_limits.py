@@ -8,8 +8,10 @@ import pandas as pd
 import pytest
 
 from dpjax.partitions._records import label_text, number_of
+from dpjax.partitions._summary import Summary
 from dpjax.partitions.outputs import Encoder
-from dpjax.partitions.tables import TableSummary, summarize_table, targets_of
+from dpjax.partitions.summaries import summarize
+from dpjax.partitions.targets import targets_of
 
 
 def named(found, beginning):
@@ -19,14 +21,14 @@ def named(found, beginning):
 @pytest.mark.parametrize(("sizes", "counted"), [((4, 4), True), ((17, 1), False)])
 def test_up_to_sixteen_combinations_of_labels_are_counted(sizes, counted):
     rows = [(f"a{i}", f"b{j}") for i, j in product(*map(range, sizes))]
-    found = summarize_table(rows)
+    found = summarize(rows)
     assert len(named(found, "rows with 0 'a0' and 1 'b0'")) == counted
     assert named(found, "dependence of 0 and 1")
 
 
 def test_the_first_four_columns_of_each_kind_are_combined():
     table = {f"l{i}": ["a", "b"] for i in range(5)} | {f"x{i}": [1.5, 2.5] for i in range(5)}
-    found = summarize_table(table)
+    found = summarize(table)
     labels, numbers = ([f"{kind}{i}" for i in range(4)] for kind in "lx")
     expected = {f"dependence of {one} and {other}" for one, other in combinations(labels, 2)}
     expected |= {f"dependence of {x} on {label}" for x, label in product(numbers, labels)}
@@ -37,7 +39,7 @@ def test_the_first_four_columns_of_each_kind_are_combined():
 
 @pytest.mark.parametrize("flags", [[True, False, True], np.array([True, False, True])])
 def test_flags_are_labels(flags):
-    found = summarize_table({"flag": flags})
+    found = summarize({"flag": flags})
     assert (found["rows with flag True"], found["rows with flag False"]) == (2, 1)
 
 
@@ -48,7 +50,7 @@ def test_long_labels_end_in_a_checksum():
 
 
 def test_lists_of_lists_are_tables():
-    assert summarize_table([[1.0, 2.0], [3.0, 4.0]])["mean of 1"] == 3.0
+    assert summarize([[1.0, 2.0], [3.0, 4.0]])["mean of 1"] == 3.0
 
 
 @pytest.mark.parametrize(("changed", "number"), [(2, 4), (3, 0)])
@@ -69,7 +71,7 @@ def test_days_are_counted_from_one_date():
 
 
 def test_a_distance_that_overflows_is_large():
-    found = summarize_table({"x": [0.0, 1e-300]}, [(1e300,)])
+    found = summarize({"x": [0.0, 1e-300]}, [(1e300,)])
     assert 1e100 < found["distance to target 0"] < np.inf
 
 
@@ -81,30 +83,30 @@ def test_entries_that_are_objects_are_compared_if_they_are_numbers(entries, comp
 
 
 def test_distances_in_a_constant_column_are_not_scaled():
-    assert summarize_table({"x": [2.0, 2.0]}, [(5.0,)])["distance to target 0"] == 3.0
+    assert summarize({"x": [2.0, 2.0]}, [(5.0,)])["distance to target 0"] == 3.0
 
 
 @pytest.mark.parametrize(("x", "y"), [([1.0, 1.0], [1.0, 2.0]), ([1.0, 2.0], [1.0, 1.0])])
 def test_constant_columns_depend_on_nothing(x, y):
-    found = summarize_table({"x": x, "y": y, "label": ["a", "b"]})
+    found = summarize({"x": x, "y": y, "label": ["a", "b"]})
     assert found["correlation of x and y"] == 0
     assert found["dependence of x on label"] == (x[0] != x[1])
     assert found["dependence of y on label"] == (y[0] != y[1])
 
 
 def test_two_rows_are_correlated():
-    assert summarize_table({"x": [1.0, 2.0], "y": [5.0, 3.0]})["correlation of x and y"] == -1
+    assert summarize({"x": [1.0, 2.0], "y": [5.0, 3.0]})["correlation of x and y"] == -1
 
 
 def test_half_of_the_columns_are_left_to_the_second_side():
     encoder = Encoder("the function")
     many = {f"name {number}": 1.0 for number in range(300)}
-    encoder.encode([TableSummary(rows=1.0), TableSummary(rows=1.0, **many)])
+    encoder.encode([Summary(rows=1.0), Summary(rows=1.0, **many)])
     assert len(encoder.parts) == 1 + 128
-    encoder.encode([TableSummary(rows=1.0, other=1.0)])
+    encoder.encode([Summary(rows=1.0, other=1.0)])
     assert encoder.parts[-1] == "['other']"
 
 
 def test_a_duration_is_no_number_of_a_summary():
     with pytest.raises(ValueError, match=r"the function gave a summary whose entry 'days' was"):
-        Encoder("the function").encode([TableSummary(days=np.timedelta64(3, "D"))])
+        Encoder("the function").encode([Summary(days=np.timedelta64(3, "D"))])

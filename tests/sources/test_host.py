@@ -3,6 +3,7 @@
 import re
 import time
 from fractions import Fraction
+from uuid import UUID
 
 import numpy as np
 import pytest
@@ -302,8 +303,7 @@ def returns(value):
         (returns([1.0] * 7), {}, ValueError, "asked for 4000 outputs .* returned a list of len"),
         (returns(np.zeros((4000, 2, 2))), {}, ValueError, r"shape \[4000, 2, 2\]"),
         (returns(3.0), {}, ValueError, r"must return an array or a list"),
-        (returns([{}, [1, {2}]] * 2000), {}, TypeError, r"gave \[1, \{2\}\]"),
-        (returns([[1, 2], [1, 2, 3]] * 2000), {}, ValueError, r"their lengths were \[2, 3\]"),
+        (returns([{}, [1, bytearray(b"x")]] * 2000), {}, TypeError, r"gave \[1, bytearray"),
         (returns(np.zeros(4000, "V4")), {}, TypeError, "V4"),
         (lambda d, n: 1 / 0, {}, ValueError, "raised ZeroDivisionError .*use|batched=False"),
         (lambda d: 1 / 0, {"batched": False, "special": "error"}, ValueError, "ZeroDivision"),
@@ -371,11 +371,9 @@ def test_equal_databases_are_said():
 def test_outputs_that_never_come_again_cannot_be_compared():
     def identified(database, num_samples):
         rng = np.random.default_rng(int(database))
-        return [f"run-{number}" for number in rng.integers(0, 2**60, num_samples)]
+        return [UUID(int=number) for number in rng.integers(0, 2**60, num_samples).tolist()]
 
-    with pytest.raises(
-        ValueError, match=r"outputs of .* labels, such as 'run-.*nothing to compare"
-    ):
+    with pytest.raises(ValueError, match=r"outputs of .* labels, such as UUID.*nothing to compare"):
         audit(identified, [(0, 1)], num_samples=500)
 
 

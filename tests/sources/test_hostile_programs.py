@@ -102,6 +102,6 @@ def test_a_database_that_is_no_argument(tmp_path, database):
 
 
 def test_a_long_label_of_a_program(tmp_path):
-    code = "print('\\n'.join(['x' * 300] * int(sys.argv[2])))"
-    with pytest.raises(ValueError, match="too many characters: 300, above the limit of 256"):
+    code = "print('\\n'.join(['x' * 70_000] * int(sys.argv[2])))"
+    with pytest.raises(ValueError, match="too many characters: 70000, above the limit of 65536"):
         dpjax.audit(CommandMechanism(program(tmp_path, code)), [(0, 1)], method=FEW)

@@ -127,12 +127,6 @@ def test_the_longer_side_is_named():
     assert not any("more outputs than" in note for note in same.notes)
 
 
-def test_labels_that_are_all_different_are_refused():
-    x, y = WORDS[:400], WORDS[400:800]
-    with pytest.raises(ValueError, match=r"x and y hold 800 labels, .*any label occurs twice"):
-        dpjax.audit(Recorded(x, y), method=dpjax.Sequential())
-
-
 @pytest.mark.one_in(4)
 @pytest.mark.parametrize("num_labels", [1000, 5000])
 @pytest.mark.parametrize("claim", [None, 0.1])

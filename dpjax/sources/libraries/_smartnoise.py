@@ -16,7 +16,7 @@ from dpjax.core.types import JsonObject
 from dpjax.core.wording import BadType, BadValue
 from dpjax.databases import Within, neighbors
 from dpjax.notions import Epsilon
-from dpjax.partitions import summarize_table
+from dpjax.partitions import summarize
 from dpjax.sources.libraries._handed import Foreign, Handed, refuse_class
 
 _MECHANISMS = "snsql.sql._mechanisms"
@@ -74,7 +74,7 @@ class _Synthesized:
     def __call__(self, database: Foreign) -> object:
         fresh = copy.deepcopy(self._synthesizer)
         fresh.fit(database, **self._given)
-        return summarize_table(fresh.sample(_ROWS))
+        return summarize(fresh.sample(_ROWS))
 
 
 def _mechanism(mechanism: Foreign, d_in: object) -> Handed:

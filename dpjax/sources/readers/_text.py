@@ -232,7 +232,10 @@ def _chunk(rows: list[list[str]], place: int | None, read: int) -> np.ndarray:
     if all(map(has_decimal_comma, entries)):
         raise ValueError(decimal_comma_text(entries[0], read + 1))
     if width > 1:
-        raise ValueError("must have one label per line; otherwise, name the column to use")
+        raise ValueError(
+            "must have one label per line; otherwise, name the column to use, or write texts that "
+            "contain commas in quotation marks or as JSON lines"
+        )
     refuse_other_delimiter(entries, read + 1)
     return as_labels([entry.strip(SPACE) for entry in entries])
 

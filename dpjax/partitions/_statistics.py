@@ -3,15 +3,13 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import combinations
-from numbers import Real
 from zlib import crc32
 
 import numpy as np
 
-from dpjax.core.wording import BadValue
 from dpjax.partitions._features import LARGE, clipped
 from dpjax.partitions._records import Records
-from dpjax.partitions.previews import described
+from dpjax.partitions._summary import Summary
 
 _MOST_LABELS, _BUCKETS = 32, 16
 """If a column has more than _MOST_LABELS different labels, a checksum assigns each label to one of
@@ -37,45 +35,11 @@ out.
 Target = Mapping[str, float | str | None]
 """A record: the number or the text of each entry, by the name of the column."""
 
-Targets = dict[str, Target]
-"""Records to look for, by their names."""
 
-
-class TableSummary(dict[str, float]):
-    """The numbers that summarize one table, by name; see `summarize_table`.
-
-    An audit compares summaries name by name. A number that a summary lacks counts as 0.
-    """
-
-    def __or__(self, other: Mapping[str, float]) -> "TableSummary":  # type: ignore[override]
-        """Return a summary that also contains other numbers."""
-        return TableSummary({**self, **other})
-
-    def copy(self) -> "TableSummary":
-        """Return a copy."""
-        return TableSummary(self)
-
-
-def numbers_of(summary: TableSummary) -> tuple[float, ...]:
-    """Return the numbers of a summary, to which a function may have added any object.
-
-    Raises:
-        ValueError: If a value of the summary is not a number.
-    """
-    for name, number in summary.items():
-        if type(number) is float or type(number) is int:
-            continue
-        if not isinstance(number, Real | np.bool_) or isinstance(number, np.timedelta64):
-            raise BadValue(
-                f"a summary whose entry {name!r} was {described(number)}: add numbers to a summary."
-            )
-    return tuple(map(float, summary.values()))
-
-
-def summary_of(records: Records, targets: Targets) -> TableSummary:
-    """Return the summary of a table."""
+def statistics_of(records: Records, targets: Mapping[str, Target]) -> Summary:
+    """Return the numbers that summarize a table."""
     groups = Counter(records.rows)
-    found = TableSummary({"rows": records.size, "different rows": len(groups)})
+    found = Summary({"rows": records.size, "different rows": len(groups)})
     found["rows in the largest group of equal rows"] = max(groups.values(), default=0)
     is_wide = len(records.names) > _MOST_WIDE
     for name, column in records.numbers.items():

@@ -1,0 +1,72 @@
+"""The first outputs with each label, from which summaries are computed if labels are unique."""
+
+from collections.abc import Sequence, Sized
+from copy import copy
+
+import numpy as np
+
+from dpjax.partitions._labels import DpjaxLabel, Labels
+from dpjax.partitions._nested import Nested
+
+Kind = int | tuple[float, ...] | Nested
+"""A classified output: the index of its label, its numbers, or its nested form."""
+
+
+class Contents:
+    """The first output with each label.
+
+    Attributes:
+        lists: Whether lists of numbers are labels, because their lengths differ.
+    """
+
+    def __init__(self):
+        self._items: dict[int, object] = {}
+        self.lists = False
+
+    def add(self, label: int, item: object) -> None:
+        """Store an output, unless an earlier output has the same label."""
+        if label not in self._items:
+            self._items[label] = copy(item) if isinstance(item, list | dict | set) else item
+
+    def clear(self) -> None:
+        """Forget all outputs but strings, which labels contain."""
+        self._items = {}
+
+    def renumber(self, new: np.ndarray) -> None:
+        """Adapt to new indices of labels, int32 [labels]."""
+        self._items = {int(new[label]): item for label, item in self._items.items()}
+
+    def of(self, labels: Labels) -> dict[int, object]:
+        """Return the output behind each label, except for labels that dpjax created."""
+        return {
+            index: self._items.get(index, label)
+            for index, label in enumerate(labels.values, 1)
+            if index in self._items or not isinstance(label, DpjaxLabel)
+        }
+
+    def label_lists(
+        self, kinds: list[Kind], items: Sequence[object], labels: Labels, base: int | None
+    ) -> list[Kind]:
+        """Label lists of numbers if their lengths differ, except for those of the first length.
+
+        Args:
+            kinds: Classified outputs of a batch.
+            items: The outputs themselves.
+            labels: Labels, to which the lists are added.
+            base: Length of the outputs of earlier batches, or None if none of them had numbers.
+        """
+        plain = {
+            place: kind
+            for place, kind in enumerate(kinds)
+            if isinstance(kind, tuple) and not isinstance(kind, Nested)
+        }
+        sizes = {*map(len, plain.values())} | ({base} if base else set())
+        if not self.lists and len(sizes) < 2:
+            return kinds
+        self.lists, found = True, kinds.copy()
+        for place, row in plain.items():
+            is_number = len(row) == 1 and not isinstance(items[place], Sized)
+            if len(row) != base and not is_number:
+                index = found[place] = labels.of(row)
+                self.add(index, row)
+        return found

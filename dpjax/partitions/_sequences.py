@@ -1,0 +1,173 @@
+"""Numbers that summarize sequences, sets and texts."""
+
+import re
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from dpjax.partitions._features import clipped
+from dpjax.partitions._records import label_text, number_of
+from dpjax.partitions._summary import Targets
+
+MOST_PLACES = 64
+"""Largest number of entries of a sequence that are compared place by place."""
+
+_LONGEST_WORD, _MOST_PAIRS = 256, 1_000
+"""Largest number of characters of a text without spaces that is compared character by character,
+and the largest number of adjacent entries that are counted.
+"""
+
+_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
+_WORD = re.compile(r"\w+|[^\w\s]")
+"""Patterns of a number and of a word in a text. A punctuation mark counts as a word."""
+
+
+def of_numbers(entries: Sequence[float], noun: str, where: str = "") -> dict[str, float]:
+    """Return statistics of a sequence of numbers, and its first numbers.
+
+    Args:
+        entries: The numbers. NaN and infinities are left out of the statistics.
+        noun: Word for an entry, such as "entry".
+        where: Words after each name, such as " in answer", if the sequence is only a part.
+    """
+    numbers = np.array(entries, np.float64)
+    finite = np.sort(clipped(numbers[np.isfinite(numbers)]))
+    found: dict[str, float] = {f"number of {plural(noun)}{where}": len(entries)}
+    if len(finite) < len(numbers):
+        found[f"number of {plural(noun)} that are not finite{where}"] = len(numbers) - len(finite)
+    if finite.size > 1:
+        found |= {
+            f"mean {noun}{where}": float(finite.mean()),
+            f"median {noun}{where}": float(finite[finite.size // 2]),
+            f"deviation of {plural(noun)}{where}": float(finite.std()),
+            f"smallest {noun}{where}": float(finite[0]),
+            f"largest {noun}{where}": float(finite[-1]),
+            f"different {plural(noun)}{where}": len(np.unique(finite)),
+        }
+    for place, number in enumerate(numbers[:MOST_PLACES].tolist()):
+        if np.isfinite(number):
+            found[f"{noun} {place}{where}"] = number
+    if np.isfinite(numbers[-1:]).all() and finite.size > 1:
+        found[f"last {noun}{where}"] = float(numbers[-1])
+    return found
+
+
+def of_labels(labels: Sequence[str], noun: str, where: str = "") -> dict[str, float]:
+    """Return how often labels and pairs of adjacent labels occur in a sequence, and where.
+
+    Args:
+        labels: Text of each label.
+        noun: Word for an entry, such as "word".
+        where: Words after each name; see `of_numbers`.
+    """
+    counts = Counter(labels)
+    found: dict[str, float] = {
+        f"number of {plural(noun)}{where}": len(labels),
+        f"different {plural(noun)}{where}": len(counts),
+    }
+    found |= {f"count of {label}{where}": count for label, count in counts.items()}
+    pairs = Counter(pairwise(labels[:_MOST_PAIRS]))
+    found |= {f"count of {one} before {two}{where}": count for (one, two), count in pairs.items()}
+    for place, label in enumerate(labels[:MOST_PLACES]):
+        found[f"{noun} {place} is {label}{where}"] = 1
+    if labels:
+        found[f"last {noun} is {labels[-1]}{where}"] = 1
+    return found
+
+
+def of_entries(entries: Collection[Any], targets: Targets, where: str = "") -> dict[str, float]:
+    """Return the numbers that summarize a sequence of numbers or labels, or a set.
+
+    Args:
+        entries: The entries.
+        targets: Entries to look for.
+        where: Words after each name; see `of_numbers`.
+    """
+    numbers = [number_of(entry) for entry in entries]
+    known = [number for number in numbers if number is not None]
+    found: dict[str, float] = {f"number of entries{where}": len(entries)}
+    if isinstance(entries, Sequence):
+        if len(known) == len(numbers):
+            found |= of_numbers(known, "entry", where)
+        if len(known) < len(numbers) or len({*known}) < len(known):
+            found |= of_labels([text_of(entry) for entry in entries], "entry", where)
+    else:
+        found |= {f"contains {text_of(entry)}{where}": 1 for entry in entries}
+        if known:
+            found |= of_numbers(sorted(known), "member", where)
+    for name, target in targets.items():
+        text = text_of(target)
+        if (count := sum(text_of(entry) == text for entry in entries)) > 0:
+            found[f"count of {name}{where}"] = count
+    return found
+
+
+def of_text(text: str, targets: Targets, where: str = "") -> dict[str, float]:
+    """Return the numbers that summarize a text: the numbers in it, and how often words occur.
+
+    A short text without spaces is summarized by its characters instead of its words.
+
+    Args:
+        text: The text.
+        targets: Texts to look for, or records that contain texts.
+        where: Words after each name; see `of_numbers`.
+    """
+    found: dict[str, float] = {f"number of characters{where}": len(text)}
+    for place, number in enumerate(_NUMBER.findall(text)[:MOST_PLACES]):
+        found[f"number {place}{where}"] = float(clipped(np.array(float(number))))
+    words = words_of(text)
+    if len(text) <= _LONGEST_WORD and len(text.split()) <= 1:
+        found |= of_labels([repr(character) for character in text], "character", where)
+    else:
+        found |= of_labels([repr(word) for word in words], "word", where)
+    for name, target in targets.items():
+        found |= _of_target(name, _text_of_target(target), text, words, where)
+    return found
+
+
+def words_of(text: str) -> list[str]:
+    """Return the words of a text and its punctuation marks, without its numbers."""
+    return _WORD.findall(_NUMBER.sub(" ", text))
+
+
+def text_of(label: Any) -> str:
+    """Return the text of a label in the name of a number."""
+    return label_text(label) or "nothing"
+
+
+def plural(noun: str) -> str:
+    """Return the plural of a noun."""
+    return f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+
+
+def _text_of_target(target: Any) -> str:
+    """Return the texts in a record, joined by spaces."""
+    if isinstance(target, Mapping):
+        target = list(target.values())
+    if isinstance(target, list | tuple):
+        return " ".join(map(_text_of_target, target))
+    return str(target)
+
+
+def _of_target(
+    name: str, target: str, text: str, words: Sequence[str], where: str
+) -> dict[str, float]:
+    """Return how much of a target a text contains."""
+    wanted = _WORD.findall(target)
+    words = _WORD.findall(text) if wanted != words_of(target) else words
+    common, longest = Counter(wanted) & Counter(words), 0
+    # Compare runs of increasing lengths until the text contains none of the target's runs.
+    while _runs(wanted, longest + 1) & _runs(words, longest + 1):
+        longest += 1
+    return {
+        f"occurrences of {name}{where}": text.count(target) if target else 0,
+        f"words in common with {name}{where}": common.total(),
+        f"longest run of words of {name}{where}": longest,
+    }
+
+
+def _runs(words: Sequence[str], length: int) -> set[tuple[str, ...]]:
+    return {tuple(words[start : start + length]) for start in range(len(words) - length + 1)}

@@ -1,0 +1,241 @@
+"""Conversion of outputs to summaries, if hardly any of their labels occurs twice.
+
+Labels are only compared for equality. If most of the first outputs have labels that no other output
+has, as with texts, then these and all later outputs are summarized, and an audit compares the
+numbers in the summaries.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Collection, Sequence
+from functools import lru_cache
+from itertools import chain
+
+import numpy as np
+
+from dpjax.core.types import JsonObject
+from dpjax.partitions._batches import Outputs, part_of
+from dpjax.partitions._contents import Contents, Kind
+from dpjax.partitions._features import clipped
+from dpjax.partitions._labels import DpjaxLabel, Labels
+from dpjax.partitions._nested import SUMMARY, UNUSED, Label, Nested
+from dpjax.partitions._summary import Summary, Targets
+from dpjax.partitions.summaries import summarize_parts
+
+_FEWEST, _SHARE = 16, 0.5
+"""Texts of several words and collections are summarized if there are at least _FEWEST outputs, and
+if at least the fraction _SHARE of them are texts or collections that occur only once.
+"""
+
+_FEWEST_WORDS, _SHARE_OF_WORDS, _OFTEN = 200, 0.99, 8
+"""Other labels are summarized if there are at least _FEWEST_WORDS outputs, and if at least the
+fraction _SHARE_OF_WORDS of them have a label that occurs only once. A label that occurs at least
+_OFTEN times remains a label.
+"""
+
+_MOST_COMPARED, _MOST_NUMBERS = 2_000, 2**21
+"""The numbers to compare are chosen from the first outputs of each side: at most _MOST_COMPARED
+outputs, and about _MOST_NUMBERS numbers in their summaries.
+"""
+
+_MOST_COLUMNS, _LEAST = 128, 2
+"""At most _MOST_COLUMNS numbers are compared. Each of them occurs in at least _LEAST of the outputs
+from which it was chosen.
+"""
+
+
+def may_be_summarized(pilots: Sequence[Outputs], lists: bool) -> bool:
+    """Return whether so many of the first outputs are unique that they may be summarized."""
+    if lists:
+        return True
+    codes = np.concatenate([pilot.labels for pilot in pilots]) if pilots else np.empty(0, int)
+    times = np.bincount(codes)
+    return len(codes) >= _FEWEST and (times[1:] == 1).sum() >= _SHARE * len(codes)
+
+
+class Summarizer:
+    """Conversion of outputs, both earlier and later ones, to summaries.
+
+    Args:
+        labels: Labels of the outputs that were encoded before.
+        contents: First output with each label.
+        paths: Path of each column of numbers.
+        base: Number of entries of a vector, or None if the outputs have no numbers.
+        targets: Function that returns records to look for.
+
+    Attributes:
+        kept: The labels that occur often, whose outputs are not summarized.
+    """
+
+    def __init__(
+        self,
+        labels: Labels,
+        contents: Contents,
+        paths: Sequence[str],
+        base: int | None,
+        targets: Callable[[], Targets],
+    ):
+        self.kept = labels.empty()
+        self._labels, self._contents = labels, contents.of(labels)
+        self._lists = contents.lists
+        self._paths, self._base, self._targets = tuple(paths), base, targets
+        self._new: dict[int, int] = {}
+        self._compared: frozenset[str] = frozenset()
+
+    def columns(self, pilots: Sequence[Outputs], least: int) -> tuple[str, ...]:
+        """Return the paths of the numbers to compare, or () if labels occur often enough.
+
+        Args:
+            pilots: First outputs of both sides.
+            least: Smallest number of paths. Unused paths are added if there are fewer.
+        """
+        if not self._choose_labels(pilots):
+            return ()
+        paths = _most_different([self._first_summaries(pilot) for pilot in pilots])
+        self._compared = frozenset(paths)
+        unused = (f"{UNUSED} {number}" for number in range(least - len(paths)))
+        return (*paths, *unused) if paths else ()
+
+    def _first_summaries(self, pilot: Outputs) -> list[Nested]:
+        found, size = [], 0
+        for row in range(min(len(pilot.labels), _MOST_COMPARED)):
+            (one,) = self.forms(part_of(pilot, slice(row, row + 1)))
+            if isinstance(one, Nested) and size <= _MOST_NUMBERS:
+                found.append(one)
+                size += len(one.numbers)
+        return found
+
+    def _choose_labels(self, pilots: Sequence[Outputs]) -> bool:
+        """Choose the labels to keep, and return whether the other outputs are most outputs."""
+        codes = np.concatenate([pilot.labels for pilot in pilots])
+        alone = np.concatenate([pilot.alone for pilot in pilots])
+        times = np.bincount(codes, minlength=len(self._labels.names))
+        known, has_parts = np.zeros((2, len(times)), bool)
+        known[[*self._contents]] = True
+        has_parts[[label for label, item in self._contents.items() if _has_parts(item)]] = True
+        has_parts[0] = self._lists
+        is_unique = (known | has_parts) & ((times == 1) | (np.arange(len(times)) == 0))
+        share, share_of_parts = is_unique[codes].mean(), (is_unique & has_parts)[codes].mean()
+        if not (
+            (len(codes) >= _FEWEST and share_of_parts >= _SHARE)
+            or (len(codes) >= _FEWEST_WORDS and share >= _SHARE_OF_WORDS)
+        ):
+            return False
+        beside = np.bincount(codes[~alone], minlength=len(times)) > 0
+        kept = (times > 0) & (~known | ((times >= _OFTEN) & ~beside))
+        for label in np.flatnonzero(kept)[1 if kept[0] else 0 :].tolist():
+            self._keep(label)
+        return True
+
+    def _keep(self, label: int) -> int:
+        """Return the new index of a label whose outputs are not summarized."""
+        if label not in self._new:
+            self._contents.pop(label, None)
+            value, name = self._labels.values[label - 1], self._labels.names[label]
+            self._new[label] = self.kept.of(value, name)
+        return self._new[label]
+
+    def forms(self, outputs: Outputs) -> list[Kind]:
+        """Return outputs that were encoded before the outputs were summarized in their new form."""
+        found: list[Kind] = []
+        for label, row in zip(outputs.labels.tolist(), outputs.values.tolist(), strict=True):
+            if label in self._contents:
+                summary = summarize_parts(self._contents[label], self._targets())
+                # Other outputs with the same label have other numbers.
+                for path, number in zip(self._paths, row, strict=False):
+                    if path[2:-2] in summary and path == _path(path[2:-2]):
+                        summary[path[2:-2]] = number
+                found.append(self._nested(summary))
+            else:
+                found.append(self._keep(label) if label else self.bare(tuple(row[: self._base])))
+        return found
+
+    def form(
+        self, item: object, found: Label | tuple[float, ...] | Nested
+    ) -> Label | tuple[float, ...] | Nested:
+        """Return the form of a later output: a summary, unless it is a number or a kept label.
+
+        Args:
+            item: The output.
+            found: Its form without a summary.
+        """
+        if isinstance(found, Label):
+            label = found.value
+        elif isinstance(found, Nested) and not found.is_named:
+            label = DpjaxLabel(found.key) if isinstance(found.key, str) else found.key
+        else:
+            return found
+        if self.kept.known(label):
+            return found
+        return self._nested(summarize_parts(item, self._targets()))
+
+    def bare(self, row: tuple[float, ...]) -> Nested:
+        """Return the form of a number or a vector beside outputs that are summarized."""
+        if self._lists and len(row) > 1:
+            return self._nested(summarize_parts(list(row), self._targets()))
+        return Nested.bare(row)
+
+    def _nested(self, summary: Summary) -> Nested:
+        found = {_path(name): float(number) for name, number in summary.items()}
+        if self._compared:
+            found = {path: number for path, number in found.items() if path in self._compared}
+        return Nested(SUMMARY, tuple(found.values()), tuple(found), True, SUMMARY, is_named=True)
+
+    def to_plain(self) -> JsonObject:
+        """Return the form of later outputs as JSON values."""
+        return {"lists": self._lists, "compared": sorted(self._compared)}
+
+    @classmethod
+    def restored(
+        cls, plain: JsonObject, kept: Labels, targets: Callable[[], Targets]
+    ) -> "Summarizer":
+        """Restore the form of later outputs.
+
+        Args:
+            plain: Values that `to_plain` returned.
+            kept: The labels that occur often.
+            targets: Function that returns records to look for.
+        """
+        found = cls(kept, Contents(), (), None, targets)
+        found.kept = kept
+        found._lists, found._compared = bool(plain["lists"]), frozenset(plain["compared"])
+        return found
+
+
+def _has_parts(item: object) -> bool:
+    """Return whether an output is a text of several words, or a collection."""
+    if isinstance(item, str):
+        return len(item.split(maxsplit=1)) > 1
+    return isinstance(item, Collection) and not isinstance(item, bytes)
+
+
+@lru_cache(2**16)
+def _path(name: str) -> str:
+    """Return the path of a number in a summary. Equal names share one path in memory."""
+    return f"[{name!r}]"
+
+
+def _most_different(sides: Sequence[Sequence[Nested]]) -> list[str]:
+    """Return the paths of the numbers that differ most between the two sides, in standard errors.
+
+    Args:
+        sides: Summaries of both sides. A number that a summary lacks counts as 0.
+    """
+    times = Counter(path for one in chain(*sides) for path in one.entries)
+    paths = sorted(path for path, count in times.items() if count >= _LEAST)
+    places = {path: place for place, path in enumerate(paths)}
+    means, variances = np.zeros((2, len(paths))), np.zeros((2, len(paths)))
+    for side, summaries in enumerate(sides):
+        sums = np.zeros((2, len(paths)))
+        for one in summaries:
+            known = [
+                (places[p], v) for p, v in zip(one.entries, one.numbers, strict=True) if p in places
+            ]
+            columns = np.array([place for place, _ in known], int)
+            numbers = clipped(np.array([number for _, number in known]))
+            sums[0, columns] += numbers
+            sums[1, columns] += numbers**2
+        means[side], squares = sums / max(len(summaries), 1)
+        variances[side] = np.maximum(squares - means[side] ** 2, 0) / max(len(summaries), 1)
+    gaps, errors = np.abs(means[0] - means[1]), np.sqrt(variances.sum(axis=0))
+    ratios = np.divide(gaps, errors, out=np.where(gaps > 0, np.inf, 0.0), where=errors > 0)
+    return [paths[place] for place in np.argsort(-ratios, kind="stable")[:_MOST_COLUMNS]]

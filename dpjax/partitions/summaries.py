@@ -1,0 +1,169 @@
+"""Summaries of outputs of any kind by numbers with names.
+
+Two texts, sets or tables are hardly ever equal, so their probabilities cannot be counted. An audit
+therefore compares numbers that are computed from each output: how often words occur, the entries
+of a list, or the statistics of a table. The bounds of the audit are valid for the outputs because
+a function of an output reveals no more than the output.
+"""
+
+import json
+from collections.abc import Collection, Mapping, Sequence, Set
+from typing import Any
+
+import numpy as np
+
+from dpjax.core.wording import BadValue
+from dpjax.partitions._records import number_of
+from dpjax.partitions._sequences import MOST_PLACES, of_entries, of_numbers, of_text, text_of
+from dpjax.partitions._summary import Summary, Targets
+from dpjax.partitions.missing import Raised, entries, has_entries, is_array, is_table
+from dpjax.partitions.tables import summary_of_table
+
+_DEEPEST = 4
+"""Number of levels of nested parts that are summarized. Deeper parts count as labels."""
+
+
+def summarize(output: Any, targets: Sequence[Any] = ()) -> Summary:
+    """Summarize an output by numbers with names, which audits compare name by name.
+
+    dpjax summarizes the outputs of a function, a program or a file if hardly any two of them are
+    equal, and data frames with at least ten rows, unless each row seems to stand for a group of
+    records. It looks for the records in which the two databases differ. To summarize other
+    outputs, or to look for other records, call `summarize` in the audited function, and return the
+    result, to which you may add numbers.
+
+    - Text: the number of characters and words, the numbers in the text, how often each word and
+      each pair of adjacent words occurs, and the first 64 words. In a text without spaces,
+      characters are compared instead of words. JSON is read, and summarized like its content.
+    - Sequence (list, tuple, array): the number of entries; the first 64 entries; statistics of
+      numbers; how often each label and each pair of adjacent labels occurs.
+    - Set: the number of members, the members, and statistics of numbers.
+    - Table of records: the number of rows, of different rows, and of rows in the largest group of
+      equal rows. For each column of labels, the number of rows with each label. For each numeric
+      column, the mean, the standard deviation, the extremes, five quantiles, the number of
+      different values, and the number of rows with the most frequent value. For two columns, the
+      number of rows with two labels, the mean square contingency of two labels, the fraction of
+      the variance of numbers that the labels explain, or the correlation of two numbers.
+    - Dict, or sequence of other objects: the summary of each part.
+    - Number or date: its value; a date is converted to days since 1970-01-01.
+
+    Args:
+        output: A text, a sequence, a set, a dict, or a table: a table of pandas, Polars or Arrow, a
+            dict of columns, a list of records (dicts or tuples of one length), a structured array,
+            or an array of the shape [rows, columns].
+        targets: Records to look for, such as the record in which two databases differ. In a text,
+            a target is a text, or a record that contains texts; the summary contains the number of
+            its occurrences, the number of words that the text has in common with it, and the
+            length of its longest run of words in the text. In a sequence or a set, a target is an
+            entry, and its occurrences are counted. In a table, a target is a dict, a tuple with one
+            entry per column, or a pandas Series. For each target, the summary contains the number
+            of rows that are equal to the target, the largest number of entries that a row has in
+            common with the target, and the distance of the nearest row. The distance is the sum of
+            the absolute differences of numbers, each divided by the column's standard deviation,
+            plus the number of labels that differ.
+
+    Raises:
+        TypeError: If `output` is a table, and a target is not a record.
+        ValueError: If columns of a table have equal names, or if a target lacks a column.
+    """
+    named = {f"target {number}": target for number, target in enumerate(targets)}
+    if _is_table(output):
+        return summary_of_table(output, named)
+    return summarize_parts(output, named)
+
+
+def summarize_parts(output: Any, targets: Targets) -> Summary:
+    """Return the same as `summarize`, but ignore targets that tables cannot contain."""
+    return Summary(_parts(output, targets))
+
+
+def _is_table(output: Any) -> bool:
+    """Return whether an output consists of records: rows or columns of equal length."""
+    if is_table(type(output)) or (isinstance(output, np.ndarray) and output.dtype.names):
+        return True
+    if is_array(type(output)):
+        return output.ndim == 2
+    if isinstance(output, Mapping):
+        return bool(output) and _have_one_length([*output.values()])
+    if not isinstance(output, Sequence) or isinstance(output, str | bytes) or not output:
+        return False
+    if all(isinstance(row, Mapping) for row in output):
+        return True
+    return len(output) > 1 and _have_one_length(output)
+
+
+def _have_one_length(parts: Sequence[Any]) -> bool:
+    are_rows = all(
+        (isinstance(part, list | tuple) or is_array(type(part))) and getattr(part, "ndim", 1) == 1
+        for part in parts
+    )
+    return are_rows and len({len(part) for part in parts}) == 1 and len(parts[0]) > 0
+
+
+def _parts(part: Any, targets: Targets, name: str = "", depth: int = 0) -> dict[str, float]:
+    """Return the numbers that summarize a part of an output.
+
+    Args:
+        part: The part.
+        targets: Records to look for.
+        name: Path of the part, such as "answer", or "" for the whole output.
+        depth: Number of the parts that contain this part.
+    """
+    where = f" in {name}" if name else ""
+    if isinstance(part, Raised):
+        return {f"{name or 'value'} is {part}": 1}
+    number = None if _is_collection(part) else number_of(part)
+    if number is not None and np.isfinite(number):
+        return {name or "value": number}
+    if depth < _DEEPEST and not isinstance(part, str | bytes) and _is_table(part):
+        try:
+            found = summary_of_table(part, targets, strict=False)
+            return {f"{key}{where}": value for key, value in found.items()}
+        except BadValue:  # Some names of columns are equal as text.
+            pass
+    if has_entries(type(part)):
+        part = entries(part)
+    if isinstance(part, str):
+        content = _content_of_json(part)
+        return of_text(part, targets, where) if content is None else _parts(content, targets, name)
+    if isinstance(part, bytes):
+        return of_numbers([*part], "byte", where)
+    if depth < _DEEPEST and isinstance(part, Mapping):
+        inside = {f"{name}.{key}" if name else str(key): inner for key, inner in part.items()}
+        return _of_parts(inside, targets, depth)
+    if isinstance(part, Sequence | Set):
+        found = of_entries(part, targets, where)
+        if depth < _DEEPEST and isinstance(part, Sequence) and any(map(_is_nested, part)):
+            parts = enumerate(part[:MOST_PLACES])
+            found |= _of_parts({f"entry {n}{where}": inner for n, inner in parts}, targets, depth)
+        return found
+    return {f"{name or 'value'} is {text_of(part)}": 1}
+
+
+def _of_parts(parts: Mapping[str, Any], targets: Targets, depth: int) -> dict[str, float]:
+    found: dict[str, float] = {}
+    for name, inner in parts.items():
+        found |= _parts(inner, targets, name, depth + 1)
+    return found
+
+
+def _is_nested(part: Any) -> bool:
+    """Return whether a part is a collection or a text of several words."""
+    if isinstance(part, str):
+        return len(part.split()) > 1
+    return _is_collection(part) and not isinstance(part, bytes)
+
+
+def _is_collection(part: Any) -> bool:
+    return isinstance(part, Collection) and getattr(part, "ndim", 1) > 0
+
+
+def _content_of_json(text: str) -> Any:
+    """Return the dict or list that a text represents as JSON, or None."""
+    if text[:1] not in ("{", "["):
+        return None
+    try:
+        content = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return content if isinstance(content, dict | list) else None

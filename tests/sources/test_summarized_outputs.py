@@ -1,0 +1,191 @@
+"""Audits of functions whose outputs are hardly ever equal, such as texts, lists and sets."""
+
+import json
+
+import numpy as np
+import pytest
+
+import dpjax
+
+CONFIDENCE = 1 - 1e-5
+WORDS = "the patient has a fever and reports pain in the chest since monday".split()
+ALICE, BOB = "alice smith has gout", "bob jones has flu"
+TEXTS = [([ALICE, BOB], [BOB])]
+FEW = dpjax.Events(200, 600)
+
+
+def audited(function, pairs, method=FEW, **given):
+    return dpjax.audit(function, pairs, method=method, confidence=CONFIDENCE, **given)
+
+
+def unrelated(rng):
+    return " ".join(rng.choice(WORDS, 20))
+
+
+def repeated(records, rng):
+    """Return a text that quotes three words of the first record in one of four calls."""
+    quoted = records[0].split()[:3] if rng.random() < 0.25 else []
+    return " ".join([unrelated(rng), *quoted, unrelated(rng)])
+
+
+def test_a_text_that_quotes_a_record_is_found():
+    result = audited(repeated, TEXTS)
+    assert result.lower_bound > 1
+    assert "Hardly any two outputs are equal" in result.notes[0]
+
+
+def test_texts_without_leaks_have_no_bound():
+    assert audited(lambda records, rng: unrelated(rng), TEXTS).lower_bound == 0
+
+
+def test_few_texts_are_enough():
+    def quoting(records, rng):
+        return f"{unrelated(rng)} {records[0]}"
+
+    assert audited(quoting, TEXTS, dpjax.Events(20, 60)).lower_bound > 1
+
+
+REPORTS = {
+    "text": lambda x: f"The noisy count is {x:.6f} persons.",
+    "json": lambda x: json.dumps({"count": x, "unit": "persons"}),
+    "dict": lambda x: {"text": f"about {x!r}", "unit": "persons"},
+    "list": lambda x: [x] * (1 + (x > 2)) + ["persons"],
+}
+
+
+@pytest.mark.parametrize("kind", REPORTS)
+def test_numbers_in_texts_are_compared(kind):
+    """The number has Laplace noise, so the level is 1.
+
+    The event "above 1" has the probabilities 1/2 and exp(-1)/2. From 5,000 draws per side, the
+    standard deviation of its estimated level is 0.035; the bound is at most nine of them lower.
+    """
+
+    def report(count, rng):
+        return REPORTS[kind](count + rng.laplace())
+
+    result = audited(report, [(0.0, 1.0)], dpjax.Events(1000, 5000))
+    assert 0.65 < result.lower_bound <= 1
+
+
+def test_lists_of_different_lengths():
+    """A list of the first answers, of which the last one is "above", as in a sparse vector query.
+
+    Whether the list has one entry is a fair or a biased coin: the level is ln(0.75 / 0.25).
+    """
+
+    def until_above(bias, rng):
+        return [False] * (rng.random() < bias) + [True]
+
+    result = audited(until_above, [(0.25, 0.75)], dpjax.Events(500, 4000))
+    assert 0.8 < result.lower_bound <= np.log(3)
+    assert "Hardly any" not in "".join(result.notes)
+
+    def noisy(size, rng):
+        return rng.normal(size=rng.integers(size, size + 4)).tolist()
+
+    result = audited(noisy, [(2, 3)], dpjax.Events(500, 1000))
+    assert result.lower_bound > 1
+
+
+def test_entries_of_long_lists_of_labels():
+    """Each of 20 entries is a fair coin, except for the third one, which is biased: ln(3)."""
+
+    def answers(bias, rng):
+        coins = rng.random(20) < np.where(np.arange(20) == 2, bias, 0.5)
+        return np.where(coins, "yes", "no").tolist()
+
+    result = audited(answers, [(0.25, 0.75)], dpjax.Events(2000, 4000))
+    assert 0.8 < result.lower_bound <= np.log(3)
+    assert "entry 2 is" in result.witness.event
+
+
+def test_sets():
+    """Each of 30 members is in the set with probability 1/2, except for one: ln(3)."""
+
+    def members(bias, rng):
+        return {f"m{n}" for n in range(30) if rng.random() < (bias if n == 7 else 0.5)}
+
+    result = audited(members, [(0.25, 0.75)], dpjax.Events(2000, 4000))
+    assert 0.8 < result.lower_bound <= np.log(3)
+    assert "contains 'm7'" in result.witness.event
+
+
+def test_frequent_texts_remain_labels():
+    """A message has the probability 0.1 for one database and 0.5 for the other."""
+
+    def sometimes(share, rng):
+        return "the query was refused" if rng.random() < share else unrelated(rng)
+
+    result = audited(sometimes, [(0.1, 0.5)], dpjax.Events(1000, 4000))
+    assert 1.2 < result.lower_bound <= np.log(5)
+    assert "'the query was refused'" in result.witness.event
+
+
+def test_labels_that_repeat_are_not_summarized():
+    def name(shift, rng):
+        return f"the color {rng.integers(40) + shift}"
+
+    result = audited(name, [(0, 1)], dpjax.Events(1000, 2000))
+    assert "Hardly any" not in "".join(result.notes)
+
+
+def test_equal_batches_are_not_random_before_and_after():
+    """The search set and the confirmation set are the same 300 texts."""
+
+    def frozen(records, num_samples):
+        rng = np.random.default_rng(len(records))
+        return [unrelated(rng) for _ in range(num_samples)]
+
+    result = audited(frozen, TEXTS, dpjax.Events(300, 300))
+    assert result.verdict == "not random"
+
+
+def test_a_batch_with_shared_noise_is_doubtful():
+    def shared(records, num_samples, rng):
+        shift = rng.normal(0, 3)
+        return [f"{unrelated(rng)} {shift + rng.normal()}" for _ in range(num_samples)]
+
+    mechanism = dpjax.HostMechanism(shared, batch_size=200)
+    result = audited(mechanism, TEXTS, dpjax.Events(1000, 1000))
+    assert result.verdict == "doubtful"
+    assert "two batches of outputs have different distributions" in result.doubts[0]
+
+
+def test_calls_that_depend_on_earlier_calls_are_doubtful():
+    state = {"word": 0.0}
+
+    def walk(records, rng):
+        state["word"] = 0.99 * state["word"] + rng.normal()
+        return f"{unrelated(rng)} {state['word']:.5f}"
+
+    assert audited(walk, TEXTS, dpjax.Events(1000, 1000)).verdict == "doubtful"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", [" ".join, set, tuple])
+def test_a_sequential_audit_is_continued_bit_by_bit(kind):
+    def quoted(records, rng):
+        words = rng.choice(WORDS, 20).tolist()
+        return kind(words + records[0].split() if rng.random() < 0.3 else words)
+
+    def run(num_draws):
+        return dpjax.Sequential(num_draws=num_draws)
+
+    whole = audited(quoted, TEXTS, run(1500), claim=50.0)
+    part = audited(quoted, TEXTS, run(100), claim=50.0)
+    again = dpjax.resume(part, quoted, TEXTS, num_draws=1500)
+    assert whole.lower_bound == again.lower_bound > 0.5
+    assert whole.witness.event == again.witness.event
+
+
+@pytest.mark.parametrize("method", [dpjax.Events(), dpjax.Sequential()])
+def test_recorded_texts(tmp_path, method):
+    rng = np.random.default_rng(5)
+    for name, records in (("x", [ALICE, BOB]), ("y", [BOB])):
+        texts = [repeated(records, rng) for _ in range(1500)]
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(map(json.dumps, texts)))
+    recordings = [dpjax.Recording(tmp_path / f"{side}.jsonl") for side in "xy"]
+    result = dpjax.audit(dpjax.Recorded(*recordings), method=method, confidence=CONFIDENCE)
+    assert result.lower_bound > 1
+    assert "Hardly any two outputs are equal" in "".join(result.notes)
