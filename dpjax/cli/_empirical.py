@@ -115,6 +115,8 @@ def command(**given: Value) -> None:
     for accepted, name in ((NOISES, "noise_kind"), (RULES, "noise_rule")):
         if given[name] is not None:
             validate.one_of(accepted, **{name: given[name]})
+    if noise is not None:
+        validate.positive(noise=noise)
     names = given["query"] or ["mean"]
     query = tuple(names) if len(names) > 1 else names[0]
     levels = _levels(given["epsilon"] or ["0:1:51"])
@@ -168,6 +170,8 @@ def _levels(texts: list[str]) -> "NDArray":
                 "--epsilon must be a number or FROM:TO:COUNT with a COUNT of at least 2, as in "
                 f"0:1:51, but was {text!r}."
             ) from None
+        if not np.isfinite(ends).all():
+            raise ValueError(f"--epsilon must be finite, but was {text!r}.")
         if number > 1 and ends[0] >= ends[1]:
             raise ValueError(f"--epsilon must have FROM below TO, as in 0:1:51, but was {text!r}.")
         validate.within_limit("levels", len(levels) + number, "--epsilon has too many levels")

@@ -80,6 +80,9 @@ def test_bad_files(refused, table, tmp_path):
     ("options", "sentence"),
     [
         (("--noise-rule", "smallest"), "have an effect only with --noise"),
+        (("--epsilon", "inf"), "--epsilon must be finite, but was 'inf'"),
+        (("--epsilon", "0:inf:3"), "--epsilon must be finite, but was '0:inf:3'"),
+        (("--noise", 0), "--noise must be a number > 0, but was 0.0"),
         (("--epsilon", "0:1"), "--epsilon must be a number or FROM:TO:COUNT"),
         (("--epsilon", "0:1:1"), "with a COUNT of at least 2, as in 0:1:51, but was '0:1:1'"),
         (("--num-buckets", "3"), "--num-buckets has an effect only with --adversary"),
