@@ -5,6 +5,9 @@ pandas is imported only when a table is read.
 
 import os
 from collections.abc import Hashable, Sequence
+from datetime import date
+from decimal import Decimal
+from numbers import Real
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -56,9 +59,9 @@ def panel_from_table(
         database: Name of the column that holds each record's database. Databases labeled by numbers
             or dates are sorted; other databases keep the order in which they first appear.
         individual: Name of the column that holds each record's individual.
-        value: Name or names of the value columns, or None to use all other numeric columns. If more
-            than half of the values in a column are numbers, but not all, the column must be named
-            or corrected.
+        value: Name or names of the value columns, or None to use all other numeric columns. Columns
+            of decimal numbers or of huge integers are numeric. If more than half of the values in a
+            column are numbers, but not all, the column must be named or corrected.
         missing: Treatment of records with a missing value: 'error' raises an error, and 'drop'
             drops the record.
         records: Allowed number of records per individual and database: 'many' or 'one'.
@@ -107,6 +110,8 @@ def panel_from_table(
             )
     if database == individual:
         raise BadValue(f"database and individual must be different columns, but were {database!r}.")
+    objects = [n for n in names if n not in (database, individual) and frame[n].dtype == object]
+    frame = frame.assign(**{name: _as_floats(frame[name]) for name in objects})
     columns = _value_columns(frame, database, individual, value)
     frame = frame[[database, individual, *columns]]
     notes, rows = [], np.arange(len(frame))
@@ -129,6 +134,8 @@ def panel_from_table(
         raise ValueError(
             f"databases must be finite, but row {rows[row]} was {frame.iloc[row].to_dict()}."
         )
+    for name in (database, individual):
+        _refuse_unhashable(name, frame[name])
     repeated = int(frame.duplicated([database, individual]).sum())
     if repeated and records == "one":
         key = frame[frame.duplicated([database, individual])].iloc[0]
@@ -165,6 +172,31 @@ def _pandas() -> ModuleType:
     import pandas as pd
 
     return pd
+
+
+def _as_floats(column: Any) -> Any:
+    """Convert a column of objects to floats if all objects are numbers, such as decimals."""
+    entries = column[column.notna()]
+    if any(isinstance(e, bool) or not isinstance(e, Real | Decimal) for e in entries):
+        return column
+    try:
+        return column.astype(float)
+    except (TypeError, ValueError, OverflowError):  # A number that is too large, or an odd NaN.
+        return column
+
+
+def _refuse_unhashable(name: str, column: Any) -> None:
+    """Raise TypeError if a column of labels contains a list or another unhashable object."""
+    if column.dtype != object:
+        return
+    for entry in column:
+        try:
+            hash(entry)
+        except TypeError:
+            raise BadType(
+                f"column {name!r} must hold labels, such as strings or numbers, but holds "
+                f"{preview_database(entry)} ({type(entry).__name__})."
+            ) from None
 
 
 def _value_columns(
@@ -214,7 +246,10 @@ def _is_real(column: Any) -> bool:
 def _first_text(frame: Any, name: str) -> str:
     """Describe the first non-numeric value in a column, and state its row."""
     column = frame[name]
-    wrong = _pandas().to_numeric(column, errors="coerce").isna() & column.notna()
+    try:
+        wrong = _pandas().to_numeric(column, errors="coerce").isna() & column.notna()
+    except OverflowError:  # An integer that is larger than all floats.
+        return f"{name!r} holds {column.dtype}"
     if not wrong.any():
         return f"{name!r} holds {column.dtype}"
     row = int(np.argmax(wrong))
@@ -234,6 +269,9 @@ def _codes(column: Any) -> tuple[np.ndarray, tuple[Hashable, ...]]:
     if isinstance(column.dtype, pd.CategoricalDtype):
         return column.cat.codes.to_numpy().astype(np.int64), tuple(column.cat.categories)
     ordered = pd.api.types.is_numeric_dtype(column) or pd.api.types.is_datetime64_any_dtype(column)
+    if column.dtype == object:
+        # Parquet files store dates without a time, which pandas reads as objects.
+        ordered = all(type(label) is date for label in column)
     codes, labels = pd.factorize(column, sort=bool(ordered))
     plain = labels.tolist() if pd.api.types.is_numeric_dtype(column) else [str(v) for v in labels]
     return codes.astype(np.int64), tuple(plain)

@@ -1,5 +1,8 @@
 """Panels from every source of data, and data that are rejected."""
 
+from datetime import date
+from decimal import Decimal
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -44,6 +47,25 @@ def test_order_of_databases():
     assert as_panel(table).databases == ("jan", "feb")
     dates = table.assign(database=pd.to_datetime(["2020-02-01", "2020-01-01", "2020-02-01"]))
     assert [d[:7] for d in as_panel(dates).databases] == ["2020-01", "2020-02"]
+    days = table.assign(database=[date(2020, 2, 1), date(2020, 1, 1), date(2020, 2, 1)])
+    assert as_panel(days).databases == ("2020-01-01", "2020-02-01")
+
+
+@pytest.mark.parametrize("number", [Decimal, lambda value: int(value) * 10**30])
+def test_columns_of_python_numbers_are_values(tmp_path, number):
+    typed = TABLE.assign(sales=[number(value) for value in TABLE["sales"]])
+    expected = TABLE["sales"] * float(number(1))
+    panel = panel_from_table(typed, **KEYS)
+    np.testing.assert_allclose(np.sort(panel.column()), expected, rtol=1e-15)
+    typed.to_csv(tmp_path / "t.csv", index=False)
+    panel = panel_from_table(tmp_path / "t.csv", **KEYS, value="sales")
+    np.testing.assert_allclose(np.sort(panel.column()), expected, rtol=1e-15)
+
+
+def test_decimal_columns_of_parquet_files_are_values(tmp_path):
+    TABLE.assign(sales=[*map(Decimal, TABLE["sales"])]).to_parquet(tmp_path / "t.parquet")
+    panel = panel_from_table(tmp_path / "t.parquet", **KEYS)
+    assert totals(panel) == totals(panel_from_table(TABLE, **KEYS))
 
 
 def test_dense_arrays_with_nan_and_with_a_mask():
@@ -128,6 +150,13 @@ def test_missing_values_and_repeated_keys(tmp_path):
         (TABLE.assign(sales=np.inf), KEYS, ValueError, "must be finite, but row 0"),
         ("no.csv", {}, ValueError, "there is none at 'no.csv'"),
         ("data.xlsx", {}, ValueError, "ends in one of .csv"),
+        (
+            TABLE.assign(firm=[{"name": "a"}] * 5),
+            KEYS,
+            TypeError,
+            "column 'firm' must hold labels, such as strings or numbers, but holds {'name': 'a'}",
+        ),
+        (TABLE.assign(sales=10**400), KEYS, TypeError, "'sales' holds object"),
         (np.ones((2, 2)), {}, TypeError, "table must be a pandas or pyarrow table"),
     ],
 )
