@@ -8,7 +8,7 @@ import pytest
 from stand_ins import kind, pretend
 
 from dpjax import Epsilon
-from dpjax.sources.libraries import _diffprivlib
+from dpjax.sources.libraries import LibraryMechanism, _diffprivlib
 from dpjax.sources.libraries._diffprivlib import (
     _content,
     _fitted,
@@ -103,6 +103,42 @@ def test_a_mechanism():
     assert read(listed, None).plain["parameters"]["sensitivity"] == [1.0, (2, "a")]
     for sensitivity in (0.0, -1.0, float("nan"), None):
         assert read(Mechanism(0.5, 0.0, sensitivity), None).pairs is None
+
+
+class Boosted(Exponential):
+    """A mechanism that does not store an argument of its constructor."""
+
+    def __init__(self, epsilon, utility, sensitivity, boost=1.0):
+        super().__init__(epsilon, utility, sensitivity)
+        self._scale = boost
+
+
+def test_mechanisms_that_cannot_be_created_anew_are_refused():
+    changed = Exponential(1.0, [1, 2], 1.0)
+    changed.randomise = lambda: 0
+    for mechanism, names in ((changed, "randomise"), (Boosted(1.0, [1, 2], 1.0, 5.0), "_scale")):
+        with pytest.raises(ValueError, match=f"differs from a new one in {names}: audit a funct"):
+            read(mechanism, None)
+    assert read(Boosted(1.0, [1, 2], 1.0), None).call([1.0, 3.0]) == (1, 1.0)
+
+
+def test_changed_mechanisms_are_not_stored_in_recipes():
+    mechanism = Mechanism(1.0)
+    mechanism.scale = 9.0
+    assert read(mechanism, None).plain is None
+
+
+@pytest.mark.parametrize("change", ["subclass", "method"])
+def test_mechanisms_of_users_are_not_stored_in_recipes(monkeypatch, change):
+    pretend(monkeypatch, "diffprivlib.mechanisms")
+    own = type("Laplace", (Mechanism,), {"__module__": "diffprivlib.mechanisms"})
+    assert LibraryMechanism(own(1.0)).to_plain()["object"]["class"] == "Laplace"
+    if change == "subclass":
+        changed = type("Laplace", (own,), {"__module__": "release"})(1.0)
+    else:
+        changed = own(1.0)
+        changed.randomise = lambda value: value
+    assert LibraryMechanism(changed).to_plain() is None
 
 
 def sides(handed):

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from dpjax.core.types import JsonObject
-from dpjax.core.wording import BadType
+from dpjax.core.wording import BadType, BadValue
 from dpjax.databases import AnyTwo, Domain, Neighbors, Within, neighbors
 from dpjax.notions import Epsilon
 from dpjax.sources.libraries._handed import Handed, refuse_class
@@ -60,6 +60,13 @@ class _Randomise:
         self._mechanism = mechanism
         self._by_utility = hasattr(mechanism, "utility")
         self.__name__ = f"diffprivlib {type(mechanism).__name__}"
+        if self._by_utility and (changed := _changed(mechanism)):
+            raise BadValue(
+                "subject must have the state that its constructor gives it, because the audit "
+                f"creates a new {type(mechanism).__name__} for each list of utilities, but the "
+                f"subject differs from a new one in {', '.join(changed)}: audit a function "
+                "(utilities) that returns one output, and pass pairs and a claim."
+            )
 
     def __call__(self, database: Any) -> object:
         if not self._by_utility:
@@ -164,7 +171,7 @@ def _is_number(value: object) -> bool:
 def _mechanism(mechanism: Any, d_in: object) -> Handed:
     parameters, call = _parameters(mechanism), _Randomise(mechanism)
     plain: JsonObject | None = None
-    if all(_is_plain(value) for value in parameters.values()):
+    if all(_is_plain(value) for value in parameters.values()) and not _changed(mechanism):
         # Leave the generator out, since all outputs would be equal if it were fixed.
         kept = {name: v for name, v in parameters.items() if name != "random_state"}
         plain = {"class": type(mechanism).__name__, "parameters": kept}
@@ -186,6 +193,30 @@ def _is_plain(value: object) -> bool:
 def _parameters(mechanism: object) -> dict[str, object]:
     names = list(inspect.signature(type(mechanism).__init__).parameters)[1:]
     return {name: getattr(mechanism, name) for name in names if hasattr(mechanism, name)}
+
+
+def _changed(mechanism: object) -> list[str]:
+    """Return the attributes in which a mechanism differs from a new one with its parameters.
+
+    A mechanism differs if it was changed after it was created, or if it is of a subclass that does
+    not store the arguments of its constructor.
+    """
+    try:
+        new = vars(type(mechanism)(**_parameters(mechanism)))
+    except Exception:  # The constructor of a subclass may need other arguments.
+        return ["the arguments of its constructor"]
+    own = vars(mechanism)
+    # Some mechanisms compute a private attribute when they are first used.
+    later = {name for name, value in new.items() if name.startswith("_") and value is None}
+    names = sorted({*own, *new} - {"_rng", "random_state"} - later)
+    return [n for n in names if n not in own or n not in new or not _are_equal(own[n], new[n])]
+
+
+def _are_equal(first: object, second: object) -> bool:
+    try:
+        return first is second or bool(np.all(np.asarray(first == second)))
+    except Exception:  # Objects of a subclass may refuse comparisons.
+        return False
 
 
 def _pairs_of(mechanism: Any, d_in: object) -> Neighbors | None:

@@ -50,7 +50,21 @@ def read(subject: object, d_in: object) -> "Handed":
         TypeError: If the object's library is unknown, or if objects of its kind cannot be audited.
         ValueError: If dpjax has no notion for the object's claim.
     """
-    return _of(str(library_of(subject)), "read")(subject, d_in)
+    handed = _of(str(library_of(subject)), "read")(subject, d_in)
+    return handed if _is_unchanged(subject) else handed._replace(plain=None)
+
+
+def _is_unchanged(subject: object) -> bool:
+    """Return whether an object has the library's own class, and all methods of this class.
+
+    An object of a user-defined subclass, or with a replaced method, cannot be rebuilt from the name
+    of its class and from its parameters.
+    """
+    subject = getattr(subject, "__self__", subject)
+    kind = type(subject)
+    own = getattr(subject, "__dict__", {})
+    replaced = any(callable(getattr(kind, name, None)) for name in own)
+    return kind.__module__.partition(".")[0] in _READERS and not replaced
 
 
 def made(library: str, plain: JsonObject) -> object:
