@@ -12,6 +12,7 @@ from jax.typing import ArrayLike
 
 from dpjax.core import validate
 from dpjax.core.types import FiniteSpace, OutputSpace
+from dpjax.core.wording import BadValue
 from dpjax.databases import Pairs, all_pairs, query_patterns, shifts
 
 _Class = TypeVar("_Class", bound=type)
@@ -65,7 +66,10 @@ class BuiltIn:
     def __post_init__(self):
         for each in fields(self):
             check = each.metadata.get("check", validate.positive)
-            check(**{each.name: getattr(self, each.name)})
+            value = getattr(self, each.name)
+            check(**{each.name: value})
+            if not validate.is_traced(value):
+                _refuse_overflow(each.name, value)
 
     def standard_pairs(self) -> Pairs:
         """Return the pairs from the publication's experiments, or other typical pairs."""
@@ -144,6 +148,17 @@ def static(default: int, at_least: int = 1) -> int:
 def leaf(default: float, check: Callable[..., None]) -> float:
     """Return a dataclass field for a number; the function `check` validates its value."""
     return field(default=default, metadata={"check": check})
+
+
+def _refuse_overflow(name: str, value: ArrayLike) -> None:
+    """Raise ValueError if a parameter is infinite in the dtype of the draws."""
+    dtype = jax.dtypes.canonicalize_dtype(float)
+    largest = float(np.finfo(dtype).max)
+    if float(np.max(np.abs(np.asarray(value, float)))) > largest:
+        raise BadValue(
+            f"{name} must be at most {largest:.2g}, the largest number of {dtype}, but was "
+            f"{value!r}."
+        )
 
 
 def draw_dtype(*parameters: ArrayLike) -> np.dtype:

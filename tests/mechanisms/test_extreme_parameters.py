@@ -40,3 +40,14 @@ def test_noise_of_a_tiny_epsilon_does_not_overflow():
         mechanisms.TwoSidedGeometric(1e-7)
     with pytest.raises(ValueError, match="epsilon must be a number >= 1e-30, but was 1e-31"):
         mechanisms.TruncatedGeometric(1e-31)
+
+
+def test_parameters_that_are_infinite_in_the_dtype_of_the_draws():
+    """An earlier version audited epsilon = inf, or failed on the second device of a sweep."""
+    with pytest.raises(ValueError, match=r"^epsilon must be at most 3\.4e\+38, the .* float32"):
+        mechanisms.Laplace(1e300)
+    with pytest.raises(ValueError, match=r"^sigma must be at most 3\.4e\+38"):
+        mechanisms.Gaussian(np.array([1.0, 1e39]))
+    assert mechanisms.Laplace(1e38).epsilon == 1e38
+    with jax.enable_x64(True):
+        assert mechanisms.Laplace(1e300).epsilon == 1e300

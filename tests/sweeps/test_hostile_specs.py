@@ -25,6 +25,7 @@ def spec_of(**more):
         ({"runs": 10**9}, "too many blocks of block_runs runs: 20000000, above"),
         ({"grid": {f"p{i}": [1] * 100 for i in range(20)}}, "a sweep has too many entries"),
         ({"grid": {"epsilon": list(range(1, 20_000))}}, "a sweep has too many entries: 19999"),
+        ({"grid": {"epsilon": [1, 1e300]}}, r"epsilon must be at most 3\.4e\+38"),
         (
             {"mechanism": "randomized-response", "parameters": {"num_categories": 10**6}},
             "num_categories is too large: 1000000, above the limit of 10000",
