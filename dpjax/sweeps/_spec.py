@@ -219,9 +219,24 @@ def _expand(entry: object) -> Iterator[JsonObject]:
         raise TypeError(f"grid must be a table of parameter = [values], but was {grid!r}.")
     given = entry.get("parameters", {})
     validate.check_table("parameters", given)
+    seen: set[str] = set()
     for values in itertools.product(*grid.values()):
         chosen = dict(zip(grid, values, strict=True))
-        words = [str(entry.get("label") or entry.get("mechanism"))]
-        words += [f"{k}={v:g}" if isinstance(v, float) else f"{k}={v}" for k, v in chosen.items()]
-        parameters = {**given, **chosen}
-        yield {**entry, "parameters": parameters, "label": " ".join(words)}
+        words = [f"{name}={_shown(value)}" for name, value in chosen.items()]
+        label = " ".join([str(entry.get("label") or entry.get("mechanism")), *words])
+        if label in seen:
+            raise ValueError(
+                f"grid must list every value once, but describes two entries {label!r}."
+            )
+        seen.add(label)
+        yield {**entry, "parameters": {**given, **chosen}, "label": label}
+
+
+def _shown(value: object) -> str:
+    """Return a value of a grid as text; only equal numbers, such as 1 and 1.0, look equal."""
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+        value = int(value)
+    if not isinstance(value, float):
+        return str(value)
+    short = f"{value:g}"
+    return short if float(short) == value else repr(value)

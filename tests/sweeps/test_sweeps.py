@@ -249,6 +249,23 @@ def test_a_grid_is_an_entry_for_each_combination():
         SweepSpec("twice", (FINITE, dataclasses.replace(FINITE, label="again")))
 
 
+@pytest.mark.parametrize("twice", [[1, 1.0], [2.5, 2.5], [10**6, 1e6]])
+def test_a_grid_lists_every_value_once(twice):
+    """An earlier version gave the entries of 1 and 1.0 the same label."""
+    entry = {"mechanism": "laplace", "grid": {"epsilon": [0.5, *twice]}}
+    with pytest.raises(
+        ValueError, match=f"entry 1: grid must list .* two entries 'laplace epsilon={twice[0]}'"
+    ):
+        SweepSpec.from_dict({"entries": [entry]})
+
+
+def test_labels_of_a_grid_tell_close_numbers_apart():
+    entry = {"mechanism": "laplace", "grid": {"epsilon": [0.1234567, 0.1234568, 1e-7, 1e6]}}
+    labels = [e.label for e in SweepSpec.from_dict({"entries": [entry]}).entries]
+    texts = ["0.1234567", "0.1234568", "1e-07", "1000000"]
+    assert labels == [f"laplace epsilon={text}" for text in texts]
+
+
 @pytest.mark.slow
 def test_rows_are_those_of_the_local_approach(whole):
     """Compare rows of the first two blocks with kernels that are called directly."""
