@@ -42,7 +42,7 @@ def refuse_endless(what: str, path: Path) -> None:
     except FileNotFoundError:
         raise FileNotFoundError(f"{what} {path} does not exist.") from None
     except OSError as error:
-        raise OSError(f"{what} {path} cannot be read: {error.strerror}.") from None
+        raise unreadable(what, path, error) from None
     if stat.S_ISDIR(mode):
         raise ValueError(f"{what} {path} is a folder: pass the path of a file.")
     if not stat.S_ISREG(mode):
@@ -50,6 +50,20 @@ def refuse_endless(what: str, path: Path) -> None:
             f"{what} {path} must be a file, but is a pipe or a device: save its output to a file "
             "first."
         )
+
+
+def unreadable(what: str, path: Path, error: OSError) -> OSError:
+    """Return an error that names a file that cannot be read and, if possible, says what to do.
+
+    Args:
+        what: Role of the file, such as "report file". The message begins with this role.
+        path: Path of the file.
+        error: Error that the operating system raised.
+    """
+    said = f"{what} {path} cannot be read: {error.strerror}."
+    if isinstance(error, PermissionError):
+        said += " Give this user permission to read the file and to enter its folders."
+    return type(error)(said)
 
 
 def as_path(name: str, value: object) -> Path:
@@ -128,10 +142,13 @@ def read_document(what: str, path: Path) -> str:
         ValueError: If the path is not a regular file, or if the file is too large or not in UTF-8.
     """
     refuse_endless(what, path)
-    with path.open("rb") as file:
-        most = validate.limit("document_bytes")
-        content = file.read(most + 1)
-        size = os.fstat(file.fileno()).st_size
+    most = validate.limit("document_bytes")
+    try:
+        with path.open("rb") as file:
+            content = file.read(most + 1)
+            size = os.fstat(file.fileno()).st_size
+    except OSError as error:
+        raise unreadable(what, path, error) from None
     if len(content) > most:
         validate.within_limit("document_bytes", size, f"{what} {path} has too many bytes")
     try:

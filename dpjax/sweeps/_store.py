@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dpjax.core.errors import needs
-from dpjax.core.files import as_path, read_document, write_whole
+from dpjax.core.files import as_path, read_document, unreadable, write_whole
 from dpjax.core.notebook import html_titled
 from dpjax.core.types import JsonObject
 from dpjax.core.wording import BadValue, term
@@ -96,17 +96,17 @@ class Store:
         Raises:
             ValueError: If the folder contains another sweep, a store created with other versions or
                 on another processor, or files but no store.
-            OSError: If no file can be written to the folder.
+            OSError: If no file can be written to the folder, or if the manifest cannot be read.
         """
         needs("sweeps", "sweeps", "pyarrow")
         folder = as_path("folder", folder)
         if folder.exists() and not folder.is_dir():
             raise ValueError(f"the store must be a folder, but {folder} is a file.")
-        if (folder / MANIFEST).exists():
+        if _has_manifest(folder):
             more = cls.open(folder, spec.modules).spec.more
             spec = replace(spec, more=max(more, spec.more))
         manifest = manifest_of(spec)
-        is_new = not (folder / MANIFEST).exists()
+        is_new = not _has_manifest(folder)
         if is_new:
             refuse_strangers(folder)
         try:
@@ -137,6 +137,7 @@ class Store:
         Raises:
             ValueError: If the folder holds no sweep, a sweep in another format, or a sweep with a
                 mechanism that may not be imported.
+            OSError: If the manifest cannot be read.
         """
         folder = as_path("folder", folder)
         try:
@@ -358,6 +359,14 @@ class Store:
     def summary(self) -> SweepSummary:
         """Return a summary of the stored runs, which can be shown as a page, a figure or JSON."""
         return SweepSummary.of(self)
+
+
+def _has_manifest(folder: Path) -> bool:
+    """Return whether a folder contains a manifest, which may be unreadable."""
+    try:
+        return (folder / MANIFEST).exists()
+    except OSError as error:
+        raise unreadable("manifest", folder / MANIFEST, error) from None
 
 
 def rows_equal(first: Store, second: Store) -> bool:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dpjax.core.arrays import packed, unpacked
-from dpjax.core.files import refuse_endless, write_whole
+from dpjax.core.files import refuse_endless, unreadable, write_whole
 from dpjax.core.seals import seal_of
 from dpjax.core.types import JsonObject
 from dpjax.inference import LAYING
@@ -109,8 +109,8 @@ class State:
             )
             found._refuse_misfits()
             return found
-        except OSError:
-            raise
+        except OSError as error:
+            raise unreadable("state", path, error) from None
         except _OtherFormat as error:
             raise ValueError(
                 f"state file {path} has the format {error}, but this version of dpjax reads "

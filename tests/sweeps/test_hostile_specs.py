@@ -1,8 +1,10 @@
 """Malicious specs and stores lead to an error message before they use many resources."""
 
+import errno
 import json
 import os
 import random
+from pathlib import Path
 
 import pytest
 
@@ -204,3 +206,22 @@ def test_defaults_of_entries_in_files_are_those_of_entries():
     read = Entry.from_dict({"mechanism": "laplace", **given})
     values = read.confidence, read.distance, read.num_runs, read.label, read.claim
     assert values == tuple(given.values())
+
+
+@pytest.mark.parametrize("denied", ["open", "stat"])
+def test_a_manifest_that_cannot_be_read(tmp_path, monkeypatch, denied):
+    """A manifest without permission to read it, or in a folder that may not be entered."""
+    spec = SweepSpec.from_dict(spec_of())
+    manifest = Store.create(tmp_path / "s", spec).folder / "manifest.json"
+    real = getattr(Path, denied)
+
+    def refused(path, *given, **named):
+        if path == manifest:
+            raise PermissionError(errno.EACCES, "Permission denied", str(path))
+        return real(path, *given, **named)
+
+    monkeypatch.setattr(Path, denied, refused)
+    message = f"^manifest {manifest} cannot be read: Permission denied. Give this user permission"
+    for call in (lambda: Store.open(tmp_path / "s"), lambda: Store.create(tmp_path / "s", spec)):
+        with pytest.raises(PermissionError, match=message):
+            call()

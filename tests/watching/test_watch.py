@@ -537,7 +537,7 @@ def test_a_state_that_cannot_be_read_is_not_called_damaged(tmp_path, monkeypatch
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(Path, "read_text", denied)
-    with pytest.raises(PermissionError):
+    with pytest.raises(PermissionError, match=r"^state .*state\.json cannot be read: Permission"):
         State.read(tmp_path / "state.json")
 
 
