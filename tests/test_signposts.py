@@ -3,6 +3,7 @@
 from dataclasses import fields
 from functools import partial
 from inspect import signature
+from pathlib import Path
 
 import jax
 import numpy as np
@@ -14,10 +15,13 @@ from dpjax.cli._audit_options import TABLE
 from dpjax.cli._table import options_of
 from dpjax.core.wording import in_options
 from dpjax.databases import Pairs
+from dpjax.empirical import panel_from_table
+from dpjax.mechanisms import Laplace
 from dpjax.methods import METHODS
 from dpjax.notions import NOTIONS
+from dpjax.report._files import check_report_path
 from dpjax.sources import SOURCES
-from dpjax.sweeps import Store, SweepSpec
+from dpjax.sweeps import Entry, Store, SweepSpec
 
 ONE = [(0.0, 1.0)]
 OPTIONS = options_of(TABLE)
@@ -74,6 +78,25 @@ def test_what_is_no_path(given, tmp_path):
         for reader in readers:
             with pytest.raises(TypeError, match=rf"^{name} must be .* path.*, but was "):
                 reader(given)
+
+
+@pytest.mark.parametrize("kind", [str, Path])
+def test_no_path_contains_a_null_character(kind):
+    """The operating system refuses such paths, but names neither the argument nor the path."""
+    spec = SweepSpec("s", (Entry(Laplace()),))
+    calls = {
+        "state": lambda path: dpjax.watch([], claim=1.0, state=path),
+        "samples": dpjax.Recording,
+        "each file": lambda path: dpjax.Recording([path]),
+        "path": dpjax.AuditResult.from_file,
+        "folder": lambda path: Store.create(path, spec),
+        "report file": check_report_path,
+        "table": panel_from_table,
+    }
+    for name, reader in calls.items():
+        message = rf"^{name} must be a path without null characters, but was 'a.x00b.csv'"
+        with pytest.raises(ValueError, match=message):
+            reader(kind("a\0b.csv"))
 
 
 def test_files_in_a_list_are_paths():

@@ -71,11 +71,15 @@ def as_path(name: str, value: object) -> Path:
 
     Raises:
         TypeError: If the argument is neither a string nor a path.
+        ValueError: If the path contains a null character, which no file name can contain.
     """
     if not isinstance(value, str | os.PathLike):
         kind = type(value).__name__
         raise TypeError(f"{name} must be a string or a path, but was {value!r} ({kind}).")
-    return Path(value)
+    path = Path(value)
+    if "\0" in (text := str(path)):
+        raise ValueError(f"{name} must be a path without null characters, but was {text!r}.")
+    return path
 
 
 def path_to_write(what: str, path: str | Path, endings: tuple[str, ...]) -> Path:

@@ -8,7 +8,6 @@ from collections.abc import Hashable, Sequence
 from datetime import date
 from decimal import Decimal
 from numbers import Real
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -16,6 +15,7 @@ import numpy as np
 
 from dpjax.core import validate
 from dpjax.core.errors import nearest, needs
+from dpjax.core.files import as_path
 from dpjax.core.frames import read_frame
 from dpjax.core.wording import BadType, BadValue, prefixed, term
 from dpjax.empirical._panel import Panel, checked, panel_from_array
@@ -78,7 +78,7 @@ def panel_from_table(
     validate.one_of(["error", "drop"], missing=missing)
     validate.one_of(["many", "one"], records=records)
     if isinstance(table, str | os.PathLike):
-        path, keys = Path(table), (database, individual)
+        path, keys = as_path("table", table), (database, individual)
         frame = read_frame(path, "databases", keys)
         try:
             return panel_from_table(

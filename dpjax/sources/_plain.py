@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import MISSING, fields, is_dataclass
 from pathlib import Path
 
+from dpjax.core.files import as_path
 from dpjax.core.types import JsonObject
 from dpjax.core.validate import check_names
 from dpjax.sources.readers._recording import Recording
@@ -56,4 +57,4 @@ def place_of(content: object) -> tuple[list[Path], str | int | Sequence[str | in
     files, column = content if isinstance(content, list) and len(content) == 2 else (None, None)
     if not isinstance(files, list) or not all(isinstance(name, str) for name in files):
         raise TypeError(f"recorded files must be [[name, ...], column], but were {content!r}.")
-    return [Path(name) for name in files], column
+    return [as_path("each recorded file", name) for name in files], column

@@ -10,7 +10,7 @@ import numpy as np
 from dpjax.audit import audit, resume
 from dpjax.core.arrays import joined
 from dpjax.core.errors import Stopped
-from dpjax.core.files import refuse_unwritable
+from dpjax.core.files import as_path, refuse_unwritable
 from dpjax.core.types import JsonObject
 from dpjax.core.wording import BadType, BadValue
 from dpjax.inference import LAYING, first_round
@@ -49,9 +49,7 @@ class Watch:
         checked = Terms(**self._arguments)
         checked.require_one_event("a watch")
         self._options = options
-        if not isinstance(path, str | PathLike | None):
-            raise BadType(f"state must be the path of a file, but was {path!r}.")
-        self._path = None if path is None else Path(path)
+        self._path = None if path is None else as_path("state", path)
         stated = {
             **terms,
             "claim": checked.plain_claim,

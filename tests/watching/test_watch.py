@@ -561,7 +561,7 @@ def test_a_full_disk_leaves_the_state_before_the_chunk(tmp_path, monkeypatch):
     [
         (None, {}, "chunks must be an iterable of pairs .x, y., but was None"),
         (7, {}, "chunks must be an iterable of pairs .x, y., but was 7"),
-        ([], {"state": 3}, "state must be the path of a file, but was 3"),
+        ([], {"state": 3}, "state must be a string or a path, but was 3"),
         ([], {"claim": "x"}, "claim must be a number for a watch, but was 'x'"),
     ],
 )

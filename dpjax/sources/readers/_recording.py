@@ -323,7 +323,7 @@ def _shortened(text: str) -> str:
 def _found(where: str | Path | Sequence[str | Path]) -> list[Path]:
     """Return the paths of the files specified by `where`, in order."""
     if isinstance(where, Path):
-        return [where]
+        return [as_path("samples", where)]
     if not isinstance(where, str):
         if not isinstance(where, Iterable):
             raise TypeError(f"where must be a path or a list of paths, but was {where!r}.")
@@ -332,7 +332,7 @@ def _found(where: str | Path | Sequence[str | Path]) -> list[Path]:
             raise BadValue("samples must name at least one file, but was an empty list.")
         return found
     # Look for an existing file of this name first, since a name may contain a comma or a star.
-    if Path(where).exists():
+    if as_path("samples", where).exists():
         return [Path(where)]
     return [path for part in where.split(",") for path in _expanded(part.strip())]
 
