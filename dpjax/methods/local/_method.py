@@ -19,7 +19,7 @@ from dpjax.core.errors import Status
 from dpjax.core.execution import over_devices
 from dpjax.core.numerics import finite_or_none
 from dpjax.core.wording import EVENTS, BadType, BadValue, Sentence, term
-from dpjax.densities import MAX_NODES, bandwidth_at
+from dpjax.densities import MAX_NODES, Fixed, bandwidth_at
 from dpjax.methods.local._findings import bounds_of, finding_of, refuse_empty
 from dpjax.methods.local._kernels import LocalStatistics, dpl_runs, mpl_runs
 from dpjax.methods.local._lattices import refined
@@ -209,16 +209,23 @@ def _refuse_lattice(
     """Raise an error for a run that has no suitable lattice."""
     search = found.found if isinstance(found, LocalStatistics) else found
     spread = np.asarray(search.spread, float)[run]
-    if not (spread > _CONSTANT).all():
+    is_fixed = isinstance(options.bandwidth, Fixed)
+    if not (is_fixed or (spread > _CONSTANT).all()):
         is_nan = np.isnan(spread).any()
         what = "hold NaN or an infinity" if is_nan else "are constant, or nearly constant,"
         raise BadValue(
             f"the outputs {what} for one of the databases, so they have no density: return "
             f"finite reals, or integers with {term('num_outcomes')}, or use {EVENTS}."
         )
-    _refuse_scale(spread, arrays)
+    _refuse_scale(spread, arrays, is_fixed)
     if search.curves is not None:
         refuse_empty(search.curves, options.num_samples, arrays.region_text)
+    if is_fixed:
+        raise BadValue(
+            f"bandwidth {spread.flat[0]:.3g} is too small for the {term('region')} "
+            f"{arrays.region_text}: more than {MAX_NODES} lattice nodes would be required. Choose "
+            f"a larger bandwidth, narrow the region, or use {_DIRECT}."
+        )
     raise BadValue(
         f"region {arrays.region_text} is too wide for the bandwidth of the density estimate: the "
         f"spreads of the outputs of the two databases are {spread[0]:.3g} and {spread[1]:.3g}, so "
@@ -227,8 +234,14 @@ def _refuse_lattice(
     )
 
 
-def _refuse_scale(spread: NDArray[np.float64], arrays: Arrays) -> None:
-    """Raise an error if the outputs vary so much or so little that densities leave float32."""
+def _refuse_scale(spread: NDArray[np.float64], arrays: Arrays, is_fixed: bool) -> None:
+    """Raise an error if a spread or a bandwidth is so extreme that densities leave float32.
+
+    Args:
+        spread: Spread of the outputs, or the bandwidth if `is_fixed` is True.
+        arrays: Arrays of outputs.
+        is_fixed: Whether the bandwidth is a number.
+    """
     if not isinstance(arrays.region, Box) or jnp.result_type(float) != jnp.float32:
         return
     dimension = arrays.region.dimension
@@ -236,19 +249,26 @@ def _refuse_scale(spread: NDArray[np.float64], arrays: Arrays) -> None:
         max(_SPREADS[0], _VOLUMES[0] ** (1 / dimension)),
         min(_SPREADS[1], _VOLUMES[1] ** (1 / dimension)),
     )
-    if not np.all((spread >= low) & (spread <= high)):
+    if np.all((spread >= low) & (spread <= high)):
+        return
+    where = f"for a density estimate in {dimension} dimension{'s' * (dimension > 1)}"
+    if is_fixed:
         raise BadValue(
-            f"the outputs must have a spread between {low:.0e} and {high:.0e} for a density "
-            f"estimate in {dimension} dimension{'s' * (dimension > 1)}, but had the spreads "
-            f"{spread.min():.3g} and {spread.max():.3g}: rescale the outputs, or use {EVENTS}."
+            f"bandwidth must lie between {low:.0e} and {high:.0e} {where}, but was "
+            f"{spread.flat[0]:.3g}: choose another bandwidth, or use {EVENTS}."
         )
+    raise BadValue(
+        f"the outputs must have a spread between {low:.0e} and {high:.0e} {where}, but had the "
+        f"spreads {spread.min():.3g} and {spread.max():.3g}: rescale the outputs, or use {EVENTS}."
+    )
 
 
 def _finding(
     statistics: LocalStatistics, options: LocalOptions, arrays: Arrays, terms: Terms
 ) -> Finding:
     """Return the finding of one run."""
-    _refuse_scale(np.asarray(statistics.found.spread, float), arrays)
+    is_fixed = isinstance(options.bandwidth, Fixed)
+    _refuse_scale(np.asarray(statistics.found.spread, float), arrays, is_fixed)
     notes = list(arrays.notes)
     if statistics.found.curves is not None:
         notes += arrays.notes_of_lost(np.asarray(statistics.found.curves.densities, float))

@@ -386,3 +386,19 @@ def test_a_curve_shows_few_points(monkeypatch, discrete, number):
     raised = np.maximum(densities[:, index], 0.2)
     np.testing.assert_allclose(found["loss"], np.abs(np.log(raised[0] / raised[1])), atol=1e-6)
     assert _findings._curve(Curves(np.zeros((number, 2)), densities, allowed), 0.2, list) is None
+
+
+@pytest.mark.parametrize(
+    ("bandwidth", "message"),
+    [
+        (1e-6, r"^bandwidth 1e-06 is too small for the region \[-1, 1\]: more than 262144 lattice"),
+        (1e-20, r"^bandwidth must lie between 1e-18 and 1e\+17 for .* in 1 dimension, .* 1e-20"),
+        (1e-37, "^bandwidth must lie between .* 1e-37"),
+        (1e30, r"^bandwidth must lie between .* but was 1e\+30: choose another bandwidth"),
+    ],
+)
+def test_messages_about_a_bandwidth_do_not_call_it_a_spread(bandwidth, message):
+    """A fixed bandwidth says nothing about the outputs, which have a spread of about 1."""
+    method = dpjax.Local(num_samples=500, num_confirm=1000, bandwidth=bandwidth)
+    with pytest.raises(ValueError, match=message):
+        dpjax.audit(Laplace(1.0), method=method)
