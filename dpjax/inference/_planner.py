@@ -319,9 +319,11 @@ class _Guarantee(NamedTuple):
             allowed = -math.expm1(math.log(confidence) / 2) if layout.all_pairs else allowed
         found = union.smallest_num_samples(allowed, max_samples)
         if found is None:
+            number = layout.num_intervals
+            intervals = f"{number}" if number < MOST_SAMPLES else f"{number:.3g}"
             raise ValueError(
                 f"precision {precision!r} with confidence {confidence!r} needs more than "
-                f"max_samples = {max_samples} draws per input ({layout.num_intervals} intervals): "
+                f"max_samples = {max_samples} draws per input ({intervals} intervals): "
                 "ask for a coarser precision, a lower confidence or, for Renyi, a smaller order."
             )
         return found

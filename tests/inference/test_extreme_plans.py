@@ -99,3 +99,13 @@ def test_equal_databases_are_named():
 def test_options_of_estimates_are_named(options, error, words):
     with pytest.raises(error, match=words):
         HistogramEstimate(**({"num_intervals": 4, "num_samples": 100, "inputs": (0, 1)} | options))
+
+
+@pytest.mark.parametrize(
+    ("precision", "intervals"), [(1e-300, r"\d\.\d\de\+\d+"), (1e-10, r"\d{11}")]
+)
+def test_absurdly_fine_precisions_are_refused_briefly(precision, intervals):
+    """The message about a precision of 1e-300 used to have 300 digits."""
+    message = rf"max_samples = {2**53} draws per input \({intervals} intervals\): ask for a coarser"
+    with pytest.raises(ValueError, match=message):
+        plan(lipschitz=0.64, width=1.0, precision=precision, confidence=0.9)
