@@ -49,7 +49,7 @@ DIRECTLY = {
     "densities._bandwidth.robust_spread": ((REALS[:, None],), {}),
     "densities._estimate._binned": ((REALS, REALS[:9], jnp.float32(0.1)), {}),
     "densities._estimate._direct": ((REALS, REALS[:9], jnp.float32(0.1)), {}),
-    "methods.local._loss.privacy_loss": ((REALS, REALS), {}),
+    "methods.local._loss._loss": ((REALS, REALS, 0.0), {}),
     "partitions._network._fit": ((TABLE[0], TABLE[0, :, 0], KEYS[0]), {}),
     "results.provenance._probe": ((WORDS, jnp.linspace(1.0, 2.0, 1024)), {}),
     "sources._layouts.sample_pairs": (

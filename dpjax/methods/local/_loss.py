@@ -8,8 +8,9 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from dpjax.core import validate
 
-@jax.jit
+
 def privacy_loss(density: Array, neighbor_density: Array, floor: Array | float = 0.0) -> Array:
     """Return |ln f_x - ln f_x'|, computed after densities below the floor are raised to the floor.
 
@@ -26,7 +27,17 @@ def privacy_loss(density: Array, neighbor_density: Array, floor: Array | float =
 
     Returns:
         Losses >= 0. A loss is infinite if the floor is 0 and exactly one of the two densities is 0.
+
+    Raises:
+        TypeError: If the floor is not a number.
+        ValueError: If the floor is negative or not finite.
     """
+    validate.non_negative(floor=floor)
+    return _loss(density, neighbor_density, floor)
+
+
+@jax.jit
+def _loss(density: Array, neighbor_density: Array, floor: Array | float) -> Array:
     first, second = jnp.maximum(density, floor), jnp.maximum(neighbor_density, floor)
     both_zero = (first == 0) & (second == 0)
     # Mask both the argument and the result. JAX also differentiates the branch that `where` does

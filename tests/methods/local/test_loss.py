@@ -32,6 +32,15 @@ def test_privacy_loss_entry_by_entry(floor):
     assert not np.any(np.isnan(actual)) and np.all(actual >= 0)
 
 
+@pytest.mark.parametrize("floor", [-1, -1e-30, np.array([0.1, -0.1]), math.nan, math.inf])
+def test_floors_that_are_no_density(floor):
+    f, g = jnp.array([0.1, 0.3]), jnp.array([0.4, 0.2])
+    with pytest.raises(ValueError, match=r"^floor must be a number >= 0"):
+        privacy_loss(f, g, floor)
+    with pytest.raises(TypeError, match=r"^floor must be a number >= 0, but was '1'"):
+        privacy_loss(f, g, "1")
+
+
 def test_the_loss_is_symmetric_and_the_floor_may_vary():
     f, g = jnp.array([0.1, 0.0, 0.2]), jnp.array([0.4, 0.3, 0.0])
     np.testing.assert_array_equal(privacy_loss(f, g), privacy_loss(g, f))
