@@ -37,11 +37,14 @@ _LARGEST_ORDER = 1e100
 Divergences increase with the order, so a lower bound at this order also holds at larger orders.
 """
 
-ZCDP_ORDERS = np.arange(1.0, 65.0)
-"""Orders of the Renyi divergences from which rho is bounded.
+ZCDP_ORDERS = np.geomspace(1.0, 64.0, 37)
+"""First orders of the Renyi divergences from which rho is bounded; `zcdp` adds orders between them.
 
 Order 1 denotes the Kullback-Leibler divergence.
 """
+
+_REFINEMENTS = 17
+"""Number of orders that `zcdp` adds around the best first order."""
 
 
 def renyi(band: Band, orders: ArrayLike, nodes: ArrayLike | None = None) -> NDArray[np.float64]:
@@ -76,8 +79,16 @@ def renyi(band: Band, orders: ArrayLike, nodes: ArrayLike | None = None) -> NDAr
 
 
 def zcdp(band: Band, nodes: ArrayLike | None = None) -> float:
-    """Return the lower bound on rho of zero-concentrated DP; see `renyi` for the arguments."""
-    return float(np.max(renyi(band, ZCDP_ORDERS, nodes) / ZCDP_ORDERS))
+    """Return the lower bound on rho of zero-concentrated DP; see `renyi` for the arguments.
+
+    The bounds on the divergences of all orders hold simultaneously, so every choice of orders is
+    valid, even if it depends on the band.
+    """
+    orders = ZCDP_ORDERS
+    first = renyi(band, orders, nodes) / orders
+    best, last = int(first.argmax()), len(orders) - 1
+    near = np.geomspace(orders[max(best - 1, 0)], orders[min(best + 1, last)], _REFINEMENTS)
+    return float(max(first[best], np.max(renyi(band, near, nodes) / near)))
 
 
 def two_points(p: NDArray, q: NDArray, order: float) -> NDArray[np.float64]:
