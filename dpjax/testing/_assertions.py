@@ -39,10 +39,12 @@ class AuditOptions(TypedDict, total=False):
         confidence: Minimum probability, over random keys, that a correct mechanism passes.
         num_samples: Number n of search draws per side and pair. By default, the audit draws
             `DEFAULT_DRAWS` outputs in total or, under pytest with --dpjax-budget, as many outputs
-            as the budget allows. The default applies if you pass neither sizes (`num_samples` or
-            `num_confirm`) nor `seconds`. A budget does not change sizes that you pass, but the time
-            of the audit counts towards the budget.
+            as the budget allows. The default applies if you pass neither sizes (`num_samples`,
+            `num_confirm` or `num_draws`) nor `seconds`. A budget does not change sizes that you
+            pass, but the time of the audit counts towards the budget.
         num_confirm: Number N of confirmation draws per side, for the chosen pair.
+        num_draws: Total number of draws per side for search and confirmation, such as the result of
+            `dpjax.plan_draws`, in place of `num_samples` and `num_confirm`.
         seconds: Time limit for the audit in seconds, including compilation; pass either `seconds`
             or sizes.
         key: Integer seed or typed key for all draws.
@@ -54,6 +56,7 @@ class AuditOptions(TypedDict, total=False):
     confidence: float
     num_samples: int | None
     num_confirm: int | None
+    num_draws: int | None
     seconds: float | None
     key: int | Array
     notion: Notion
@@ -97,9 +100,9 @@ def assert_private(
         pairs: Neighboring databases, or a space from `dpjax.neighbors`. If `pairs` is None, the
             audit uses the standard pairs of a built-in mechanism, or pairs that a library object
             implies.
-        **options: `delta`, `region`, `confidence`, `num_samples`, `num_confirm`, `seconds` and
-            `key`. In place of epsilon, another claim may be passed: one of `gdp`, `zcdp` and
-            `total_variation`, or both `notion` and `claim` as in `dpjax.audit`.
+        **options: `delta`, `region`, `confidence`, `num_samples`, `num_confirm`, `num_draws`,
+            `seconds` and `key`. In place of epsilon, another claim may be passed: one of `gdp`,
+            `zcdp` and `total_variation`, or both `notion` and `claim` as in `dpjax.audit`.
 
     Returns:
         Result of the audit. From this result, `dpjax.testing.detectable_epsilon` computes the
@@ -180,8 +183,8 @@ def audit_in_test(
         pairs: Neighboring databases. If `pairs` is None, the audit uses the standard pairs of a
             built-in mechanism.
         **options: `notion`, `claim`, `region`, `confidence`, `num_samples`, `num_confirm`,
-            `seconds` and `key`, as in `assert_private`. By default, the notion is epsilon and there
-            is no claim.
+            `num_draws`, `seconds` and `key`, as in `assert_private`. By default, the notion is
+            epsilon and there is no claim.
 
     Raises:
         ValueError: If `dpjax.audit` rejects an argument, or if both sizes and `seconds` are passed.

@@ -58,13 +58,14 @@ class Asked:
     confidence: float = DEFAULT_CONFIDENCE
     num_samples: int | None = None
     num_confirm: int | None = None
+    num_draws: int | None = None
     seconds: float | None = None
     key: int | Array = 0
 
     @property
     def has_sizes(self) -> bool:
-        """Whether the test passes `num_samples` or `num_confirm`."""
-        return (self.num_samples, self.num_confirm) != (None, None)
+        """Whether the test passes `num_samples`, `num_confirm` or `num_draws`."""
+        return (self.num_samples, self.num_confirm, self.num_draws) != (None, None, None)
 
     def after_search(self, used: float) -> "Asked":
         """Return the audit with its time limit, if any, reduced by the time of a search."""
@@ -93,8 +94,8 @@ def run(asked: Asked) -> AuditResult:
     if asked.seconds is not None:
         if asked.has_sizes:
             raise BadValue(
-                "num_samples and num_confirm must not be passed together with seconds: sizes "
-                "determine the time."
+                "num_samples, num_confirm and num_draws must not be passed together with seconds: "
+                "sizes determine the time."
             )
         validate.positive(seconds=asked.seconds)
     session, source = _session.CURRENT, as_source(asked.subject)
@@ -202,7 +203,10 @@ def _with_sizes(source: Source, asked: Asked) -> _Ran:
     sizes = Sizes(*(u if g is None else g for g, u in zip(given, usual, strict=True)))
     shown = None if asked.has_sizes else with_warning(None, source, _SHORTER)
     result = _audit(source, asked, _method(source, asked, sizes), asked.key, shown)
-    return _Ran(result, time.perf_counter(), _spent(result, sizes).draws(num_pairs))
+    draws = _spent(result, sizes).draws(num_pairs)
+    if asked.num_draws is not None:
+        draws = 2 * asked.num_draws
+    return _Ran(result, time.perf_counter(), draws)
 
 
 def _within(source: Source, asked: Asked) -> _Ran:
@@ -251,8 +255,10 @@ def _method(source: Source, asked: Asked, sizes: Sizes) -> Method:
         ValueError: If numbers of draws or a region are passed, but the method is not `Events`.
     """
     if source.usual_method == Events.name:
+        if asked.num_draws is not None:
+            return Events(asked.num_samples, asked.num_confirm, asked.region, asked.num_draws)
         return Events(sizes.num_samples, sizes.num_confirm, asked.region)
-    for name in ("num_samples", "num_confirm", "region"):
+    for name in ("num_samples", "num_confirm", "num_draws", "region"):
         if getattr(asked, name) is not None:
             raise BadValue(f"{name} must be left out for {source.name}, which draws no outputs.")
     return METHODS[source.usual_method]()

@@ -28,6 +28,17 @@ def release(key, count):
     return count + 0.8 * jax.random.laplace(key)
 
 
+def test_a_test_may_pass_the_total_number_of_draws():
+    """`plan_draws` computes this number, so it need not be divided by hand."""
+    planned = dpjax.plan_draws(1.0, 1.5, confidence=1 - 1e-6)
+    result = testing.assert_private(Laplace(1.0), 1.0, PAIRS, num_draws=planned)
+    pairs, searched = len(PAIRS), result.num_samples
+    assert planned - pairs <= pairs * searched + result.num_confirm <= planned
+    method = dpjax.Events(num_draws=planned)
+    again = dpjax.audit(Laplace(1.0), PAIRS, method=method, claim=1.0, confidence=1 - 1e-6)
+    assert again.statement == result.statement
+
+
 def test_a_right_mechanism_passes_and_says_what_it_could_have_shown():
     result = testing.assert_private(Laplace(1.0), 1.0, pairs=PAIRS, **SIZES)
     assert result.verdict == "not refuted" and result.confidence == 1 - 1e-6
@@ -131,7 +142,10 @@ def test_the_rate_of_false_alarms_is_that_of_the_confidence():
 @pytest.mark.parametrize(
     "arguments, name",
     [
-        ({"num_samples": 9, "seconds": 1.0}, "num_samples and num_confirm must not be passed"),
+        ({"num_samples": 9, "seconds": 1.0}, "num_samples, num_confirm and num_draws must not be"),
+        ({"num_draws": 900, "seconds": 1.0}, "num_samples, num_confirm and num_draws must not be"),
+        ({"num_draws": 900, "num_samples": 9}, "num_draws is the total .* combined with num_samp"),
+        ({"num_draws": 1}, "num_draws"),
         ({"num_samples": 0}, "num_samples"),
         ({"num_confirm": 1}, "num_confirm"),
         ({"seconds": 0.0}, "seconds"),

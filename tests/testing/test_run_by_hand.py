@@ -52,12 +52,17 @@ def test_numbers_of_pairs(pairs, number):
 
 
 def test_methods_of_sources():
-    asked = SimpleNamespace(num_samples=None, num_confirm=None, region=(0.0, 1.0))
+    asked = SimpleNamespace(num_samples=None, num_confirm=None, num_draws=None, region=(0.0, 1.0))
     drawn = SimpleNamespace(usual_method="events", name="a function")
     assert _run._method(drawn, asked, Sizes(20, 30)) == Events(20, 30, (0.0, 1.0))
     canaries = SimpleNamespace(usual_method="guesses", name="canaries")
-    for name, value in (("region", (0.0, 1.0)), ("num_samples", 5), ("num_confirm", 5)):
-        asked = SimpleNamespace(num_samples=None, num_confirm=None, region=None)
+    for name, value in (
+        ("region", (0.0, 1.0)),
+        ("num_samples", 5),
+        ("num_confirm", 5),
+        ("num_draws", 5),
+    ):
+        asked = SimpleNamespace(num_samples=None, num_confirm=None, num_draws=None, region=None)
         assert _run._method(canaries, asked, Sizes(20, 30)) == Guesses()
         setattr(asked, name, value)
         with pytest.raises(ValueError, match=f"{name} must be left out for canaries, which draws"):
@@ -68,7 +73,7 @@ def test_what_a_test_that_says_nothing_asks_for():
     asked = _run.Asked("a subject", None)
     assert (asked.notion, asked.claim, asked.region, asked.seconds) == (Epsilon(), None, None, None)
     assert (asked.confidence, asked.key, asked.has_sizes) == (_run.DEFAULT_CONFIDENCE, 0, False)
-    for name in ("num_samples", "num_confirm"):
+    for name in ("num_samples", "num_confirm", "num_draws"):
         assert _run.Asked("a subject", None, **{name: 5}).has_sizes
 
 
@@ -155,6 +160,9 @@ def test_audits_with_sizes(monkeypatch):
         expected = Events(sizes or usual.num_samples, given.get("num_confirm", usual.num_confirm))
         assert asked[-1][2] == expected and asked[-1][4] is None
         assert (ran.ready, ran.draws, ran.is_fewest) == (7.0, 2 * (2 * 300 + 500), False)
+    total = _run.Asked("a subject", [(0, 1)] * 2, num_draws=90, region=(0.0, 1.0))
+    assert _run._with_sizes(source, total).draws == 2 * 90
+    assert asked[-1][2] == Events(num_draws=90, region=(0.0, 1.0))
 
 
 @pytest.mark.parametrize("sampler", [None, "compiled"])
