@@ -22,6 +22,7 @@ from dpjax.core import random, validate
 from dpjax.core.errors import needs
 from dpjax.core.types import RealSpace
 from dpjax.core.wording import BadType, BadValue
+from dpjax.databases import Pairs
 from dpjax.mechanisms._batches import FullBatch as FullBatch
 from dpjax.mechanisms._batches import Keys, Sampling
 from dpjax.mechanisms._batches import Poisson as Poisson
@@ -32,6 +33,9 @@ from dpjax.mechanisms._canaries import canaries as canaries
 from dpjax.mechanisms._canaries import canary_pair as canary_pair
 from dpjax.mechanisms._models import Gradients, Logistic, Model
 from dpjax.mechanisms._models import Network as Network
+
+_WITHOUT_CANARY = ("energy", "idle")
+"""Scores that do not depend on which record is the canary."""
 
 SCORES = ("likelihood", "final", "loss", "range", "max", "energy", "idle")
 
@@ -224,6 +228,28 @@ class DpSgd:
         if not isinstance(self.sampling, FullBatch):
             raise BadValue(f"mu is defined for FullBatch() only, but sampling was {self.sampling}.")
         return self.num_steps**0.5 / float(self.noise_multiplier)
+
+    def refuse_pairs(self, pairs: Pairs) -> None:
+        """Refuse pairs whose two databases have the same canary, which the score cannot reveal.
+
+        Raises:
+            ValueError: If the canary of a pair is the same in both databases, although other
+                records differ and the score depends on the canary.
+        """
+        sides = pairs.database, pairs.neighbor
+        shapes = {getattr(side, "shape", ()) for side in sides}
+        if self.score in _WITHOUT_CANARY or len(shapes) > 1 or len(min(shapes)) != 3:
+            return
+        differs = np.any(np.asarray(sides[0]) != np.asarray(sides[1]), axis=-1)
+        if not -differs.shape[1] <= self.canary < differs.shape[1]:
+            return  # `train` refuses this index.
+        for label, rows in zip(pairs.labels, differs, strict=True):
+            if rows.any() and not rows[self.canary]:
+                raise BadValue(
+                    f"canary must be the index of a record in which the two databases differ, but "
+                    f"was {self.canary}: the databases of the pair {label!r} differ in record "
+                    f"{int(rows.argmax())}. The function canary_pair puts the canary last, at -1."
+                )
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
         """Return the scores of independent training runs, [num_samples]."""

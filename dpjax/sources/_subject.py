@@ -119,7 +119,10 @@ def mechanism_of(mechanism: Any, database: Any) -> Mechanism:
 
 
 def check_shape(mechanism: Mechanism, pairs: Pairs) -> None:
-    """Raise an error if the mechanism does not accept the shape of the databases."""
+    """Raise an error if the mechanism does not accept the databases, or their shape."""
+    refuse = getattr(mechanism, "refuse_pairs", None)
+    if refuse is not None:
+        refuse(pairs)
     expected = getattr(mechanism, "num_queries", None)
     if expected is None and not hasattr(mechanism, "standard_pairs"):
         return

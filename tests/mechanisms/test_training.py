@@ -11,6 +11,7 @@ from scipy import stats
 
 import dpjax
 from dpjax.core import random
+from dpjax.databases import Pairs
 from dpjax.mechanisms._batches import Keys, _ranks
 from dpjax.mechanisms.training import (
     DpSgd,
@@ -23,6 +24,7 @@ from dpjax.mechanisms.training import (
     canary_pair,
     likelihood_score,
 )
+from dpjax.sweeps import Entry
 
 RNG = np.random.default_rng(0)
 FEATURES = RNG.normal(size=(11, 4)).astype(np.float32)
@@ -283,6 +285,26 @@ def test_a_canary_must_be_a_record(canary):
         for at in (11, -1)
     ]
     assert ends[0] == ends[1]
+
+
+def test_the_canary_is_a_record_in_which_the_databases_differ():
+    """Otherwise, the score hardly depends on the canary, and no audit finds a fault."""
+    method = dpjax.Events(num_samples=20, num_confirm=40)
+    wrong = DpSgd(num_steps=2, canary=0)
+    message = (
+        r"^canary must be .* was 0: the databases of the pair .* differ in record 11\. The .* -1\."
+    )
+    with pytest.raises(ValueError, match=message):
+        dpjax.audit(wrong, PAIR, method=method)
+    with pytest.raises(ValueError, match=message):
+        Entry(wrong, method, PAIR)
+    rows = np.roll(DATABASE, 1, axis=0), np.roll(NEIGHBOR, 1, axis=0)
+    for right, pairs in (
+        (wrong, [rows]), (wrong, Pairs(*(side[None] for side in rows))),
+        (replace(wrong, canary=11), PAIR), (replace(wrong, canary=-1), PAIR),
+        (replace(wrong, score="energy"), PAIR), (wrong, [(DATABASE, DATABASE)]),
+    ):  # fmt: skip
+        assert len(Entry(right, method, pairs).pairs.labels) == 1
 
 
 @pytest.mark.parametrize(
