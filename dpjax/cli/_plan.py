@@ -59,7 +59,11 @@ TABLE: Table = {
         "Probability of the best event on the side where it is less likely. Default: 0.1.",
     ),
     "delta": option(float, "Delta of the claim and of the true privacy level. Default: 0."),
-    "power": option(float, "Probability that the audit refutes the claim. Default: 0.9."),
+    "power": option(
+        float,
+        "Probability that the audit refutes the claim if its search finds the best event. "
+        "Default: 0.9.",
+    ),
     "draws_per_second": option(
         float, "Draws per second. Default: measured on this machine.", "--rate"
     ),

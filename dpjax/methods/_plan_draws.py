@@ -36,7 +36,12 @@ def plan_draws(
     The plan is for one pair of databases, and assumes that the search finds the best event. If this
     event has the probability q on the side where it is less likely, it has the probability
     e^epsilon q + delta on the other side. The lower bound is approximated by a normal random
-    variable.
+    variable. If the outputs are a few outcomes, the search usually finds the best event, so the
+    audit refutes the claim with at least the probability `power`. If the outputs are numbers, the
+    search may find a slightly worse event. In simulations with `power` = 0.9 (1,000 audits each,
+    standard error at most 0.015), audits of randomized response refuted the claim with probability
+    0.91 to 0.99, and audits of Laplace noise with probability 0.70 (claim 0, epsilon 0.3) to 0.97
+    (claim 1, epsilon 2). With twice as many draws, these audits had at least probability 0.93.
 
     Args:
         claim: Claimed epsilon, at least 0.
@@ -46,12 +51,14 @@ def plan_draws(
         delta: Delta of the claim and of the true privacy level, in [0, 1).
         confidence: Confidence of the bound, in (0, 1).
         num_claims: Number of audits whose bounds hold simultaneously.
-        power: Probability that the audit refutes the claim, in (0, 1).
+        power: Probability, in (0, 1), that the audit refutes the claim if the search finds the best
+            event.
 
     Returns:
         Total number of draws per side for `Events(num_draws=...)`, rounded up to two significant
-        digits. An audit of several pairs needs more draws: 2.5 times as many for Laplace
-        noise and the ten pairs (0, 0.1), (0, 0.2), ..., (0, 1).
+        digits. If the outputs are numbers, double the number to be safe. An audit of several pairs
+        needs even more draws: 2.5 times as many for Laplace noise and the ten pairs (0, 0.1), (0,
+        0.2), ..., (0, 1).
 
     Raises:
         ValueError: If a number is out of range, if e^epsilon q + delta is above 1, or if more than

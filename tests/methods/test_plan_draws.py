@@ -9,7 +9,9 @@ from scipy import stats
 import dpjax
 from dpjax import plan_draws
 from dpjax.inference import Ratio, Shared, best_ratio, divided, event_lower_bound
+from dpjax.mechanisms import Laplace, RandomizedResponse
 from dpjax.sources import rounds_within
+from dpjax.sweeps import Entry, compute
 
 
 @pytest.mark.parametrize("confidence", [0.95, 0.999])
@@ -49,6 +51,27 @@ def test_bounds_from_so_many_draws_exceed_the_claim_as_often_as_planned(claim, e
     refuted = event_lower_bound(*counts, *trials, 0.99, hypothesis) > claim
     spread = stats.norm.isf(5e-6) * math.sqrt(power * (1 - power) / runs)
     assert abs(refuted.mean() - power) < 0.04 + spread
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("mechanism", "pair", "claim", "q", "times"),
+    [
+        (RandomizedResponse(1.2), (0, 1), 1.0, 1 / (1 + math.exp(1.2)), 1),
+        (RandomizedResponse(0.5), (0, 1), 0.2, 1 / (1 + math.exp(0.5)), 1),
+        (Laplace(1.2), (0.0, 1.0), 1.0, math.exp(-1.2) / 2, 2),
+        (Laplace(0.3), (0.0, 1.0), 0.0, math.exp(-0.3) / 2, 2),
+    ],
+)
+def test_audits_refute_as_often_as_promised(mechanism, pair, claim, q, times):
+    """If the outputs are numbers, the promise is about twice the number. False alarms: 1e-5."""
+    power, runs = 0.9, 1000
+    number = times * plan_draws(claim, mechanism.epsilon, probability=q, confidence=0.999)
+    method, pairs = dpjax.Events(num_draws=number), dpjax.Pairs([pair[0]], [pair[1]])
+    entry = Entry(mechanism, method, pairs, claim=claim, confidence=0.999, num_runs=runs)
+    verdicts = np.array(compute(entry, range(runs), 7)["verdict"])
+    refuted = np.isin(verdicts, ["violated", "not random"]).mean()
+    assert refuted > power - stats.norm.isf(1e-5) * math.sqrt(power * (1 - power) / runs)
 
 
 def test_harder_tasks_need_more_draws():
