@@ -72,7 +72,8 @@ def profile_points(claim: object) -> tuple[tuple[float, float], ...]:
 
     Raises:
         TypeError: If the claim is not a curve.
-        ValueError: If the claim has an epsilon below 0 or a delta outside [0, 1].
+        ValueError: If the claim has an epsilon below 0 or a delta outside [0, 1], or if it is a
+            list in which every delta is 1, perhaps because its columns are swapped.
     """
     function = _delta_of(claim)
     points = (
@@ -84,9 +85,21 @@ def profile_points(claim: object) -> tuple[tuple[float, float], ...]:
         if not (0 <= epsilon < np.inf and 0 <= delta <= 1):
             raise BadValue(
                 "claim must have epsilons of at least 0 and deltas in [0, 1], but had "
-                f"({epsilon!r}, {delta!r})."
+                f"({epsilon!r}, {delta!r}){_swapped(points)}"
             )
+    if function is None and all(delta == 1 for _, delta in points):
+        raise BadValue(
+            "claim must have a delta below 1, because every mechanism satisfies delta = 1, but had "
+            f"only {points[0]!r}{_swapped(points)}"
+        )
     return tuple(points)
+
+
+def _swapped(points: list[tuple[float, float]]) -> str:
+    """Return the end of a message, with advice if the points look like (delta, epsilon)."""
+    if all(0 <= first <= 1 and second >= 0 for first, second in points):
+        return ": if the points are (delta, epsilon), swap them to (epsilon, delta)."
+    return "."
 
 
 def epsilon_at(claim: object, delta: float) -> float:

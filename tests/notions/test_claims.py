@@ -113,3 +113,22 @@ def test_one_point_is_a_claimed_curve():
         for claim in ((1.0, 0.1), [(1.0, 0.1)])
     )  # fmt: skip
     assert point == curve
+
+
+@pytest.mark.parametrize(
+    ("points", "message"),
+    [
+        ([(1e-5, 3.0), (1e-6, 0.5)], r"had \(1e-05, 3\.0\): if .* \(delta, epsilon\), swap"),
+        ([(1e-5, 1.0)], r"below 1, .* only \(1e-05, 1\.0\): if .*, swap"),
+        ([(2.0, 3.0)], r"deltas in \[0, 1\], but had \(2\.0, 3\.0\)\.$"),
+        ([(2.0, 1.0), (3.0, 1.0)], r"every mechanism .* only \(2\.0, 1\.0\)\.$"),
+    ],
+)
+def test_points_of_a_profile_whose_columns_are_swapped(points, message):
+    """Epsilon = 3 at delta = 1e-5 is the point (3, 1e-5); delta = 1 would claim nothing."""
+    with pytest.raises(ValueError, match=message):
+        dpjax.Profile().claimed(points)
+
+
+def test_a_profile_may_start_at_delta_1():
+    assert dpjax.Profile().claimed([(0, 1), (0.5, 0.9)]) == ((0.0, 1.0), (0.5, 0.9))
