@@ -9,7 +9,9 @@ def warn(message: str) -> None:
     frame, level, outside = inspect.currentframe(), 0, 1
     while frame is not None:
         level += 1
-        if frame.f_globals.get("__name__", "").partition(".")[0] == "dpjax":
+        module = frame.f_globals.get("__name__", "").partition(".")[0]
+        # A context manager of dpjax that decorates a function adds a frame of contextlib.
+        if module == "dpjax" or (module == "contextlib" and outside == level - 1):
             outside = level
         frame = frame.f_back
     # `warnings.warn` counts this function as level 1.

@@ -7,7 +7,7 @@ audit because `dpjax.audit` makes its own draws, which are independent of the se
 use the same seed.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import jax
 import numpy as np
@@ -24,6 +24,7 @@ from dpjax.databases import Pairs
 from dpjax.databases.spaces import Space, as_space
 from dpjax.databases.trees import nth
 from dpjax.methods._pairs_counted import CountedPairs, notes_of_untried, search_counted
+from dpjax.methods._patience import with_search_warning
 from dpjax.methods._rungs import RUNG_DRAWS, Ladder
 from dpjax.methods._stacks import stacks_of
 from dpjax.methods.local import Local, dpl_runs
@@ -184,7 +185,8 @@ def search_pairs(
         raise BadType(reason)
     pairs = source.usual_pairs if pairs is None else as_space(pairs)
     if source.sampler is None or isinstance(pairs, Space):
-        terms = Terms(Epsilon(), None, _CONFIDENCE, 1, key, execution)
+        shown = with_search_warning(execution, source) if budget is None else execution
+        terms = Terms(Epsilon(), None, _CONFIDENCE, 1, key, shown)
         limit, seconds = getattr(source, "time_limit", None), None
         if limit is not None and budget is None:
             seconds = _SEARCH_SHARE * limit
@@ -248,6 +250,7 @@ def best_pairs(
     each = max(least, _rung_draws(source))
     ladder = Ladder(None, seconds, keep=MOST_AUDITED, factor=_FACTOR, each=each)
     root = random.fold_in(terms.root, random.stable_hash(_BEFORE))
+    terms = replace(terms, execution=with_search_warning(terms.execution, source))
     found = _found(source, search_counted(source, pairs, ladder, terms, None, root))
     return found.pairs, _notes(found, varied=isinstance(pairs, Space))
 

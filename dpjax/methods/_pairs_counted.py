@@ -7,6 +7,8 @@ number of draws. Each rung makes fresh draws. The audit of the chosen pairs make
 """
 
 import time
+from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
@@ -112,6 +114,11 @@ def search_counted(
         if number:
             alive = _next(alive, ranked, ladder, space, (number, size))
         rung = rung_of(alive=alive, draws=draws, key=random.fold_in(root, number))
+        # Only slow sources need reports within a rung, and a time limit makes the total unknown.
+        if tell is not None and limits is None and source.sampler is None:
+            left = _left(len(alive), rungs[number + 1 :], ladder, varied=space is not None)
+            whole = spent + 2 * len(alive) * draws + left
+            rung = replace(rung, tell=partial(_tell_part, tell, spent, whole))
         if limits is None:
             ranked = rung.ranked(None)
         else:
@@ -146,6 +153,11 @@ def search_counted(
         best = best[: max(int(ladder.seconds / (2 * pace * _WORTH)), 1)]
     estimates = [float(ranked.scores[place]) for place in best]
     return CountedPairs([alive[place] for place in best], estimates, done, probes, untried)
+
+
+def _tell_part(tell: Callable[[int, int], object], before: int, whole: int, done: int) -> None:
+    """Report the draws within a rung, after the draws of earlier rungs."""
+    tell(before + done, max(whole, before + done))
 
 
 def _proposed(pairs: object) -> list[Proposed]:

@@ -44,3 +44,14 @@ def with_warning(
             )
 
     return replace(execution or Execution(), progress=Forecast(announce).told)
+
+
+def with_search_warning(execution: Execution | None, source: Source) -> Execution | None:
+    """Return execution options that warn once if a search for pairs needs more than a minute."""
+    return with_warning(
+        execution,
+        source,
+        f"Pass dpjax.{type(source).__name__}(..., time_limit=60) to limit the search for pairs and "
+        "the audit to about one minute, or call dpjax.search_pairs(..., budget=...) to choose the "
+        "number of draws.",
+    )

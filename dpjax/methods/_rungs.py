@@ -11,6 +11,7 @@ from jax import Array
 from numpy.typing import NDArray
 
 from dpjax.core import random
+from dpjax.core.execution import Execution
 from dpjax.core.wording import BadValue, amount
 from dpjax.databases.spaces import Proposed
 from dpjax.methods._candidates import promised
@@ -188,6 +189,8 @@ class Rung:
         asked: Function that returns each pair's notion and the level that its bound should exceed,
             or None for the notion of `terms` and the level 0.
         began: Value of `time.perf_counter()` at the start of the search.
+        tell: Function that is called with the number of outputs that the rung has drawn so far, or
+            None.
     """
 
     source: Source
@@ -198,6 +201,7 @@ class Rung:
     key: Array
     asked: Asked | None
     began: float
+    tell: Callable[[int], object] | None = None
 
     def ranked(
         self, seconds: float | None, whole: float | None = None, extended: float = 0.0
@@ -286,17 +290,25 @@ class Rung:
             self.region,
             partial(promised, self.terms),
             self.key,
-            replace(self.terms.layout, progress=None),
+            self.terms.layout,
             seconds=each,
         )
         # The search and the audit have a common time limit.
         source = self.source.with_time_used(time.perf_counter() - self.began)
-        found: dict[int, Search] = {}
+        found, seen = dict[int, Search](), 0
         for places, pairs in stacks_of(source, [self.alive[place] for place in part]):
             key = random.fold_in(self.key, part.start + places[0])
-            with source.opened(pairs, replace(request, key=key)) as opened:
+            request = replace(request, key=key, execution=self._telling(seen))
+            with source.opened(pairs, request) as opened:
                 found.update(zip(places, opened.search(), strict=True))
+                seen += opened.tally.seen
         return [found.get(place) for place in range(len(part))]
+
+    def _telling(self, before: int) -> Execution:
+        """Return execution options that report outputs drawn after `before` earlier outputs."""
+        tell = self.tell
+        progress = None if tell is None else lambda done, _: tell(before + done)
+        return replace(self.terms.layout, progress=progress)
 
 
 def _given(left: float, sides: int, over: float) -> float:

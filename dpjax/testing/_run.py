@@ -145,7 +145,8 @@ def _pairs_of(source: Source, asked: Asked) -> tuple[object, bool]:
     Raises:
         ValueError: If the two databases of every pair are equal, so that any mechanism would pass.
     """
-    terms = Terms(asked.notion, asked.claim, asked.confidence, 1, asked.key)
+    shown = with_warning(None, source, _SHORTER)
+    terms = Terms(asked.notion, asked.claim, asked.confidence, 1, asked.key, shown)
     pairs, searched = pairs_to_audit(source, asked.pairs, terms)
     if pairs is not None:
         AnyPairs.of(pairs).refuse_equal()

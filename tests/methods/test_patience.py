@@ -7,6 +7,7 @@ import pytest
 
 import dpjax
 from dpjax.core.forecast import Forecast
+from dpjax.databases import Domain, Within
 from dpjax.mechanisms import Laplace
 from dpjax.methods import _patience
 from dpjax.sources import as_source
@@ -102,3 +103,32 @@ def test_no_warning_if_somebody_knows_how_long_the_audit_takes(now):
     assert _patience.with_warning(None, limited) is None
     assert _patience.with_warning(None, as_source(Laplace())) is None
     assert _patience.with_warning(None, dpjax.HostMechanism(slow(now))).progress
+
+
+def test_a_slow_search_is_reported_although_the_audit_has_sizes(now):
+    """A user who chooses the draws of the audit does not know the draws of the search."""
+    space = dpjax.neighbors(0.0, Within(1.0), Domain(bounds=(-2, 2)))
+    advice = "limit the search for pairs and the audit to about one minute, or call dpjax.search_"
+    for search in (
+        lambda: dpjax.audit(slow(now), space, method=dpjax.Events(200, 300)),
+        lambda: dpjax.search_pairs(slow(now), space),
+    ):
+        with pytest.warns(UserWarning, match="^release is slow: drawing .*") as caught:
+            search()
+        assert len(caught) == 1 and caught[0].filename == __file__
+        assert advice in str(caught[0].message)
+    with warnings.catch_warnings(record=True) as quiet:
+        warnings.simplefilter("always")
+        dpjax.search_pairs(slow(now), space, budget=5000)
+    assert not quiet
+    with pytest.warns(UserWarning, match="Pass seconds=60 to limit the test to a minute"):
+        assert_private(slow(now), 9.0, space, num_samples=200, num_confirm=300)
+
+
+def test_a_slow_search_is_reported_early(now):
+    """The first rung, which takes longest, reports its draws."""
+    seen, space = [], dpjax.neighbors(0.0, Within(1.0), Domain(bounds=(-2, 2)))
+    execution = dpjax.Execution(progress=lambda *both: seen.append(both))
+    found = dpjax.search_pairs(slow(now), space, execution=execution)
+    assert seen == sorted(seen, key=lambda both: both[0]) and seen[0][0] < found.num_draws / 10
+    assert seen[-1] == (found.num_draws, found.num_draws)
