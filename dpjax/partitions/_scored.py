@@ -13,6 +13,7 @@ from dpjax.partitions._lay import PILOT, lay
 from dpjax.partitions._logistic import FOLDS
 from dpjax.partitions._partition import Partition
 from dpjax.partitions._scores import Score, Weighted, fit_combination
+from dpjax.partitions._wide import MOST_COLUMNS
 
 _STEPS, _TAILS = 48, range(6, 12)
 """Cells are separated by quantiles of a score. The quantile levels are k / _STEPS for k = 1, ...,
@@ -46,8 +47,8 @@ _MOST_LABELS = 64
 entry also divides the outputs. With more labels, most cells would contain hardly any output.
 """
 
-_MAX_COLUMNS, _MAX_ENTRIES = 1000, 2 * 10**8
-"""Maximum number of numeric entries in one output and in all outputs together."""
+_MAX_ENTRIES = 2 * 10**8
+"""Maximum number of numeric entries in all outputs together."""
 
 
 @dataclass(frozen=True)
@@ -207,9 +208,9 @@ def score_partitions(
     """
     outputs, side, fold = _together(pilot, folds)
     columns_given = outputs.values.shape[1]
-    if columns_given > _MAX_COLUMNS or outputs.values.size > _MAX_ENTRIES:
+    if columns_given > MOST_COLUMNS or outputs.values.size > _MAX_ENTRIES:
         raise ValueError(
-            f"outputs must have at most {_MAX_COLUMNS} numbers each, and at most "
+            f"outputs must have at most {MOST_COLUMNS} numbers each, and at most "
             f"{_MAX_ENTRIES:g} in the whole search set, but had {columns_given} and "
             f"{outputs.values.size:g}: audit a function of the outputs, such as "
             "dpjax.summarize, or search with fewer draws."

@@ -1,5 +1,7 @@
 """The lowest bits of floats, which can reveal the terms of a floating-point sum."""
 
+from collections.abc import Callable
+
 import numpy as np
 
 from dpjax.core import validate
@@ -16,7 +18,53 @@ def check_bits(bits: int | str | None) -> None:
             raise BadValue(f"bits must be at most 8 (2^8 labels), but was {bits}.")
 
 
-def names_of_bits(numbers: np.ndarray, bits: int | str | None) -> tuple[list[str], np.ndarray]:
+def label_bits(
+    source: str,
+    base: int | None,
+    raw: np.ndarray,
+    labels: np.ndarray,
+    values: np.ndarray,
+    alone: np.ndarray,
+    narrow: np.ndarray | bool,
+    bits: int | str | None,
+    named: Callable[[str], int],
+) -> None:
+    """Label outputs by their lowest bits, and mark zeros as labels without a number, in place.
+
+    Args:
+        source: Origin of the outputs, as named in messages.
+        base: Number of entries of an output.
+        raw: Numbers in their original dtype, in the first column of [n, d].
+        labels: Label of each output, int32 [n], which is changed.
+        values: Finite numbers, float64 [n, d].
+        alone: Whether an output has only a label, bool [n], which is changed.
+        narrow: Whether an output is a single number, bool [n] or a single value.
+        bits: Option `bits` of `Encoder`.
+        named: Function that returns the index of a label.
+
+    Raises:
+        ValueError: If the outputs are vectors.
+    """
+    if base != 1:
+        raise ValueError(
+            f"bits applies only to outputs that are single reals, but {source} gave vectors: leave "
+            "out bits."
+        )
+    finite = ~alone & narrow
+    zero = finite & (values[:, 0] == 0)
+    negative = zero & np.signbit(raw[:, 0].astype(np.float64))
+    alone |= zero
+    for rows, text in ((zero & ~negative, "0.0"), (negative, "-0.0")):
+        if rows.any():
+            labels[rows] = named(text)
+    rest = finite & ~zero
+    # Use the original dtype, since a float32 cast to float64 ends in zero bits.
+    numbers = raw[rest, 0] if raw.dtype == np.float32 else values[rest, 0]
+    names, which = _names_of_bits(numbers, bits)
+    labels[rest] = np.array([*map(named, names)], np.int32)[which]
+
+
+def _names_of_bits(numbers: np.ndarray, bits: int | str | None) -> tuple[list[str], np.ndarray]:
     """Name the lowest bits of numbers.
 
     Args:

@@ -22,7 +22,8 @@ from dpjax.partitions._labels import DpjaxLabel, Labels
 from dpjax.partitions._nested import Label, Nested, form_of, table_of
 from dpjax.partitions._summarizer import Summarizer, may_be_summarized
 from dpjax.partitions._summary import Targets
-from dpjax.partitions.low_bits import check_bits, names_of_bits
+from dpjax.partitions._wide import MOST_COLUMNS, Wide
+from dpjax.partitions.low_bits import check_bits, label_bits
 from dpjax.partitions.missing import (
     Raised,
     as_known_kind,
@@ -63,6 +64,7 @@ class Encoder:
         self.columns = NestedColumns()
         self._contents = Contents()
         self._summarizer: Summarizer | None = None
+        self._wide: Wide | None = None
 
     @property
     def names(self) -> list[str]:
@@ -72,12 +74,22 @@ class Encoder:
     @property
     def dimension(self) -> int | None:
         """Number of columns, or None if no output so far had numbers."""
+        return self._width if self._wide is None else MOST_COLUMNS
+
+    @property
+    def _width(self) -> int | None:
+        """Number of numeric entries, or None if no output so far had numbers."""
         return None if self._base is None else self._base + len(self.columns.extra)
 
     @property
     def parts(self) -> tuple[str, ...]:
         """Paths of the numbers in nested outputs. The tuple is empty for numbers and vectors."""
-        return self.columns.paths
+        paths = self.columns.paths
+        return paths if self._wide is None else self._wide.parts(paths)
+
+    def notes(self) -> list[str]:
+        """Return notes on the numbers that are compared."""
+        return self.columns.notes() if self._wide is None else [self._wide.note()]
 
     def encode(self, raw: np.ndarray | Iterable[object]) -> Outputs:
         """Encode one batch of raw outputs.
@@ -95,6 +107,10 @@ class Encoder:
                 exception.
             TypeError: If an output is neither a number nor a label.
         """
+        outputs = self._encode(raw)
+        return outputs if self._wide is None else self._wide.narrowed(outputs)
+
+    def _encode(self, raw: np.ndarray | Iterable[object]) -> Outputs:
         if isinstance(raw, np.ma.MaskedArray) and raw.dtype.kind in "biufUSO":
             raw = rows_of_objects(unmasked(raw))
         raw = as_known_kind(raw) if isinstance(raw, np.ndarray) else raw
@@ -174,7 +190,8 @@ class Encoder:
         alone = np.all(~finite[:, :base], axis=1) & np.all(values[:, base:] == 0, axis=1)
         single = rows.dtype.kind == "f" and self._base == 1
         if self._bits is not None and (single or self._bits != "auto"):
-            self._look_at_bits(rows, labels, values, alone, narrow)
+            given = rows, labels, values, alone, narrow
+            label_bits(self.source, self._base, *given, self._bits, self.labels.named)
         return Outputs(labels, values, alone)
 
     def _encode_objects(self, items: Sequence[object]) -> Outputs:
@@ -237,7 +254,7 @@ class Encoder:
             narrow[[*nested]] = [len(one.numbers) == 1 for one in nested.values()]
             narrow = narrow[numeric]
         numbers = self._encode_rows(np.array(with_numbers), narrow)
-        values = np.zeros((len(kinds), self.dimension or 1))
+        values = np.zeros((len(kinds), self._width or 1))
         alone = ~numeric
         own = labels[numeric]
         beside, values[numeric], alone[numeric] = numbers
@@ -297,6 +314,7 @@ class Encoder:
             return None
         return {
             "summarizer": None if self._summarizer is None else self._summarizer.to_plain(),
+            "wide": None if self._wide is None else self._wide.to_plain(),
             "labels": labels,
             "base": self._base,
             "columns": columns.to_plain(),
@@ -316,6 +334,8 @@ class Encoder:
         if columns is not None:
             self.columns.restore(columns)
         self.columns.closed = bool(plain["closed"])
+        if plain.get("wide") is not None:
+            self._wide = Wide.restored(plain["wide"])
         if plain.get("summarizer") is not None:
             known = plain["summarizer"], self.labels, self.targets
             self._summarizer = Summarizer.restored(*known)
@@ -329,28 +349,35 @@ class Encoder:
             form = self.columns.paths, self._base
             summarizer = Summarizer(self.labels, self._contents, *form, self.targets)
             # Outputs with fewer numbers are those that were encoded before; see `padded`.
-            paths = summarizer.columns(pilots, (self.dimension or 1) + 1)
+            paths = summarizer.columns(pilots, (self._width or 1) + 1)
             if paths:
                 self._summarizer, self._base = summarizer, len(paths)
                 self.labels, self.columns = summarizer.kept, NestedColumns.of_summaries(paths)
         self._contents.clear()
         self.columns.closed = True
-        return [self.padded(pilot) for pilot in pilots]
+        found = [self.padded(pilot) for pilot in pilots]
+        if self._wide is None:
+            self._wide = Wide.of(found)
+        return [self.padded(pilot) for pilot in found]
 
     @property
-    def is_summarizing(self) -> bool:
-        """Whether outputs are summarized because hardly any label occurs twice."""
-        return self._summarizer is not None
+    def is_reduced(self) -> bool:
+        """Whether outputs are summarized, or whether only some of their entries are compared."""
+        return self._summarizer is not None or self._wide is not None
 
     def padded(self, outputs: Outputs) -> Outputs:
         """Return outputs in the form of those that are encoded now, with the same columns."""
-        width = self.dimension or 1
+        width = self._width or 1
+        if self._wide is not None and outputs.values.shape[1] == self.dimension:
+            return outputs
         if self._summarizer is None or outputs.values.shape[1] == width:
-            return outputs._replace(values=widened(outputs.values, width))
-        return self._placed(self._summarizer.forms(outputs), ())
+            outputs = outputs._replace(values=widened(outputs.values, width))
+        else:
+            outputs = self._placed(self._summarizer.forms(outputs), ())
+        return outputs if self._wide is None else self._wide.narrowed(outputs)
 
     def _alone(self, labels: np.ndarray) -> Outputs:
-        values = np.zeros((len(labels), self.dimension or 1))
+        values = np.zeros((len(labels), self._width or 1))
         return Outputs(labels.astype(np.int32), values, np.ones(len(labels), bool))
 
     def _check_dimension(self, dimension: int) -> None:
@@ -366,30 +393,3 @@ class Encoder:
                 f"{self.source} must give outputs of one length, but first gave {self._base} "
                 f"number(s) per output, and later {dimension}."
             )
-
-    def _look_at_bits(
-        self,
-        raw: np.ndarray,
-        labels: np.ndarray,
-        values: np.ndarray,
-        alone: np.ndarray,
-        narrow: np.ndarray | bool,
-    ) -> None:
-        if self._base != 1:
-            raise ValueError(
-                f"bits applies only to outputs that are single reals, but {self.source} gave "
-                "vectors: leave out bits."
-            )
-        finite = ~alone & narrow
-        zero = finite & (values[:, 0] == 0)
-        negative = zero & np.signbit(raw[:, 0].astype(np.float64))
-        alone |= zero
-        for rows, text in ((zero & ~negative, "0.0"), (negative, "-0.0")):
-            if rows.any():
-                labels[rows] = self.labels.named(text)
-        rest = finite & ~zero
-        # Use the original dtype, since a float32 cast to float64 ends in zero bits.
-        numbers = raw[rest, 0] if raw.dtype == np.float32 else values[rest, 0]
-        names, which = names_of_bits(numbers, self._bits)
-        known = [self.labels.named(name) for name in names]
-        labels[rest] = np.array(known, np.int32)[which]

@@ -102,11 +102,11 @@ class OpenedOnHost:
     @property
     def notes(self) -> list[str]:
         """Notes for the result, as collected so far."""
-        columns, counted = [encoder.columns for encoder in self._encoders], sorted(self._counted)
-        known = {pair: [*columns[pair].notes(), *self._of_pilots.get(pair, [])] for pair in counted}
+        encoders, counted = self._encoders, sorted(self._counted)
+        known = {pair: encoders[pair].notes() + self._of_pilots.get(pair, []) for pair in counted}
         of_pairs = dict.fromkeys(note for pair in counted for note in known[pair])
         watched = [note for pair in counted for note in self._stream.notes(pair, known[pair])]
-        ignored = notes_of_ignored(columns) if self._counted else []
+        ignored = notes_of_ignored([e.columns for e in encoders]) if counted else []
         return [*self._said, *of_pairs, *ignored, *watched]
 
     def search(self) -> list[Search]:
@@ -323,9 +323,9 @@ class OpenedOnHost:
         if self._box is None and (size := pilot_size(width, len(self.pairs))) > PILOT:
             sides = zip(pilots, rests, strict=True)
             pilots, rests = zip(*(parted(chain([p], r), size) for p, r in sides), strict=True)
-        before = encoder.is_summarizing
+        before = encoder.is_reduced
         pilots = encoder.fixed(pilots)
-        if encoder.is_summarizing != before:
+        if encoder.is_reduced != before:
             self._stream.begin_again(pair, pilots)
         self._of_pilots[pair] = notes_of_labels_alone(
             pilots, encoder, f"outputs of {encoder.source}"

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from dpjax.core.wording import Doubt, Unvaried
 from dpjax.partitions import Encoder, Outputs, Partition, Search, as_box, region_text
+from dpjax.partitions._cells import entry_name
 from dpjax.partitions._columns import notes_of_ignored
 from dpjax.sources._copied import notes_of_copies, notes_of_near_copies, refuse_copies
 from dpjax.sources._counting import Tally
@@ -146,7 +147,7 @@ def notes_of_new_draws(names: Sequence[str], values: Sequence[SideValues]) -> li
 def notes_of_summaries(
     names: Sequence[str], pilots: Sequence[Outputs], encoder: Encoder
 ) -> list[str]:
-    """Return a note if outputs are summarized; raise an error if they contain row numbers.
+    """Return a note if only some numbers are compared; raise an error if these are row numbers.
 
     Args:
         names: Names of both sides.
@@ -156,13 +157,14 @@ def notes_of_summaries(
     Raises:
         ValueError: If the outputs of a side contain row numbers or IDs.
     """
-    if not encoder.is_summarizing:
+    if not encoder.is_reduced:
         return []
     for name, pilot in zip(names, pilots, strict=True):
         numbers = RowNumbers()
         numbers.add(pilot.values)
-        numbers.refuse(name, [f"the {path[2:-2]!r} of its outputs" for path in encoder.parts])
-    return encoder.columns.notes()
+        places = range(len(encoder.parts))
+        numbers.refuse(name, [f"its {entry_name(place, encoder.parts)}" for place in places])
+    return encoder.notes()
 
 
 def refuse_two_kinds(names: Sequence[str], raw: Sequence[np.ndarray]) -> None:
