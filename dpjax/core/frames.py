@@ -3,11 +3,13 @@
 pandas is imported only when a file is read.
 """
 
+import csv
 from collections.abc import Collection
 from functools import partial
 from importlib import import_module
+from io import TextIOWrapper
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from dpjax.core.errors import needs
 from dpjax.core.files import PACKED, needs_of_packed, opened
@@ -50,7 +52,7 @@ def read_frame(path: Path, name: str, keys: Collection[str] = ()) -> Any:
     except Exception as error:
         # The libraries that read files raise arbitrary exceptions for damaged files.
         text = str(error) if isinstance(error, ValueError | OSError) else repr(error)
-        raise ValueError(f"{name} could not be read from {path.name!r}: {text}") from error
+        raise ValueError(f"{name} could not be read from {path.name!r}: {text.strip()}") from error
 
 
 def is_frame_file(path: Path) -> bool:
@@ -75,6 +77,8 @@ def _read_csv(path: Path, keys: Collection[str]) -> Any:
         if any(b"\0" in part for part in iter(partial(file.read, _BYTES), b"")):
             raise ValueError("the file contains the character NUL, which must be removed first")
         file.seek(0)
+        _refuse_header(file)
+        file.seek(0)
         frame = pd.read_csv(file, dtype=dict.fromkeys(keys, str), low_memory=False)
     for name in {*keys} & {*frame.columns}:
         numbers = pd.to_numeric(frame[name], errors="coerce")
@@ -82,6 +86,32 @@ def _read_csv(path: Path, keys: Collection[str]) -> Any:
         if same and numbers.nunique() == frame[name].nunique():
             frame[name] = numbers
     return frame
+
+
+def _refuse_header(file: BinaryIO) -> None:
+    """Raise an error if the first record of a csv file has more fields than the header.
+
+    pandas would use the first field of each record as its index, so that each other field would be
+    in the column to the right of its own. In later records, pandas refuses additional fields.
+
+    Raises:
+        ValueError: If the first record has more fields than the header.
+    """
+    text = TextIOWrapper(file, "utf-8-sig", newline="")
+    reader = csv.reader(text)
+    rows = (row for row in reader if len(row) > 1 or "".join(row).strip())
+    header, first = next(rows, []), next(rows, [])
+    line = reader.line_num
+    text.detach()
+    if len(first) > len(header):
+        advice = (
+            "remove the comma at the end of each line"
+            if not first[-1]
+            else "name all columns in the header, or leave out row names (in R: row.names=FALSE)"
+        )
+        raise ValueError(
+            f"line {line} has {len(first)} fields, but the header has {len(header)}: {advice}"
+        )
 
 
 def _read_parquet(path: Path, keys: Collection[str]) -> Any:

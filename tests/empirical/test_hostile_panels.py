@@ -1,5 +1,6 @@
 """Invalid or too large panels, and keys that must remain distinct."""
 
+import gzip
 import os
 
 import numpy as np
@@ -34,6 +35,31 @@ def test_keys_with_nul_are_refused(tmp_path, keys):
         lines = "1,b,2.5\n" * (filler // 8)
         with pytest.raises(ValueError, match="contains the character NUL, which must be removed"):
             panel_of(tmp_path, lines + "".join(f"1,{key},2.5\n" for key in keys))
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (
+            HEAD + "1,a,2,9\n1,b,3,9\n",
+            "line 2 has 4 fields, but the header has 3: name all columns",
+        ),
+        ("\n" + HEAD + "\n1,a,2,9\n", "line 4 has 4 fields, but the header has 3: name all"),
+        ('"database","individual","value"\n"1",1,"a",2\n"2",1,"b",3\n', r"in R: row\.names=FALSE"),
+        (
+            "\ufeff" + HEAD + "1,a,2,\n1,b,3,\n",
+            "4 fields, .* has 3: remove the comma at the end of",
+        ),
+        (HEAD + "1,a,2\n1,b,3,9\n", "Expected 3 fields in line 3, saw 4$"),
+    ],
+)
+def test_records_with_more_fields_than_the_header_are_refused(tmp_path, content, message):
+    """pandas would shift all fields to the next column."""
+    for name in ("x.csv", "x.csv.gz"):
+        packed = content.encode() if name == "x.csv" else gzip.compress(content.encode())
+        (tmp_path / name).write_bytes(packed)
+        with pytest.raises(ValueError, match=rf"databases could not be read .*: .*{message}"):
+            panel_from_table(tmp_path / name)
 
 
 def test_numbers_are_still_put_in_order(tmp_path):
