@@ -4,6 +4,7 @@ pandas is imported only when a file is read.
 """
 
 import csv
+from collections import Counter
 from collections.abc import Collection
 from functools import partial
 from importlib import import_module
@@ -89,13 +90,15 @@ def _read_csv(path: Path, keys: Collection[str]) -> Any:
 
 
 def _refuse_header(file: BinaryIO) -> None:
-    """Raise an error if the first record of a csv file has more fields than the header.
+    """Raise an error if a csv file repeats a column's name, or has more fields than the header.
 
-    pandas would use the first field of each record as its index, so that each other field would be
-    in the column to the right of its own. In later records, pandas refuses additional fields.
+    pandas would append ".1" to a repeated name. If the first record has more fields than the
+    header, pandas would use the first field of each record as its index, so that each other field
+    would be in the column to its left. In later records, pandas refuses additional fields.
 
     Raises:
-        ValueError: If the first record has more fields than the header.
+        ValueError: If two columns have the same name, which is not empty, or if the first record
+            has more fields than the header.
     """
     text = TextIOWrapper(file, "utf-8-sig", newline="")
     reader = csv.reader(text)
@@ -103,6 +106,8 @@ def _refuse_header(file: BinaryIO) -> None:
     header, first = next(rows, []), next(rows, [])
     line = reader.line_num
     text.detach()
+    if twice := [name for name, number in Counter(header).items() if name and number > 1]:
+        raise ValueError(f"the column name {twice[0]!r} is repeated: columns need different names")
     if len(first) > len(header):
         advice = (
             "remove the comma at the end of each line"

@@ -62,6 +62,20 @@ def test_records_with_more_fields_than_the_header_are_refused(tmp_path, content,
             panel_from_table(tmp_path / name)
 
 
+@pytest.mark.parametrize(
+    "head", ["database,individual,value,value", "database,individual,database"]
+)
+def test_repeated_names_of_columns_are_refused(tmp_path, head):
+    """pandas would rename the second column, for instance to value.1."""
+    (tmp_path / "x.csv").write_text(
+        f"{head}\n" + "1,2,3,4\n"[: len(head.split(",")) * 2 - 1] + "\n"
+    )
+    with pytest.raises(
+        ValueError, match=r"'x\.csv': the column name '(value|database)' is repeated"
+    ):
+        panel_from_table(tmp_path / "x.csv")
+
+
 def test_numbers_are_still_put_in_order(tmp_path):
     panel = panel_of(tmp_path, "10,7,1\n9,8,2\n")
     assert panel.databases == (9, 10) and panel.individuals == (7, 8)

@@ -29,11 +29,16 @@ def place_of(column: str | int | None, names: list[str]) -> int | None:
     """Return the index of a column that is given by its name or index, or None for None.
 
     Raises:
-        ValueError: If the file has no such column.
+        ValueError: If the file has no such column, or several columns of this name.
     """
     if column is None:
         return None
     if isinstance(column, str) and column in names:
+        if names.count(column) > 1 and not column.isdecimal():
+            raise ValueError(
+                f"has several columns named {column!r}: pass the index of the column, such as "
+                f"{names.index(column)}, or rename the columns"
+            )
         return names.index(column)
     try:
         place = int(column)

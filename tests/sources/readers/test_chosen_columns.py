@@ -80,3 +80,14 @@ def test_each_column_has_an_origin(tmp_path):
                           (None, [None])):  # fmt: skip
         expected = {(device, inode, name): str(path) for name in names}
         assert Recording(path, column).origins == expected
+
+
+def test_a_repeated_name_is_refused(tmp_path):
+    """The name could mean either column; an index means one of them."""
+    (tmp_path / "x.csv").write_text("a,b,b\n1,2,3\n4,5,6\n")
+    with pytest.raises(
+        ValueError, match=r"has several columns named 'b': pass the index .* as 1, or"
+    ):
+        read_samples(tmp_path / "x.csv", "b")
+    np.testing.assert_array_equal(read_samples(tmp_path / "x.csv", 2), [3, 6])
+    np.testing.assert_array_equal(read_samples(tmp_path / "x.csv", "a"), [1, 4])
