@@ -18,6 +18,12 @@ from dpjax.core.parquet import text_columns_of
 
 _PACKED_CSV = tuple(f".csv{suffix}" for suffix in PACKED)
 
+MISSING = frozenset(
+    "NA|N/A|n/a|#N/A|#NA|#N/A N/A|<NA>|NaN|nan|-NaN|-nan|NULL|null|None|1.#IND|-1.#IND|1.#QNAN|"
+    "-1.#QNAN".split("|")
+)
+"""Words that mark a missing value in a column of numbers, as in pandas; labels elsewhere."""
+
 _BYTES = 2**20
 """Number of bytes of a csv file that are searched for NUL at a time."""
 
@@ -80,13 +86,37 @@ def _read_csv(path: Path, keys: Collection[str]) -> Any:
         file.seek(0)
         _refuse_header(file)
         file.seek(0)
-        frame = pd.read_csv(file, dtype=dict.fromkeys(keys, str), low_memory=False)
-    for name in {*keys} & {*frame.columns}:
-        numbers = pd.to_numeric(frame[name], errors="coerce")
-        same = numbers.isna().equals(frame[name].isna())
-        if same and numbers.nunique() == frame[name].nunique():
-            frame[name] = numbers
+        types = dict.fromkeys(keys, str)
+        empty = {"keep_default_na": False, "na_values": [""]}
+        frame = pd.read_csv(file, dtype=types, low_memory=False, **empty)
+    for name in frame.columns:
+        if name in keys or pd.api.types.infer_dtype(frame[name], skipna=True) == "string":
+            frame[name] = _as_numbers(frame[name], pd, is_key=name in keys)
     return frame
+
+
+def _as_numbers(column: Any, pd: Any, *, is_key: bool) -> Any:
+    """Convert a column of strings to numbers, or mark its missing values, if it contains numbers.
+
+    In a column of labels, only empty fields are missing values: NA may be the label of Namibia.
+
+    Args:
+        column: Column of strings, in which empty fields are missing values.
+        pd: The module pandas.
+        is_key: Whether different strings must remain different, and all of them must be numbers. If
+            False, half of the strings must be numbers.
+    """
+    known = column[~column.isin(MISSING)].dropna()
+    numbers = pd.to_numeric(known, errors="coerce")
+    if is_key:
+        holds_numbers = numbers.notna().all()
+        same = holds_numbers and numbers.nunique() == known.nunique()
+    else:
+        holds_numbers = 2 * numbers.notna().sum() >= len(known)
+        same = numbers.notna().all()
+    if not holds_numbers:
+        return column
+    return (numbers if same else known).reindex(column.index)
 
 
 def _refuse_header(file: BinaryIO) -> None:

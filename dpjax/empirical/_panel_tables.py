@@ -5,6 +5,7 @@ pandas is imported only when a table is read.
 
 import os
 from collections.abc import Hashable, Sequence
+from dataclasses import replace
 from datetime import date
 from decimal import Decimal
 from numbers import Real
@@ -16,7 +17,7 @@ import numpy as np
 from dpjax.core import validate
 from dpjax.core.errors import nearest, needs
 from dpjax.core.files import as_path
-from dpjax.core.frames import read_frame
+from dpjax.core.frames import MISSING, read_frame
 from dpjax.core.wording import BadType, BadValue, prefixed, term
 from dpjax.empirical._panel import Panel, checked, panel_from_array
 from dpjax.partitions.previews import preview_database
@@ -63,11 +64,12 @@ def panel_from_table(
             of decimal numbers or of huge integers are numeric. If more than half of the values in a
             column are numbers, but not all, the column must be named or corrected.
         missing: Treatment of records with a missing value: 'error' raises an error, and 'drop'
-            drops the record.
+            drops the record. In a csv file, an empty field is missing. In a column of numbers, so
+            are NA, NaN, null and similar words, which are labels in a column of labels.
         records: Allowed number of records per individual and database: 'many' or 'one'.
 
     Returns:
-        The panel, with notes about repeated rows and dropped records.
+        The panel, with notes about repeated rows, dropped records, and labels in a file such as NA.
 
     Raises:
         TypeError: If `table` is not a table, or if a value column is not numeric.
@@ -81,7 +83,7 @@ def panel_from_table(
         path, keys = as_path("table", table), (database, individual)
         frame = read_frame(path, "databases", keys)
         try:
-            return panel_from_table(
+            panel = panel_from_table(
                 frame,
                 database=database,
                 individual=individual,
@@ -92,6 +94,15 @@ def panel_from_table(
         except (TypeError, ValueError) as error:
             kind = BadType if isinstance(error, TypeError) else BadValue
             raise kind(prefixed(path.name, error)) from None
+        labels = [(database, label) for label in panel.databases]
+        labels += [(individual, label) for label in panel.individuals]
+        notes = [
+            f"{label!r} in column {name!r} is a label like any other: leave the field empty if the "
+            "label is missing."
+            for name, label in labels
+            if label in MISSING
+        ]
+        return replace(panel, notes=(*panel.notes, *notes))
     frame = table.to_pandas() if hasattr(table, "to_pandas") else table
     if not hasattr(frame, "iloc"):
         raise TypeError(

@@ -76,6 +76,42 @@ def test_repeated_names_of_columns_are_refused(tmp_path, head):
         panel_from_table(tmp_path / "x.csv")
 
 
+@pytest.mark.parametrize("word", ["NA", "null", "None", "nan", "n/a"])
+def test_words_that_may_be_labels_are_labels_of_databases_and_individuals(tmp_path, word):
+    """NA is the code of Namibia; the first column is the database, the second the individual."""
+    panel = panel_of(tmp_path, f"NO,{word},1\nNO,DE,2\n{word},{word},3\n{word},DE,4\n")
+    assert panel.databases == ("NO", word) and panel.individuals == (word, "DE")
+    assert panel.values.tolist() == [[1], [2], [3], [4]]
+    assert [note.partition(" is a label")[0] for note in panel.notes] == [
+        f"{word!r} in column 'database'",
+        f"{word!r} in column 'individual'",
+    ]
+
+
+@pytest.mark.parametrize("records", ["1,NA,5\n2,7,5\n", "NaN,8,5\n2,7,5\n", "NA,NA,5\n2,7,5\n"])
+@pytest.mark.parametrize("known", ["1", "01"])
+def test_words_among_numbers_are_missing(tmp_path, records, known):
+    records += f"2,{known},5\n2,1,6\n"
+    with pytest.raises(ValueError, match="must have no missing value, but 1 of 4 records have one"):
+        panel_of(tmp_path, records)
+
+
+@pytest.mark.parametrize("field", ["NA", "NaN", "null", ""])
+def test_words_in_a_column_of_values_are_missing(tmp_path, field):
+    records = f"NO,a,1.5\nNO,b,{field}\nSE,a,2\nSE,b,3\n"
+    with pytest.raises(ValueError, match="must have no missing value, but 1 of 4 records have one"):
+        panel_of(tmp_path, records)
+    panel = panel_from_table(tmp_path / "x.csv", missing="drop")
+    assert panel.values.tolist() == [[1.5], [2], [3]]
+    assert panel.notes == ("1 of 4 records had a missing value and were left out.",)
+
+
+@pytest.mark.parametrize("records", [",a,1\nSE,a,2\n", "NO,,1\nSE,a,2\n"])
+def test_empty_labels_are_missing(tmp_path, records):
+    with pytest.raises(ValueError, match="must have no missing value, but 1 of 2 records have one"):
+        panel_of(tmp_path, records)
+
+
 def test_numbers_are_still_put_in_order(tmp_path):
     panel = panel_of(tmp_path, "10,7,1\n9,8,2\n")
     assert panel.databases == (9, 10) and panel.individuals == (7, 8)
