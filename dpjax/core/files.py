@@ -1,5 +1,6 @@
 """Read files up to a maximum size, and write files atomically."""
 
+import codecs
 import gzip
 import io
 import os
@@ -23,6 +24,14 @@ PACKED = (".gz", ".bz2", ".xz", ".zst")
 """Suffixes of compressed files that `opened` decompresses."""
 
 _BUFFER = 2**18
+
+_WIDE = {
+    codecs.BOM_UTF32_LE: "UTF-32",
+    codecs.BOM_UTF32_BE: "UTF-32",
+    codecs.BOM_UTF16_LE: "UTF-16",
+    codecs.BOM_UTF16_BE: "UTF-16",
+}
+"""Encoding that each byte order mark denotes; the mark of UTF-32 begins with one of UTF-16."""
 
 
 def refuse_endless(what: str, path: Path) -> None:
@@ -200,6 +209,23 @@ def opened(path: Path) -> BinaryIO:
     if path.suffix.lower() not in PACKED:
         return path.open("rb")
     return io.BufferedReader(_Unpacked(path), _BUFFER)
+
+
+def refuse_wide(start: bytes) -> None:
+    """Raise an error if a text file seems to be encoded in UTF-16 or UTF-32.
+
+    Args:
+        start: First four bytes of the file, or all bytes of a shorter file.
+
+    Raises:
+        ValueError: If the file starts with a byte order mark of UTF-16 or UTF-32; or if, of its
+            first four bytes, every second byte is zero and the others are not.
+    """
+    kind = next((kind for mark, kind in _WIDE.items() if start.startswith(mark)), None)
+    if [byte == 0 for byte in start[:4]] in ([False, True] * 2, [True, False] * 2):
+        kind = "UTF-16"
+    if kind is not None:
+        raise ValueError(f"it is not UTF-8 but {kind}; save it as UTF-8")
 
 
 class _Unpacked(io.RawIOBase):

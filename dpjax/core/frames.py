@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from dpjax.core.errors import needs
-from dpjax.core.files import PACKED, needs_of_packed, opened
+from dpjax.core.files import PACKED, needs_of_packed, opened, refuse_wide
 from dpjax.core.parquet import text_columns_of
 
 _PACKED_CSV = tuple(f".csv{suffix}" for suffix in PACKED)
@@ -56,6 +56,11 @@ def read_frame(path: Path, name: str, keys: Collection[str] = ()) -> Any:
         raise ValueError(f"{name} must be a file, but there is none at {str(path)!r}.")
     try:
         return _READERS[kind](path, keys)
+    except UnicodeDecodeError as error:
+        raise ValueError(
+            f"{name} could not be read from {path.name!r}: it is not UTF-8 (it holds the byte "
+            f"{error.object[error.start]:#04x}); save it as UTF-8"
+        ) from None
     except Exception as error:
         # The libraries that read files raise arbitrary exceptions for damaged files.
         text = str(error) if isinstance(error, ValueError | OSError) else repr(error)
@@ -80,6 +85,8 @@ def _read_csv(path: Path, keys: Collection[str]) -> Any:
     # pandas has incomplete types.
     pd: Any = import_module("pandas")
     with opened(path) as file:
+        refuse_wide(file.read(4))
+        file.seek(0)
         # pandas before version 3.1 drops the rest of a label, so different labels would be equal.
         if any(b"\0" in part for part in iter(partial(file.read, _BYTES), b"")):
             raise ValueError("the file contains the character NUL, which must be removed first")

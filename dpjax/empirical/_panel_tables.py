@@ -126,6 +126,8 @@ def panel_from_table(
     columns = _value_columns(frame, database, individual, value)
     frame = frame[[database, individual, *columns]]
     notes, rows = [], np.arange(len(frame))
+    if not len(frame):
+        raise BadValue("databases must have at least one record, but the table has no rows.")
     holes = frame.isna().any(axis=1).to_numpy()
     if holes.any():
         if missing == "error":

@@ -112,6 +112,28 @@ def test_empty_labels_are_missing(tmp_path, records):
         panel_of(tmp_path, records)
 
 
+@pytest.mark.parametrize(
+    ("encoding", "message"),
+    [
+        ("utf-16", "it is not UTF-8 but UTF-16; save it as UTF-8"),
+        ("utf-16-le", "it is not UTF-8 but UTF-16; save it as UTF-8"),
+        ("utf-16-be", "it is not UTF-8 but UTF-16; save it as UTF-8"),
+        ("utf-32", "it is not UTF-8 but UTF-32; save it as UTF-8"),
+        ("latin-1", r"it is not UTF-8 \(it holds the byte 0xe9\); save it as UTF-8"),
+    ],
+)
+def test_other_encodings_are_named(tmp_path, encoding, message):
+    """The letter é is the byte E9 in Latin-1."""
+    (tmp_path / "x.csv").write_bytes((HEAD + "1,aé,2\n1,b,3\n").encode(encoding))
+    with pytest.raises(ValueError, match=f"databases could not be read from 'x.csv': {message}$"):
+        panel_from_table(tmp_path / "x.csv")
+
+
+def test_a_file_with_only_a_header_is_refused(tmp_path):
+    with pytest.raises(ValueError, match=r"at least one record, but the table has no rows\.$"):
+        panel_of(tmp_path, "")
+
+
 def test_numbers_are_still_put_in_order(tmp_path):
     panel = panel_of(tmp_path, "10,7,1\n9,8,2\n")
     assert panel.databases == (9, 10) and panel.individuals == (7, 8)

@@ -145,7 +145,7 @@ def test_missing_values_and_repeated_keys(tmp_path):
             "must be finite, but row 3 was",
         ),
         (TABLE, KEYS | {"missing": "keep"}, ValueError, "missing 'keep'"),
-        (TABLE[:0], KEYS, ValueError, "at least one database"),
+        (TABLE[:0], KEYS, ValueError, "but the table has no rows"),
         (pd.concat([TABLE, TABLE[["sales"]]], axis=1), KEYS, ValueError, "'sales' is repeated"),
         (TABLE.assign(sales=np.inf), KEYS, ValueError, "must be finite, but row 0"),
         ("no.csv", {}, ValueError, "there is none at 'no.csv'"),

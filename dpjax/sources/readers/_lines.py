@@ -6,13 +6,19 @@ from io import TextIOWrapper
 from pathlib import Path
 
 from dpjax.core import validate
-from dpjax.core.files import opened
+from dpjax.core.files import opened, refuse_wide
 
 
 def start_of(path: Path) -> int:
-    """Return the number of bytes before the first line: those of byte order marks."""
+    """Return the number of bytes before the first line: those of byte order marks.
+
+    Raises:
+        ValueError: If the encoding of the file seems to be UTF-16 or UTF-32.
+    """
     start = 0
     with opened(path) as file:
+        refuse_wide(file.read(4))
+        file.seek(0)
         while file.read(len(BOM_UTF8)) == BOM_UTF8:  # Some programs write the BOM twice.
             start += len(BOM_UTF8)
     return start

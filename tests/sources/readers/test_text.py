@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from dpjax.sources.readers import _text
+from dpjax.sources.readers import _text, read_samples
 from dpjax.sources.readers._columns import refuse_decimal_commas, refuse_index, without_indices
 from dpjax.sources.readers._entries import (
     as_labels,
@@ -345,3 +345,14 @@ def test_labels_that_are_no_numbers(tmp_path, entries):
     entries = 100 * entries
     (chunk,) = read(tmp_path, "\n".join(["name", *entries]))
     assert chunk.tolist() == ["name", *entries]
+
+
+@pytest.mark.parametrize("suffix", ["csv", "tsv", "txt", "jsonl"])
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-le", "utf-16-be", "utf-32"])
+def test_wide_encodings_are_refused(tmp_path, suffix, encoding):
+    """Without a byte order mark, UTF-16 would be read as UTF-8 texts that contain NUL."""
+    path = tmp_path / f"x.{suffix}"
+    path.write_bytes("12\n34\n56\n".encode(encoding))
+    message = f"cannot be read: it is not UTF-8 but {encoding[:6].upper()}; save it as"
+    with pytest.raises(ValueError, match=message):
+        read_samples(path)
