@@ -168,6 +168,24 @@ def positive_int(at_least: int = 1, **arguments: object) -> None:
             raise BadValue(f"{name} must be an integer below 2^63, but was larger.")
 
 
+def joint_confidence(confidence: float, num_claims: int) -> None:
+    """Validate the confidence with which the bounds of multiple audits hold jointly.
+
+    Raises:
+        TypeError: If an argument is of the wrong type.
+        ValueError: If an argument is out of range, or if the confidence that each bound needs is
+            rounded to 1.
+    """
+    open_unit(confidence=confidence)
+    positive_int(num_claims=num_claims)
+    error = (1 - confidence) / num_claims
+    if 1 - error == 1:
+        raise BadValue(
+            f"num_claims must be smaller, because the error probability of each bound, "
+            f"{error:.2g}, is too small for double precision, but was {num_claims}."
+        )
+
+
 def draws(**arguments: object) -> None:
     """Validate that each argument is an integer in [2, 2^31).
 

@@ -67,9 +67,9 @@ def plan_draws(
     """
     validate.non_negative(claim=claim)
     validate.positive(epsilon=epsilon)
-    validate.open_unit(probability=probability, confidence=confidence, power=power)
+    validate.open_unit(probability=probability, power=power)
     Epsilon(delta)  # Validates delta.
-    validate.positive_int(num_claims=num_claims)
+    validate.joint_confidence(confidence, num_claims)
     if epsilon <= claim:
         raise BadValue(
             f"{term('epsilon')} must be above the claim, {claim:g}, because a true claim cannot be "

@@ -50,8 +50,8 @@ class Terms:
                 "notion must be dpjax.Epsilon(delta=...), Profile(), TradeOff(), Gdp(), "
                 f"Renyi(order), Zcdp() or TotalVariation(), but was {self.notion!r}."
             )
-        validate.open_unit(confidence=self.confidence)
-        validate.positive_int(num_claims=self.num_claims, distance=self.distance)
+        validate.joint_confidence(self.confidence, self.num_claims)
+        validate.positive_int(distance=self.distance)
         self.notion.refuse_distance(self.distance)
         _ = self.claimed  # Reading the claim checks it.
         if not isinstance(self.execution, Execution | None):

@@ -112,6 +112,8 @@ def test_refused_levels(given, error, message):
         ({"power": 1.0}, "power must lie strictly"),
         ({"confidence": 2.0}, "confidence must lie strictly"),
         ({"num_claims": 0}, "num_claims must be an integer >= 1"),
+        ({"num_claims": 10**14}, "num_claims must be smaller, .* of each bound, 1e-17, is too"),
+        ({"num_claims": 10**18}, "num_claims must be smaller, .* of each bound, 1e-21, is too"),
     ],
 )
 def test_refused_options(options, message):

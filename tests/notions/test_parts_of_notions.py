@@ -48,6 +48,7 @@ def test_a_statement_shows_each_number_that_it_has(left_out):
         ({"notion": "epsilon"}, ValueError, r"notion must be dpjax\.Epsilon.* but was 'epsilon'"),
         ({"confidence": 1.0}, ValueError, "confidence must lie strictly between 0 and 1"),
         ({"num_claims": 0}, ValueError, "num_claims must be an integer >= 1"),
+        ({"num_claims": 2**62}, ValueError, "num_claims must be smaller, because the error"),
         ({"distance": 0}, ValueError, "distance must be an integer >= 1"),
         ({"notion": dpjax.TradeOff(), "distance": 2}, ValueError, "distance must be 1 for a trade"),
         ({"claim": -1.0}, ValueError, "claim"),
