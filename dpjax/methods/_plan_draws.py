@@ -58,7 +58,8 @@ def plan_draws(
         Total number of draws per side for `Events(num_draws=...)`, rounded up to two significant
         digits. If the outputs are numbers, double the number to be safe. An audit of several pairs
         needs even more draws: 2.5 times as many for Laplace noise and the ten pairs (0, 0.1), (0,
-        0.2), ..., (0, 1).
+        0.2), ..., (0, 1). If there are so few draws that all outputs from each database may be
+        equal, the verdict may be *not random*, which refutes the claim, too.
 
     Raises:
         ValueError: If a number is out of range, if e^epsilon q + delta is above 1, or if more than
