@@ -85,6 +85,8 @@ class OpenedOnHost:
         self._counted: set[int] = set()
         self._said: list[str] = []
         self._of_pilots: dict[int, list[str]] = {}
+        # Notes on each pair whose outputs for the same seeds were compared.
+        self._same_seeds: dict[int, list[str]] = {}
         # Keep all outputs if each output is expensive; otherwise, keep only outputs that determine
         # cells.
         every = request.each and not source.batched
@@ -107,7 +109,8 @@ class OpenedOnHost:
         of_pairs = dict.fromkeys(note for pair in counted for note in known[pair])
         watched = [note for pair in counted for note in self._stream.notes(pair, known[pair])]
         ignored = notes_of_ignored([e.columns for e in encoders]) if counted else []
-        return [*self._said, *of_pairs, *ignored, *watched]
+        same = chain.from_iterable(self._same_seeds.values())
+        return [*self._said, *same, *of_pairs, *ignored, *watched]
 
     def search(self) -> list[Search]:
         """Draw and count the outputs of the first search round; see `dpjax.sources.Opened`."""
@@ -230,12 +233,15 @@ class OpenedOnHost:
                     part[side] = counted(batch)
             counts[0] += part
             self.tally.confirm(part)
-        if not first and not clearly_differ(counts[0]):
-            self._said += self._notes_of_same_seeds(pair)
+        if pair not in self._same_seeds and not clearly_differ(counts[0]):
+            self._compare_seeds(pair)
         return counts
 
-    def _notes_of_same_seeds(self, pair: int) -> list[str]:
-        """Return a note if both databases of a pair give equal outputs for the same seeds."""
+    def _compare_seeds(self, pair: int) -> None:
+        """Note whether both databases of a pair give equal outputs for the same seeds.
+
+        A sequential audit has drawn too few outputs in its first blocks, so a later block compares.
+        """
         limits = [self._source.time_limit, self._request.seconds]
         given = [limit for limit in limits if limit is not None]
         left = min(given) - self._used() if given else None
@@ -243,7 +249,9 @@ class OpenedOnHost:
         words = self._stream.words(pair, 0, SEARCH)
         taken = [self._stream.taken.get((pair, side), (0, 0.0)) for side in (0, 1)]
         label = self.pairs.labels[pair]
-        return notes_of_same_seeds(self._source, self._draw, sides, words, label, taken, left)
+        notes = notes_of_same_seeds(self._source, self._draw, sides, words, label, taken, left)
+        if notes is not None:
+            self._same_seeds[pair] = notes
 
     def _refuse_same_runs(self, pair: int) -> None:
         """Raise an error if two new runs of the mechanism have equal outputs.

@@ -23,10 +23,11 @@ def notes_of_same_seeds(
     label: str,
     taken: Sequence[tuple[int, float]],
     left: float | None,
-) -> list[str]:
+) -> list[str] | None:
     """Draw a few outputs from both databases with equal seeds, and return a note if they are equal.
 
-    The outputs are not counted. If the draws would take too long, or fail, there is no note.
+    The outputs are not counted. If the draws fail, there is no note. If so few outputs were drawn
+    so far, or so little time is left, that no outputs may be compared, the result is None.
 
     Args:
         source: Source on the host; only replayable sources take seeds.
@@ -44,8 +45,10 @@ def notes_of_same_seeds(
         # A call for few outputs may take as long as a call for a whole batch.
         enough = source.batch_size if source.batched else 1
         count = min(count, in_time) if in_time >= enough else 0
-    if not source.replayable or count < _FEWEST:
+    if not source.replayable:
         return []
+    if count < _FEWEST:
+        return None
     encoder, span = source.encoder(), Span(range(count), words, lambda number: None)
     with suppress(Exception):  # The audit is complete without these outputs.
         first, second = (

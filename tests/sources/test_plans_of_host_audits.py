@@ -78,7 +78,7 @@ def opened(source=None, *, seconds=None, each=False, rounds=(60, 2, 30, 50), pac
     found._request = SimpleNamespace(seconds=seconds, each=each, in_order=False)
     found._rounds, found._pace, found._cut = Rounds(*rounds), pace, "not set"
     found.num_confirm, found._said, found.shares = rounds[3], [], True
-    found._of_pilots = {}
+    found._of_pilots, found._same_seeds = {}, {}
     found.pairs = AnyPairs((["a", "b", "c"], ["d", "e", "f"]), ("1", "2", "3"))
     told = []
     found.tally, found.told = Tally(lambda *both: told.append(both)), told
