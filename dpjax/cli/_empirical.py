@@ -11,6 +11,8 @@ from dpjax.cli._table import Table, Value, argument, chosen, option
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from dpjax.empirical import Panel
+
 _NOISE = {"noise_kind": "noise", "noise_rule": "rule", "sensitivity": "sensitivity"}
 """Map from each parameter of the command to the argument of `calibrate_noise` that it sets."""
 
@@ -126,6 +128,10 @@ def command(**given: Value) -> None:
     if knows is not None:
         adversary = Adversary(knows) if buckets is None else Adversary(knows, buckets)
     panel = panel_from_table(given["data"], value=given["value"] or None, **columns)
+    for text in names:
+        _refuse_query("--query", text, panel)
+    if knows is not None:
+        _refuse_query("--adversary", knows, panel)
     with progress_bar("estimates without an individual", quiet=given["quiet"]) as progress:
         result = empirical_privacy(
             panel,
@@ -152,6 +158,22 @@ def command(**given: Value) -> None:
     say_written(report)
 
 
+def _refuse_query(option: str, text: str, panel: "Panel") -> None:
+    """Raise an error that names an option if its query, or a column of the query, is not known."""
+    from dpjax.empirical._queries import parse_query
+
+    try:
+        query = parse_query(text)
+        if hasattr(query, "response"):
+            columns = [query.response, *query.on]
+        else:
+            columns = [query.column] if text != "count" else []
+        for column in columns:
+            panel.column(column)
+    except ValueError as error:
+        raise ValueError(f"{option} {text!r}: {error}") from None
+
+
 def _levels(texts: list[str]) -> "NDArray":
     import numpy as np
 
@@ -172,6 +194,8 @@ def _levels(texts: list[str]) -> "NDArray":
             ) from None
         if not np.isfinite(ends).all():
             raise ValueError(f"--epsilon must be finite, but was {text!r}.")
+        if ends[0] < 0:
+            raise ValueError(f"--epsilon must be at least 0, but was {text!r}.")
         if number > 1 and ends[0] >= ends[1]:
             raise ValueError(f"--epsilon must have FROM below TO, as in 0:1:51, but was {text!r}.")
         validate.within_limit("levels", len(levels) + number, "--epsilon has too many levels")

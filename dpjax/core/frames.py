@@ -47,7 +47,7 @@ def read_frame(path: Path, name: str, keys: Collection[str] = ()) -> Any:
     if kind not in _READERS:
         raise ValueError(
             f"{name} must be a file whose name ends in one of "
-            f"{', '.join((*_READERS, *_PACKED_CSV))}, but was {path.name!r}."
+            f"{', '.join((*_READERS, *_PACKED_CSV))}, but was {(path.name or str(path))!r}."
         )
     needs_of_packed(path)
     if kind != ".csv":

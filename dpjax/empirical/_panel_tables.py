@@ -116,11 +116,14 @@ def panel_from_table(
     frame = frame.set_axis(names, axis=1)
     for argument, name in (("database", database), ("individual", individual)):
         if name not in names:
-            raise ValueError(
+            raise BadValue(
                 f"{argument} column {name!r} is not in the table; {nearest(name, names)}"
             )
     if database == individual:
-        raise BadValue(f"database and individual must be different columns, but were {database!r}.")
+        raise BadValue(
+            f"{term('database')} and {term('individual')} must be different columns, but were "
+            f"{database!r}."
+        )
     objects = [n for n in names if n not in (database, individual) and frame[n].dtype == object]
     frame = frame.assign(**{name: _as_floats(frame[name]) for name in objects})
     columns = _value_columns(frame, database, individual, value)
@@ -243,7 +246,7 @@ def _value_columns(
         )
     for name in columns:
         if name not in frame.columns:
-            raise ValueError(
+            raise BadValue(
                 f"value column {name!r} is not in the table; {nearest(name, list(frame.columns))}"
             )
         if not _is_real(frame[name]):

@@ -171,7 +171,7 @@ SAID = [
     ),
     (
         ("empirical", "t.csv", "--value", "amuont"),
-        "t.csv: value column 'amuont' is not in the table; did you mean 'amount'?",
+        "t.csv: --value column 'amuont' is not in the table; did you mean 'amount'?",
     ),
     (
         ("sweep", "typo.toml", "--out", "s"),
