@@ -32,6 +32,8 @@ class Contents(NamedTuple):
         beginnings: Incomplete files, which are being written or were left by killed processes.
         earlier: Blocks of sequential entries with fewer draws than the sweep specifies; the sweep
             continues the runs in these blocks.
+        copies: Those strange files whose runs are in a finished block, for instance because two
+            processes computed them at the same time.
     """
 
     finished: dict[str, Path]
@@ -39,6 +41,7 @@ class Contents(NamedTuple):
     strange: dict[Path, str]
     beginnings: list[Path]
     earlier: list[Path]
+    copies: list[Path]
 
 
 def manifest_of(spec: SweepSpec) -> JsonObject:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import jax
 
 from dpjax.core.execution import Execution
-from dpjax.core.wording import BadValue
+from dpjax.core.wording import BadValue, amount
 from dpjax.sweeps._blocks import block_bytes, compute_block, on_all_devices
 from dpjax.sweeps._spec import Block
 from dpjax.sweeps._store import Store
@@ -93,7 +93,13 @@ def run_sweep(
             f"{contents.broken[0].name}); they are computed again."
         )
     for path, reason in contents.strange.items():
-        report(f"{path} is not used and is left in place: {reason}.")
+        if path not in contents.copies[1:]:
+            report(f"{path} is not used and is left in place: {reason}.")
+    if others := len(contents.copies[1:]):
+        report(
+            f"{amount(others, 'other file')} of runs that are stored twice "
+            f"{'is' if others == 1 else 'are'} not used, either."
+        )
     store.clear(contents)
     todo = [block for block in blocks if block.name not in contents.finished]
     total = sum(block.stop - block.first for block in blocks)

@@ -184,7 +184,7 @@ class Store:
         """
         # Another process may have added a processor since the store was opened.
         self.processors = processors_of(self.folder, self.manifest)
-        found = Contents({}, [], {}, [], [])
+        found = Contents({}, [], {}, [], [], [])
         blocks = {block.name: block for block in self.spec.blocks()}
         earlier = {block._replace(more=0).name for block in blocks.values() if block.more}
         held = self.folder / BLOCKS
@@ -229,6 +229,7 @@ class Store:
                         "again."
                     )
                 other = f"another process computed the same runs, which {first.name} holds"
+            found.copies.append(path)
         if other is None:
             found.finished[block.name] = path
         else:

@@ -160,7 +160,7 @@ def test_blocks_that_share_a_program_come_one_after_the_other(monkeypatch):
         SimpleNamespace(entry=entries[k % 2], first=k, stop=k + 3, name=f"block {k}")
         for k in range(6)
     ]
-    contents = SimpleNamespace(broken=[], strange={}, finished={"block 3"})
+    contents = SimpleNamespace(broken=[], strange={}, copies=[], finished={"block 3"})
     told, cleared, order = [], [], []
     store = SimpleNamespace(
         spec=SimpleNamespace(blocks=lambda: blocks), contents=lambda: contents,
@@ -177,7 +177,7 @@ def test_blocks_that_share_a_program_come_one_after_the_other(monkeypatch):
 def test_what_a_store_has_that_is_broken_or_strange_is_told(monkeypatch):
     contents = SimpleNamespace(
         broken=[SimpleNamespace(name="one.parquet"), SimpleNamespace(name="two.parquet")],
-        strange={"three.txt": "it is a text"}, finished=set(),
+        strange={"three.txt": "it is a text"}, finished=set(), copies=[],
     )  # fmt: skip
     store = SimpleNamespace(
         spec=SimpleNamespace(blocks=lambda: []), contents=lambda: contents, clear=lambda _: None

@@ -348,3 +348,58 @@ def test_a_block_without_a_binding_is_said_to_lack_it():
     pq.write_table(pa.table({"run": [1]}), content)
     with pytest.raises(ValueError, match=r"^it is not a block of a sweep \(KeyError\(b'"):
         read_binding(content.getvalue())
+
+
+_SAME_SWEEP = """
+import sys
+from pathlib import Path
+from time import sleep
+
+from dpjax import Events
+from dpjax.mechanisms import Laplace
+from dpjax.sweeps import Entry, Store, SweepSpec, run_sweep
+
+small, folder, me, other = Events(num_samples=300, num_confirm=700), *map(Path, sys.argv[1:])
+entries = tuple(Entry(Laplace(e), small, [(0.0, 1.0)], num_runs=4) for e in (0.5, 1.0))
+me.touch()
+while not other.exists():
+    sleep(0.001)
+store = Store.create(folder, SweepSpec("test", entries, key=3, block_runs=2))
+state = run_sweep(store, report=print)
+assert state.num_runs == 8, state
+"""
+
+
+@pytest.mark.slow
+def test_two_processes_that_run_the_same_sweep_at_once(whole, tmp_path):
+    """Each run is in the table once, and a later call names the copies in two sentences."""
+    ready = [tmp_path / "first", tmp_path / "second"]
+    processes = [
+        subprocess.Popen(
+            [sys.executable, "-c", _SAME_SWEEP, tmp_path / "s", *order],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )
+        for order in (ready, ready[::-1])
+    ]  # fmt: skip
+    for process in processes:
+        said, failed = process.communicate(timeout=120)
+        assert process.returncode == 0, failed
+        assert all(
+            "holds the same rows" in line or "stored twice" in line for line in said.splitlines()
+        )
+    said = []
+    store = Store.create(tmp_path / "s", SPEC)
+    assert run_sweep(store, report=said.append).num_computed == 0
+    assert rows_equal(store, whole) and store.table().num_rows == 8
+    assert len(store.contents().finished) == 4 and len(said) <= 2
+    assert len(list((tmp_path / "s" / "blocks").iterdir())) == 4 + len(store.contents().copies)
+
+
+def test_many_copies_are_named_in_two_sentences(copy):
+    folder, blocks = copy
+    for block in blocks:
+        forge(block, "seconds")
+    computed, said, store = resumed(folder)
+    assert computed == 0 and len(store.contents().copies) == 4
+    assert said.count("it holds the same rows as") == 1
+    assert said.endswith("3 other files of runs that are stored twice are not used, either.")
