@@ -91,7 +91,9 @@ def _side(side: str, name: str, outputs: object) -> np.ndarray:
         return array.astype(np.str_)
     raise BadType(
         f"chunks must each hold only numbers, only vectors of numbers, or only strings as labels, "
-        f"but {side} of {name} held outputs of another kind or of several kinds."
+        f"but {side} of {name} held outputs of another kind or of several kinds. Convert such "
+        "outputs to JSON texts, whose contents are compared: json.dumps(output), or "
+        "table.to_json(orient='records') for a data frame."
     )
 
 

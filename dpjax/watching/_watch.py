@@ -242,9 +242,10 @@ def watch(
 
     Args:
         chunks: Pairs (x, y) of independent outputs for the database and for its neighbor: numbers
-            [n] or [n, d], or labels [n]. Chunks may also be triples (name, x, y), whose names sort
-            in the order of the chunks. If a chunk arrives again with the same name and the same
-            outputs, it is skipped.
+            [n] or [n, d], or labels or texts [n]. Tables, sets and other outputs must be converted
+            to JSON texts, whose contents are compared if hardly any two are equal. Chunks may also
+            be triples (name, x, y), whose names sort in the order of the chunks. If a chunk arrives
+            again with the same name and the same outputs, it is skipped.
         claim: Claimed level, in the notion's unit.
         notion: `dpjax.Epsilon(delta)`, `Gdp()` or `TotalVariation()`; None for epsilon at delta =
             0.

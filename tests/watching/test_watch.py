@@ -120,6 +120,29 @@ def test_one_ended_watch_stays_ended(tmp_path):
     assert counted(again[0]) == counted(first[-1])
 
 
+@pytest.mark.parametrize("kind", ["table", "set"])
+def test_other_outputs_are_watched_as_json_texts(kind):
+    """The message about such outputs says how; an age, or a name, differs between the sides."""
+    rng = np.random.default_rng(0)
+
+    def output(side):
+        if kind == "set":
+            return {*rng.integers(0, 50, 9).tolist(), *([77] if side else [])}
+        return pd.DataFrame({"age": rng.normal(40 + 30 * side, 1, 12), "town": ["x", "y"] * 6})
+
+    def text(output):
+        is_set = isinstance(output, set)
+        return json.dumps(sorted(output)) if is_set else output.to_json(orient="records")
+
+    chunks = [tuple([output(side) for _ in range(60)] for side in (0, 1)) for _ in range(3)]
+    with pytest.raises(TypeError, match=r"Convert such outputs to JSON texts, .* json\.dumps"):
+        next(dpjax.watch(chunks, claim=0.5))
+    written = [tuple([*map(text, side)] for side in chunk) for chunk in chunks]
+    *_, last = dpjax.watch(written, claim=0.5)
+    assert last.verdict == "violated"
+    assert ("age" if kind == "table" else "entry") in last.witness.output
+
+
 def test_duplicate_changed_unordered_and_different_chunks_are_refused():
     (x, y), (x2, y2), (x3, y3) = laplace([(1_500, 1_500)] * 3)
     first = [("b", x, y), ("c", x2, y2)]
