@@ -178,7 +178,8 @@ class DpSgd:
         sampling: `FullBatch()`, `Poisson(rate)` or `Shuffle(size)`. In a shuffled batch, a record
             whose flag is 0 keeps its place, but its gradient is replaced by zero.
         model: `Logistic()` or `Network(hidden)`.
-        canary: Row index of the canary.
+        canary: Index of the canary's row, which must differ between the databases of every pair.
+            By default, the last row, in which `canary_pair` puts the canary.
         score: Name of the score to return.
 
     Raises:
@@ -230,11 +231,14 @@ class DpSgd:
         return self.num_steps**0.5 / float(self.noise_multiplier)
 
     def refuse_pairs(self, pairs: Pairs) -> None:
-        """Refuse pairs whose two databases have the same canary, which the score cannot reveal.
+        """Raise an error if the two databases of a pair differ, but not in the canary's row.
+
+        The score measures whether the canary is present, so it could not reveal the difference.
+        The scores "energy" and "idle" do not depend on the canary, so they accept all pairs.
 
         Raises:
-            ValueError: If the canary of a pair is the same in both databases, although other
-                records differ and the score depends on the canary.
+            ValueError: If the row of the canary is the same in both databases of a pair, although
+                another row differs, and the score depends on the canary.
         """
         sides = pairs.database, pairs.neighbor
         shapes = {getattr(side, "shape", ()) for side in sides}
@@ -245,10 +249,13 @@ class DpSgd:
             return  # `train` refuses this index.
         for label, rows in zip(pairs.labels, differs, strict=True):
             if rows.any() and not rows[self.canary]:
+                last = " (the last record)" if self.canary == -1 else ""
+                other = int(rows.argmax())
                 raise BadValue(
-                    f"canary must be the index of a record in which the two databases differ, but "
-                    f"was {self.canary}: the databases of the pair {label!r} differ in record "
-                    f"{int(rows.argmax())}. The function canary_pair puts the canary last, at -1."
+                    "canary must be the index of the record in which the two databases differ, "
+                    f"but was {self.canary}{last}: in the pair {label!r}, they differ in record "
+                    f"{other}. Pass canary={other}, or make the pair with canary_pair, which puts "
+                    "the canary last."
                 )
 
     def sample(self, key: Array, database: Array, num_samples: int) -> Array:
