@@ -52,7 +52,7 @@ The dot is a test that dpjax found and then evaluated on fresh outputs.
     assert_private(Laplace(1.0), epsilon=1.0)
     ```
 
-    [In continuous integration](in-ci.md), [on GitHub](on-github.md)
+    [Privacy tests](in-ci.md), [on GitHub](on-github.md)
 
 </div>
 
