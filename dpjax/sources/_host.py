@@ -177,7 +177,7 @@ class HostMechanism(OnHost):
         catch = self.special == "outcomes"
         draw = partial(pickled_result, draw_batch, self.function, catch, deadline, None)
         seed = 0 if self.batched else range(count)
-        with ExitStack() as stack:
+        with _refusing_gradients(NO_RESTART), ExitStack() as stack:
             # New processes, even if the audit keeps its workers.
             pools = [stack.enter_context(new_pool(1)) for _ in range(2)]
             tasks = [[pool.submit(draw, side, count, seed) for side in sides] for pool in pools]
@@ -198,7 +198,7 @@ class HostMechanism(OnHost):
         # Pass a deadline to the workers: alarms work in their main threads, and all processes share
         # a clock.
         call = self._call(Deadline.of_workers(self.timeout, self.time_limit))
-        with worker_pool(self.workers) as pool:
+        with _refusing_gradients(NO_WORKERS), worker_pool(self.workers) as pool:
             yield partial(self._batches, call, pool, None if self.replayable else {})
 
     def _call(self, deadline: Deadline | None) -> Callable[..., Raw]:
@@ -284,6 +284,28 @@ def _check_arguments(function: Callable[..., object], name: str, batched: bool) 
         if batched:
             raise BadType(f"{said}. If each call returns one output, use {ONE_BY_ONE}.") from None
         raise BadType(f"{said}.") from None
+
+
+@contextmanager
+def _refusing_gradients(without: str) -> Iterator[None]:
+    """Return a context manager that replaces PyTorch's error about tensors with a history.
+
+    Args:
+        without: Option with which no other process draws, for the message.
+
+    Raises:
+        ValueError: If a database contains a tensor that is the result of a differentiable function.
+    """
+    try:
+        yield
+    except RuntimeError as error:
+        if "non-leaf tensor" not in str(error):
+            raise
+        raise BadValue(
+            "pairs must not contain a tensor that is the result of a differentiable function, "
+            "because PyTorch does not send such tensors to other processes: pass tensor.detach(), "
+            f"or use {without}."
+        ) from None
 
 
 def _check_picklable(function: Callable[..., object], name: str, by_workers: bool) -> None:

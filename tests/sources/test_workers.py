@@ -133,6 +133,34 @@ def test_results_that_pools_cannot_send(monkeypatch):
         assert [result.value for result in batch] == [1.5] * 3
 
 
+def test_databases_that_pools_cannot_send(monkeypatch):
+    class Sending(OneWorker):
+        def submit(self, call, *arguments):
+            ForkingPickler.dumps(arguments)
+            return super().submit(call, *arguments)
+
+    monkeypatch.setattr(ForkingPickler, "_extra_reducers", {Result: refused})
+    for name in ("worker_pool", "new_pool"):
+        monkeypatch.setattr(_host, name, lambda workers: nullcontext(Sending()))
+    source = HostMechanism(Result, batched=False, workers=1, restart=True)
+    message = r"pairs must not contain a tensor .*: pass tensor\.detach\(\), or use "
+    with pytest.raises(ValueError, match=message + "workers=0"), source.drawing() as draw:
+        next(draw([Result(1.5)], Span(range(3), (1,), print)))
+    with pytest.raises(ValueError, match=message + "restart=False"):
+        source.restarted((Result(1.5), Result(2.5)), 3)
+
+
+def test_other_errors_of_pools_stay_as_they_are(monkeypatch):
+    class Failing:
+        def submit(self, call, *arguments):
+            raise RuntimeError("cannot schedule new futures after shutdown")
+
+    monkeypatch.setattr(_host, "worker_pool", lambda workers: nullcontext(Failing()))
+    source = HostMechanism(Result, batched=False, workers=1)
+    with pytest.raises(RuntimeError, match=r"^cannot schedule new"), source.drawing() as draw:
+        next(draw(1.5, Span(range(3), (1,), print)))
+
+
 class Tensor:
     """A part of a large tensor."""
 
