@@ -75,8 +75,8 @@ class Wide(NamedTuple):
         Args:
             paths: Paths of all entries, or () if outputs are vectors.
         """
-        known = paths or [f"[{place}]" for place in range(self.width)]
-        return (*(known[place] for place in self.chosen.tolist()), *_FURTHER)
+        known = [paths[int(p)] if paths else f"[{p}]" for p in self.chosen]
+        return (*known, *_FURTHER)
 
     def to_plain(self) -> JsonObject:
         """Return the choice as JSON values."""
