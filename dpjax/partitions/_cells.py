@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from dpjax.partitions._summary import ONLY
 from dpjax.partitions.previews import shortened
 
 
@@ -68,7 +69,9 @@ class Cells:
         """Hashable key. Two partitions with equal keys assign every output to the same cell."""
         numbers = (self.edges, self.atoms, (self.boxed,))
         content = (tuple(part.tobytes() for part in parts) for parts in numbers)
-        return type(self), self.names, self.whole, self.ordered, self.parts, *content
+        # Numbers of two pairs may have equal names although the pairs differ in other records.
+        own = id(self) if any(ONLY in path for path in self.parts) else None
+        return type(self), self.names, self.whole, self.ordered, self.parts, own, *content
 
     def labels(self) -> np.ndarray:
         """Return the index of each cell's label, int64 [size]."""

@@ -12,6 +12,11 @@ from dpjax.partitions.previews import described
 Targets = Mapping[str, Any]
 """Records to look for, by their names."""
 
+ONLY = "that only the"
+"""Words in the names of the records in which a pair's databases differ. Therefore, they are also in
+the names of numbers that depend on these records.
+"""
+
 
 class Summary(dict[str, float]):
     """The numbers that summarize one output, by name; see `summarize`.

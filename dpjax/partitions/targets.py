@@ -6,7 +6,7 @@ from typing import Any
 
 from dpjax.partitions._records import Records, columns_of, without_index
 from dpjax.partitions._sequences import words_of
-from dpjax.partitions._summary import Targets
+from dpjax.partitions._summary import ONLY, Targets
 from dpjax.partitions.missing import entries, is_array, is_table
 
 _LONGEST, _MOST_TARGETS = 10_000, 4
@@ -32,10 +32,10 @@ def targets_of(database: Any, neighbor: Any) -> Targets:
         counts = Counter(key for key, _ in sides[name]) - Counter(key for key, _ in sides[other])
         raw = dict(sides[name])
         if isinstance(database, str) and counts:
-            targets[f"the words that only the {name} has"] = " ".join(raw[key] for key in counts)
+            targets[f"the words {ONLY} {name} has"] = " ".join(raw[key] for key in counts)
             continue
         for number, key in enumerate(counts):
-            targets[f"{noun} {number} that only the {name} has"] = raw[key]
+            targets[f"{noun} {number} {ONLY} {name} has"] = raw[key]
     return targets if len(targets) <= _MOST_TARGETS else {}
 
 

@@ -10,6 +10,7 @@ from dpjax.partitions._lookup import encode_drawn
 from dpjax.partitions._partition import Partition, _beside, _filled
 from dpjax.partitions._scored import OneEntry
 from dpjax.partitions._words import _Words
+from dpjax.partitions.targets import targets_of
 
 
 def cells(kind=Partition, **options):
@@ -206,3 +207,13 @@ def test_numbers_have_the_digits_that_tell_them_apart(value, beside, text):
     only = Partition(("a number",), (edges,), (np.empty(0),), np.zeros(1, int))
     assert _Words(only, False).number(value, edges) == text
     assert _Words(only, True).number(value, edges) == "1.2345678099999999"
+
+
+def test_numbers_that_depend_on_records_of_a_pair_have_their_own_cells():
+    """The number has the same name for each pair, but counts another record for each pair."""
+    one, other = (
+        cells(parts=("['age']", f"['rows equal to {name}']"))
+        for name in targets_of(["ann", "bob"], ["bob"])
+        for _ in range(2)
+    )
+    assert one.key == one.key != other.key

@@ -75,3 +75,32 @@ def test_recorded_tables_are_compared():
     x, y = tables(PEOPLE.assign(town="z"), 0), tables(PEOPLE, 1)
     result = dpjax.audit(dpjax.Recorded(x, y), confidence=CONFIDENCE)
     assert result.lower_bound > 0.5
+
+
+@pytest.mark.slow
+def test_pairs_that_share_a_database_may_differ_in_other_records():
+    """A table contains each of two records with a probability that depends on whether it was given.
+
+    The probabilities are 0.3 and 0.2 for the first record, and 0.9 and 0.85 for the second one. In
+    both pairs, the level is ln(1.5), because 0.3 / 0.2 = (1 - 0.85) / (1 - 0.9). A draw from the
+    common database may contain the record in which one pair differs, but not that of the other
+    pair. Therefore, the counts of the two pairs must not be added.
+    """
+    given = {(1.5, -0.5): (0.3, 0.2), (-0.25, 0.75): (0.9, 0.85)}
+
+    def released(table, rng):
+        known = {*map(tuple, table[["u", "v"]].to_numpy().tolist())}
+        rows = rng.normal(size=(12, 2))
+        for place, (record, shares) in enumerate(given.items()):
+            if rng.random() < shares[record not in known]:
+                rows[place] = record
+        return pd.DataFrame({"u": rows[:, 0], "v": rows[:, 1], "w": "x"})
+
+    both, *others = (
+        pd.DataFrame(records, columns=["u", "v"]).assign(w="x")
+        for records in ([*given], [*given][1:], [*given][:1])
+    )
+    pairs = [(both, other) for other in others]
+    method = dpjax.Sequential(num_draws=2500)
+    result = dpjax.audit(released, pairs, method=method, claim=0.41, confidence=CONFIDENCE)
+    assert result.verdict == "not refuted"
