@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -23,6 +23,9 @@ and the largest number of adjacent entries that are counted.
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 _WORD = re.compile(r"\w+|[^\w\s]")
 """Patterns of a number and of a word in a text. A punctuation mark counts as a word."""
+
+Runs = tuple[Sequence[Hashable], Sequence[Hashable]]
+"""For each of two texts, an object for each run of words. Equal runs have equal objects."""
 
 
 def of_numbers(entries: Sequence[float], noun: str, where: str = "") -> dict[str, float]:
@@ -158,16 +161,44 @@ def _of_target(
     """Return how much of a target a text contains."""
     wanted = _WORD.findall(target)
     words = _WORD.findall(text) if wanted != words_of(target) else words
-    common, longest = Counter(wanted) & Counter(words), 0
-    # Compare runs of increasing lengths until the text contains none of the target's runs.
-    while _runs(wanted, longest + 1) & _runs(words, longest + 1):
-        longest += 1
+    common = Counter(wanted) & Counter(words)
     return {
         f"occurrences of {name}{where}": text.count(target) if target else 0,
         f"words in common with {name}{where}": common.total(),
-        f"longest run of words of {name}{where}": longest,
+        f"longest run of words of {name}{where}": _longest_run(wanted, words),
     }
 
 
-def _runs(words: Sequence[str], length: int) -> set[tuple[str, ...]]:
-    return {tuple(words[start : start + length]) for start in range(len(words) - length + 1)}
+def _longest_run(one: Sequence[str], other: Sequence[str]) -> int:
+    """Return the length of the longest sequence of adjacent words that occurs in both texts.
+
+    The time is proportional to n log(n) for texts of n words: runs of the lengths 1, 2, 4, and so
+    on are numbered, and the longest run is put together from runs of these lengths.
+    """
+    runs: Runs = (one, other)
+    doubled: list[Runs] = []
+    while not {*runs[0]}.isdisjoint(runs[1]):
+        doubled.append(runs)
+        runs = _joined(runs, runs, 2 ** len(doubled) // 2)
+    longest = 0
+    for power, shorter in reversed([*enumerate(doubled)]):
+        longer = _joined(runs, shorter, longest) if longest else shorter
+        if not {*longer[0]}.isdisjoint(longer[1]):
+            runs, longest = longer, longest + 2**power
+    return longest
+
+
+def _joined(first: Runs, second: Runs, length: int) -> Runs:
+    """Number the runs that consist of a run of some length and of the run after it.
+
+    Args:
+        first: For each text, the run that begins at each word.
+        second: The same for runs of another length.
+        length: Number of words of the first runs.
+    """
+    numbers: dict[tuple[Hashable, Hashable], int] = {}
+    one, other = (
+        [numbers.setdefault(both, len(numbers)) for both in zip(start, end[length:], strict=False)]
+        for start, end in zip(first, second, strict=True)
+    )
+    return one, other

@@ -1,5 +1,6 @@
 """Numbers that summarize texts, sequences, sets and dicts, counted by hand."""
 
+import time
 from collections import deque
 from datetime import date
 
@@ -128,6 +129,30 @@ def test_targets_in_texts(text, occurrences, common, longest):
         assert found["occurrences of target 0"] == occurrences
         assert found["words in common with target 0"] == common
         assert found["longest run of words of target 0"] == longest
+
+
+def test_the_longest_run_of_words_is_that_of_a_search_for_every_run():
+    rng = np.random.default_rng(0)
+    for number in range(300):
+        words = "ab" if number % 2 else "abcdef"
+        one, other = (rng.choice([*words], rng.integers(1, 15)).tolist() for _ in range(2))
+        runs = [
+            one[start:end]
+            for start in range(len(one))
+            for end in range(start + 1, len(one) + 1)
+            if f" {' '.join(one[start:end])} " in f" {' '.join(other)} "
+        ]
+        found = summarize(" ".join(one) + " .", [" ".join(other)])
+        assert found["longest run of words of target 0"] == max(map(len, runs), default=0)
+
+
+def test_long_targets_take_little_time():
+    """A text quotes a record of 5,000 words; a loop over all lengths would take minutes."""
+    words = np.random.default_rng(0).choice([*"abcdefghij"], 5_000).tolist()
+    start = time.perf_counter()
+    found = summarize(f"{' '.join(words)} x", [" ".join(words)])
+    assert found["longest run of words of target 0"] == 5_000
+    assert time.perf_counter() - start < 10
 
 
 def test_numbers_of_targets_are_words():
