@@ -20,9 +20,11 @@ _LONGEST_WORD, _MOST_PAIRS = 256, 1_000
 and the largest number of adjacent entries that are counted.
 """
 
-_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
+_NUMBER = re.compile(r"(?:(?<!\w)[-+])?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 _WORD = re.compile(r"\w+|[^\w\s]")
-"""Patterns of a number and of a word in a text. A punctuation mark counts as a word."""
+"""Patterns of a number and of a word in a text. A punctuation mark counts as a word. A hyphen after
+a word or a number, as in 1970-01-31, is no minus sign.
+"""
 
 Runs = tuple[Sequence[Hashable], Sequence[Hashable]]
 """For each of two texts, an object for each run of words. Equal runs have equal objects."""

@@ -27,6 +27,9 @@ def test_numbers_in_a_text():
     found = summarize("mean -3.5e2, of 17 values in [.25, 4.]")
     assert [found[f"number {place}"] for place in range(4)] == [-350, 17, 0.25, 4]
     assert "number 4" not in found and "count of '17'" not in found
+    found = summarize("born on 1970-01-31, weighs -3 or x=+5 or 1e-2, 7-8")
+    assert [found[f"number {place}"] for place in range(8)] == [1970, 1, 31, -3, 5, 0.01, 7, 8]
+    assert found["count of '-'"] == 3
     assert summarize("about 1e999")["number 0"] == 2.0**500
 
 
