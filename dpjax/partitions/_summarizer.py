@@ -18,12 +18,14 @@ from dpjax.partitions._contents import Contents, Kind
 from dpjax.partitions._features import clipped
 from dpjax.partitions._labels import DpjaxLabel, Labels
 from dpjax.partitions._nested import SUMMARY, UNUSED, Label, Nested
+from dpjax.partitions._records import number_of
 from dpjax.partitions._summary import Summary, Targets
 from dpjax.partitions.summaries import summarize_parts
 
 _FEWEST, _SHARE = 16, 0.5
-"""Texts of several words and collections are summarized if there are at least _FEWEST outputs, and
-if at least the fraction _SHARE of them are texts or collections that occur only once.
+"""Texts of several words, collections, and dates and other labels that have a value are summarized
+if there are at least _FEWEST outputs, and if at least the fraction _SHARE of them are such outputs
+and occur only once.
 """
 
 _FEWEST_WORDS, _SHARE_OF_WORDS, _OFTEN = 200, 0.99, 8
@@ -202,10 +204,12 @@ class Summarizer:
 
 
 def _has_parts(item: object) -> bool:
-    """Return whether an output is a text of several words, or a collection."""
+    """Return whether an output is a text of several words, a collection, or has a value."""
     if isinstance(item, str):
         return len(item.split(maxsplit=1)) > 1
-    return isinstance(item, Collection) and not isinstance(item, bytes)
+    if isinstance(item, Collection):
+        return not isinstance(item, bytes)
+    return number_of(item) is not None
 
 
 @lru_cache(2**16)
