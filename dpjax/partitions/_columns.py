@@ -152,7 +152,8 @@ class NestedColumns:
         if len(self.paths) < 2:
             return []
         if self.usual is not None and self.usual.key == SUMMARY:
-            names = [path[1:-1] for path in self.paths if not path.startswith(UNUSED)]
+            paths = [path for path in self.paths if not path.startswith(UNUSED)]
+            names = [path[1:-1] if path.startswith("[") else path for path in paths]
             more = f", and {len(names) - _MOST_SHOWN} others" if len(names) > _MOST_SHOWN else ""
             return [
                 "Hardly any two outputs are equal. Therefore, the audit compares numbers that "

@@ -232,7 +232,9 @@ def form_of(
             return _vector(item)
     if isinstance(item, dict | tuple):
         found = Nested.of(item)
-        if found.numbers or isinstance(item, dict) or {*map(type, item)} & {dict, list, tuple}:
+        kinds = {*map(type, item)}
+        has_parts = kinds & {dict, list, tuple, set} or any(map(has_entries, kinds))
+        if found.numbers or isinstance(item, dict) or has_parts:
             return found
     if type(item) not in _WRITTEN:
         _refuse_identity(item)

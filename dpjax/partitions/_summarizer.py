@@ -172,7 +172,7 @@ class Summarizer:
 
     def bare(self, row: tuple[float, ...]) -> Nested:
         """Return the form of a number or a vector beside outputs that are summarized."""
-        if self._lists and len(row) > 1:
+        if self._lists:  # A number counts as a list of one number.
             return self._nested(summarize_parts(list(row), self._targets()))
         return Nested.bare(row)
 

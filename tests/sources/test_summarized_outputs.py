@@ -113,6 +113,36 @@ def test_lists_of_different_lengths():
     assert result.lower_bound > 1
 
 
+def test_lists_of_one_number_are_compared_with_longer_lists():
+    """Lists of one and of two entries occur equally often. Only the first entry depends on data."""
+
+    def noisy(shift, rng):
+        return rng.normal(4 * shift, 1, rng.integers(1, 3)).tolist()
+
+    result = audited(noisy, [(0, 1)], dpjax.Events(200, 400))
+    assert result.lower_bound > 1
+    assert result.notes[1:] == ()
+
+
+def test_the_note_names_numbers_beside_texts():
+    def sometimes(shift, rng):
+        return unrelated(rng) if rng.random() < 0.8 else float(rng.normal(8 * shift))
+
+    result = audited(sometimes, [(0, 1)], dpjax.Events(200, 200))
+    assert "numbers that summarize each output: a number, " in result.notes[0]
+
+
+@pytest.mark.parametrize("kind", [set, frozenset, np.array])
+def test_lists_of_sets_and_of_arrays(kind):
+    def places(share, rng):
+        words = rng.choice(WORDS, 8).tolist()
+        return [kind(words), kind(["home"] if rng.random() < share else ["work"])]
+
+    result = audited(places, [(0.05, 0.8)], dpjax.Events(200, 600))
+    assert result.lower_bound > 1
+    assert "Hardly any two outputs are equal" in result.notes[0]
+
+
 def test_entries_of_long_lists_of_labels():
     """Each of 20 entries is a fair coin, except for the third one, which is biased: ln(3)."""
 
