@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from dpjax.core.wording import BadValue
-from dpjax.partitions._records import number_of
+from dpjax.partitions._records import columns_of, number_of
 from dpjax.partitions._sequences import MOST_PLACES, of_entries, of_numbers, of_text, text_of
 from dpjax.partitions._summary import Summary, Targets
 from dpjax.partitions.missing import Raised, entries, has_entries, is_array, is_table
@@ -43,7 +43,8 @@ def summarize(output: Any, targets: Sequence[Any] = ()) -> Summary:
       column, the mean, the standard deviation, the extremes, five quantiles, the number of
       different values, and the number of rows with the most frequent value. For two columns, the
       number of rows with two labels, the mean square contingency of two labels, the fraction of
-      the variance of numbers that the labels explain, or the correlation of two numbers.
+      the variance of numbers that the labels explain, or the correlation of two numbers. A column
+      of texts is also summarized like a text.
     - Dict, or sequence of other objects: the summary of each part.
     - Number or date: its value; a date is converted to days since 1970-01-01.
 
@@ -68,7 +69,7 @@ def summarize(output: Any, targets: Sequence[Any] = ()) -> Summary:
     """
     named = {f"target {number}": target for number, target in enumerate(targets)}
     if _is_table(output):
-        return summary_of_table(output, named)
+        return summary_of_table(output, named) | _of_columns(output, named)
     return summarize_parts(output, named)
 
 
@@ -117,7 +118,7 @@ def _parts(part: Any, targets: Targets, name: str = "", depth: int = 0) -> dict[
         return {name or "value": number}
     if depth < _DEEPEST and not isinstance(part, str | bytes) and _is_table(part):
         try:
-            found = summary_of_table(part, targets, strict=False)
+            found = summary_of_table(part, targets, strict=False) | _of_columns(part, targets)
             return {f"{key}{where}": value for key, value in found.items()}
         except BadValue:  # Some names of columns are equal as text.
             pass
@@ -138,6 +139,18 @@ def _parts(part: Any, targets: Targets, name: str = "", depth: int = 0) -> dict[
             found |= _of_parts({f"entry {n}{where}": inner for n, inner in parts}, targets, depth)
         return found
     return {f"{name or 'value'} is {text_of(part)}": 1}
+
+
+def _of_columns(table: Any, targets: Targets) -> dict[str, float]:
+    """Return the numbers that summarize the texts of several words in a table, column by column."""
+    found: dict[str, float] = {}
+    for name, column in columns_of(table).items():
+        if isinstance(column, np.ndarray) and column.dtype.kind not in "OU":
+            continue
+        texts = [text for text in column if isinstance(text, str)]
+        if any(map(_is_nested, texts)):
+            found |= of_text("\n".join(texts), targets, f" in {name}")
+    return found
 
 
 def _of_parts(parts: Mapping[str, Any], targets: Targets, depth: int) -> dict[str, float]:

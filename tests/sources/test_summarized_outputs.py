@@ -155,6 +155,16 @@ def test_entries_of_long_lists_of_labels():
     assert "entry 2 is" in result.witness.event
 
 
+def test_answers_of_a_chat():
+    """A chat is a list of messages, which is a table with a column of texts."""
+
+    def chat(records, rng):
+        answer = {"role": "assistant", "content": repeated(records, rng)}
+        return [{"role": "user", "content": unrelated(rng)}, answer]
+
+    assert audited(chat, TEXTS).lower_bound > 1
+
+
 def test_sets():
     """Each of 30 members is in the set with probability 1/2, except for one: ln(3)."""
 
