@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from copy import deepcopy
 from typing import cast
 
 import numpy as np
@@ -47,9 +48,13 @@ def draw_batch(
     kind, name = seed_argument(function), name_of_function(function)
     fresh = copier(database)
     if not isinstance(seed, int):
-        single = []
+        single: list[object] = []
+        first: object = None
         for number in seed:
-            single.append(_draw_one(function, name, kind, catch, deadline, fresh, number))
+            output = _draw_one(function, name, kind, catch, deadline, fresh, number)
+            first = first if single else output
+            # A function may return one list in all calls, and modify it in each call.
+            single.append(_copied(output) if output is first else output)
             if saw is not None:
                 saw(1)
         return single
@@ -140,6 +145,16 @@ def draw_several(
     if saw is not None:
         saw(num_samples)
     return cast(Raw, batch)
+
+
+def _copied(output: object) -> object:
+    """Return a copy of a list, dict, set or array, if it can be copied, and any other output."""
+    if not isinstance(output, list | dict | set | np.ndarray):
+        return output
+    try:
+        return deepcopy(output)
+    except Exception:  # The output may contain any object, such as a generator.
+        return output
 
 
 def _draw_one(
