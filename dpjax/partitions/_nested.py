@@ -15,7 +15,8 @@ from dpjax.core.numerics import MOST_EXACT, has_inexact
 from dpjax.core.wording import BadValue
 from dpjax.partitions._summary import Summary, Targets, numbers_of
 from dpjax.partitions.missing import Raised, entries, has_entries, missing
-from dpjax.partitions.tables import has_comparable_entries, summary_of_output
+from dpjax.partitions.summaries import summary_of_frame
+from dpjax.partitions.tables import has_comparable_entries
 
 Key = TypeVar("Key")
 
@@ -204,7 +205,7 @@ def form_of(
     if (plain := _plain_number(item)) is not None:
         return (plain,)
     if type(item) not in (dict, list, tuple) or not item:
-        summary = item if isinstance(item, Summary) else summary_of_output(item, targets)
+        summary = item if isinstance(item, Summary) else summary_of_frame(item, targets)
         if summary is not None:
             return Nested.of_summary(summary, item)
         if has_entries(type(item)):

@@ -140,7 +140,10 @@ def words_of(text: str) -> list[str]:
 
 def text_of(label: Any) -> str:
     """Return the text of a label in the name of a number."""
-    return label_text(label) or "nothing"
+    try:
+        return label_text(label) or "nothing"
+    except RecursionError:
+        return f"a deeply nested {type(label).__name__}"
 
 
 def plural(noun: str) -> str:

@@ -7,7 +7,7 @@ a function of an output reveals no more than the output.
 """
 
 import json
-from collections.abc import Collection, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from dpjax.partitions._records import columns_of, number_of
 from dpjax.partitions._sequences import MOST_PLACES, of_entries, of_numbers, of_text, text_of
 from dpjax.partitions._summary import Summary, Targets
 from dpjax.partitions.missing import Raised, entries, has_entries, is_array, is_table
-from dpjax.partitions.tables import summary_of_table
+from dpjax.partitions.tables import summary_of_output, summary_of_table
 
 _DEEPEST = 4
 """Number of levels of nested parts that are summarized. Deeper parts count as labels."""
@@ -76,6 +76,17 @@ def summarize(output: Any, targets: Sequence[Any] = ()) -> Summary:
 def summarize_parts(output: Any, targets: Targets) -> Summary:
     """Return the same as `summarize`, but ignore targets that tables cannot contain."""
     return Summary(_parts(output, targets))
+
+
+def summary_of_frame(output: Any, targets: Callable[[], Targets]) -> Summary | None:
+    """Return the summary of a data frame if its rows have no meaning of their own, else None.
+
+    Args:
+        output: Any output.
+        targets: Function that returns records to look for.
+    """
+    found = summary_of_output(output, targets)
+    return None if found is None else found | _of_columns(output, targets())
 
 
 def _is_table(output: Any) -> bool:

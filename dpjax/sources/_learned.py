@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpjax.partitions import PILOT, Outputs, Partition, lay, part_of, score_partitions
+from dpjax.partitions._nested import UNUSED
 from dpjax.partitions._scored import entry_partition
 from dpjax.sources._counting import halves_of
 
@@ -55,7 +56,8 @@ def lay_best(
     if dimension == 1 or options.get("region") is not None:
         return replace(lay(pilots, names, **options), parts=parts)
     first = [part_of(pilot, slice(PILOT)) for pilot in pilots]
-    entries = [entry_partition(first, names, column) for column in range(dimension)]
+    columns = [n for n in range(dimension) if not parts or not parts[n].startswith(UNUSED)]
+    entries = [entry_partition(first, names, column) for column in columns]
     others: list[Partition] = [*score_partitions(pilots, folds, names)]
     if dimension <= _MOST_BOXES:
         # Try boxes directly after the linear score, since events that consist of boxes are as easy

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from dpjax.partitions._nested import form_of
 from dpjax.partitions.summaries import summarize, summarize_parts
 from dpjax.partitions.targets import targets_of
 
@@ -196,3 +197,19 @@ def test_words_in_which_two_texts_differ_are_targets():
 @pytest.mark.parametrize("sides", [(1.0, 2.0), ({"a": 1}, {"a": 2}), ([*range(9)], [9])])
 def test_other_databases_have_no_targets(sides):
     assert targets_of(*sides) == {}
+
+
+def test_very_deep_lists():
+    deep: list[object] = []
+    for _ in range(100_000):
+        deep = [deep]
+    assert any("a deeply nested list" in name for name in summarize(deep))
+
+
+def test_texts_in_data_frames_are_summarized():
+    """A generated chat is a frame whose rows are summarized, and so are the words in them."""
+    frame = pd.DataFrame({"role": ["a", "b"] * 6, "text": ["so it is", "no it is"] * 6})
+    found = form_of(frame)
+    numbers = dict(zip(found.entries, found.numbers, strict=True))
+    name = "count of 'so' in text"
+    assert (numbers["['rows']"], numbers[f"[{name!r}]"]) == (12, 6)
