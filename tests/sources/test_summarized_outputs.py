@@ -259,6 +259,19 @@ def test_a_sequential_audit_is_continued_bit_by_bit(kind):
     assert whole.witness.event == again.witness.event
 
 
+def test_recorded_lists(tmp_path):
+    """Each of 20 entries is a fair coin, except for the third one, which is biased: ln(3)."""
+    rng = np.random.default_rng(6)
+    for name, bias in (("x", 0.25), ("y", 0.75)):
+        coins = rng.random((6000, 20)) < np.where(np.arange(20) == 2, bias, 0.5)
+        lines = [json.dumps(row) for row in np.where(coins, "yes", "no").tolist()]
+        (tmp_path / f"{name}.jsonl").write_text("\n".join(lines))
+    recordings = [dpjax.Recording(tmp_path / f"{side}.jsonl") for side in "xy"]
+    result = dpjax.audit(dpjax.Recorded(*recordings), confidence=CONFIDENCE)
+    assert 0.8 < result.lower_bound <= np.log(3)
+    assert "entry 2 is" in result.witness.event
+
+
 @pytest.mark.parametrize("method", [dpjax.Events(), dpjax.Sequential()])
 def test_recorded_texts(tmp_path, method):
     rng = np.random.default_rng(5)

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from itertools import chain, islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,6 +24,9 @@ _PART = 2**24
 
 _SHOWN = 60
 """Maximum number of characters that an error message quotes from a name."""
+
+_HEAD = 100
+"""Number of lines that decide whether lists are vectors or labels."""
 
 
 class _Number(str):
@@ -70,15 +74,23 @@ class _Layout(NamedTuple):
 def json_chunks(path: Path, column: str | int | None, rows: int) -> Iterator[np.ndarray]:
     """Yield chunks of the outputs in a file of JSON lines; see `dpjax.Recording`.
 
+    If the first lines contain lists that are no vectors of one length, each list is a label, and
+    the label is the list's JSON text.
+
     Raises:
         ValueError: If a line is no JSON value, if lines have different forms, if an output is
             neither a number, a string, a boolean nor a list of numbers, or if the column does not
             exist. The error is also raised if no column was chosen and a column seems to contain
             row numbers.
     """
+    values = _values(path)
+    head = [*islice(values, _HEAD)]
+    values = chain(head, values)
+    if column is None and _are_lists_of_any_kind([value for value, _ in head]):
+        values = ((_text(value), length) for value, length in values)
     kept: list[object] = []
     kind, layout, size, read = "", None, 0, 0
-    for line, (value, length) in enumerate(_values(path), start=1):
+    for line, (value, length) in enumerate(values, start=1):
         layout = layout or _layout(value, column)
         output = layout.output(value, line)
         if (found := _kind(output, line)) != kind:
@@ -95,6 +107,26 @@ def json_chunks(path: Path, column: str | int | None, rows: int) -> Iterator[np.
             kept, size = [], 0
     if kept and layout is not None:
         yield _array(kept, read, layout)
+
+
+def _are_lists_of_any_kind(values: list[object]) -> bool:
+    """Return whether values are lists of labels, or lists of different lengths."""
+    lists = [value for value in values if isinstance(value, list)]
+    if not lists or len(lists) < len(values):
+        return False
+    has_labels = any(not isinstance(entry, _Number) for entries in lists for entry in entries)
+    return has_labels or len({*map(len, lists)}) > 1
+
+
+def _text(value: object) -> str:
+    """Return the JSON text of a value whose numbers are written as in the file."""
+    if isinstance(value, _Number):
+        return str(value)
+    if isinstance(value, list):
+        return f"[{', '.join(map(_text, value))}]"
+    if isinstance(value, dict):
+        return f"{{{', '.join(f'{json.dumps(n)}: {_text(v)}' for n, v in value.items())}}}"
+    return json.dumps(value)
 
 
 def json_columns(path: Path) -> list[str]:

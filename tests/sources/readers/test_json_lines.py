@@ -77,6 +77,18 @@ def test_one_field_may_be_a_vector_a_label_or_a_boolean(tmp_path):
     assert read_samples(path, "1").tolist() == [2, 4]
 
 
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ['["a", 1.50]', "[]", '["\\u00e9", null, true]', '[{"b": [2]}, "\\""]'],
+        ["[1]", "[1, 20]", "[NaN]"],
+    ],
+)
+def test_other_lists_are_their_json_texts(tmp_path, lines):
+    path = write(tmp_path, "x.jsonl", "\n".join(lines))
+    assert read_samples(path).tolist() == lines
+
+
 def test_chunks_have_limited_sizes(tmp_path, monkeypatch):
     path = write(tmp_path, "x.jsonl", "".join(f"[{n}, 1]\n" for n in (5, 3, 5, 5, 2)))
     assert [len(chunk) for chunk in json_chunks(path, None, 2)] == [2, 2, 1]
@@ -94,7 +106,7 @@ def test_chunks_have_limited_sizes(tmp_path, monkeypatch):
         ('{"a": 1, "a": 2}\n', "has the field 'a' twice in line 1"),
         ("1\n\n2\n", "has outputs after a blank line, line 2"),
         ("1\n[2]\n", "mixes a single value in line 1 and a list of length 1 in line 2"),
-        ("[1, 2]\n[2]\n", "mixes a list of length 2 in line 1 and a list of length 1 in line 2"),
+        ("[1, 2]\n" * 100 + "[2]\n", "a list of length 2 in line 1 and a list of length 1 in"),
         ('1\n"2"\n', "mixes outputs: a number in line 1, but a string in line 2"),
         ("true\n1\n", "mixes outputs: true or false in line 1, but a number in line 2"),
         ('{"a": 1}\n{"b": 1}\n', "have the same fields .* 'a' is not in both line 1 and line 2"),
@@ -103,7 +115,7 @@ def test_chunks_have_limited_sizes(tmp_path, monkeypatch):
         ('{"a": {"b": 1}}\n', "must have a number, a string, .* but has an object in line 1"),
         ('{"a": 1, "b": "x"}\n', "but has other entries in line 1; to choose a field, name"),
         ("[]\n", "but has a list of length 0 in line 1"),
-        ("[1, [2]]\n", "has other entries in line 1"),
+        ('{"a": [1, [2]]}\n', "has other entries in line 1"),
         ("[" * 100_000, "has a deeply nested value in line 1"),
         (f"1.5\n{2**53 + 1}\n", f"has the integer {2**53 + 1} in row 2, and no 64-bit type"),
         ("".join(f'{{"n": {n}, "a": 1}}\n' for n in range(20)), "'n' seems to contain row numbers"),
