@@ -8,12 +8,15 @@ import numpy as np
 import pytest
 
 import dpjax
+from dpjax.partitions import Encoder
+from dpjax.sources._kept import Kept
 
 CONFIDENCE = 1 - 1e-5
 WORDS = "the patient has a fever and reports pain in the chest since monday".split()
 ALICE, BOB = "alice smith has gout", "bob jones has flu"
 TEXTS = [([ALICE, BOB], [BOB])]
 FEW = dpjax.Events(200, 600)
+DEFINITION = {"python": "3", "mechanism": "a", "pairs": "b"}
 
 
 def audited(function, pairs, method=FEW, **given):
@@ -240,6 +243,29 @@ def test_calls_that_depend_on_earlier_calls_are_doubtful():
         return f"{unrelated(rng)} {state['word']:.5f}"
 
     assert audited(walk, TEXTS, dpjax.Events(1000, 1000)).verdict == "doubtful"
+
+
+def test_kept_outputs_are_summarized_like_later_ones():
+    rng = np.random.default_rng(8)
+    texts = [unrelated(rng) for _ in range(60)]
+    encoder = Encoder("it")
+    kept = Kept([encoder], 100, lambda: DEFINITION)
+    for start in (0, 20):  # Two batches of labels, of which the second is summarized later.
+        kept.add(0, 0, encoder.encode(texts[start : start + 20]), start)
+    encoder.fixed([kept.first(0, 0, start, start + 20) for start in (0, 20)])
+    kept.add(0, 0, encoder.encode(texts[40:]), 40)
+    again = encoder.encode(texts)
+    for found in (kept.first(0, 0, 0, 60), restored(kept)):
+        np.testing.assert_array_equal(found.values, again.values)
+        np.testing.assert_array_equal(found.labels, again.labels)
+    assert encoder.is_reduced and again.values.any(axis=1).all()
+
+
+def restored(kept):
+    """Return the outputs of kept outputs that were written and read."""
+    other = Kept([Encoder("it")], 100, lambda: DEFINITION)
+    other.restore(json.loads(json.dumps(kept.to_plain())))
+    return other.first(0, 0, 0, 60)
 
 
 @pytest.mark.slow
