@@ -58,6 +58,7 @@ REPORTS = {
 }
 
 
+@pytest.mark.one_in(4)
 @pytest.mark.parametrize("kind", REPORTS)
 def test_numbers_in_texts_are_compared(kind):
     """The number has Laplace noise, so the level is 1.
@@ -146,6 +147,7 @@ def test_lists_of_sets_and_of_arrays(kind):
     assert "Hardly any two outputs are equal" in result.notes[0]
 
 
+@pytest.mark.slow
 def test_entries_of_long_lists_of_labels():
     """Each of 20 entries is a fair coin, except for the third one, which is biased: ln(3)."""
 
@@ -183,6 +185,7 @@ def test_answers_of_a_chat():
     assert audited(chat, TEXTS, dpjax.Events(100, 200)).lower_bound > 0.5
 
 
+@pytest.mark.slow
 def test_sets():
     """Each of 30 members is in the set with probability 1/2, except for one: ln(3)."""
 
@@ -224,6 +227,7 @@ def test_equal_batches_are_not_random_before_and_after():
     assert result.verdict == "not random"
 
 
+@pytest.mark.slow
 def test_a_batch_with_shared_noise_is_doubtful():
     def shared(records, num_samples, rng):
         shift = rng.normal(0, 3)
@@ -235,6 +239,7 @@ def test_a_batch_with_shared_noise_is_doubtful():
     assert "two batches of outputs have different distributions" in result.doubts[0]
 
 
+@pytest.mark.slow
 def test_calls_that_depend_on_earlier_calls_are_doubtful():
     state = {"word": 0.0}
 
@@ -285,6 +290,7 @@ def test_a_sequential_audit_is_continued_bit_by_bit(kind):
     assert whole.witness.event == again.witness.event
 
 
+@pytest.mark.slow
 def test_recorded_lists(tmp_path):
     """Each of 20 entries is a fair coin, except for the third one, which is biased: ln(3)."""
     rng = np.random.default_rng(6)
@@ -298,6 +304,7 @@ def test_recorded_lists(tmp_path):
     assert "entry 2 is" in result.witness.event
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", [dpjax.Events(), dpjax.Sequential()])
 def test_recorded_texts(tmp_path, method):
     rng = np.random.default_rng(5)
