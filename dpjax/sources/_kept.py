@@ -47,9 +47,9 @@ class Kept:
 
     def forget(self, pair: int, side: int, number: int) -> None:
         """Discard all but the first `number` outputs of one side."""
-        batches, kept = self._stream(pair, side)
+        kept = self.number(pair, side)
         if kept > number:
-            part = part_of(joined(batches), slice(number))
+            part = part_of(self._joined(pair, side), slice(number))
             self._streams[pair, side] = _Stream([part], number)
 
     def first(self, pair: int, side: int, start: int, stop: int) -> Outputs | None:
@@ -57,9 +57,11 @@ class Kept:
         batches, number = self._stream(pair, side)
         if start >= min(number, stop):
             return None
-        batches = [joined(batches)]
-        self._streams[pair, side] = _Stream(batches, number)
-        return part_of(batches[0], slice(start, stop))
+        if len(batches) > 1:
+            batches = [self._joined(pair, side)]
+            self._streams[pair, side] = _Stream(batches, number)
+        part = part_of(batches[0], slice(start, stop))
+        return self._encoders[pair].padded(part)
 
     def to_plain(self) -> JsonObject | None:
         """Return the outputs and the digests of their origin as exact JSON values.
@@ -70,7 +72,7 @@ class Kept:
         if None in encoders or not self._streams:
             return None
         streams = [
-            [*stream, *(packed(column) for column in joined(self._stream(*stream).batches))]
+            [*stream, *(packed(column) for column in self._joined(*stream))]
             for stream in sorted(self._streams)
         ]
         # A digest that draws change, for example because an object counts its calls, says nothing
@@ -127,6 +129,9 @@ class Kept:
             )
 
     def _stream(self, pair: int, side: int) -> _Stream:
-        """Return one side's outputs in the form of those that are encoded now."""
-        batches, number = self._streams.get((pair, side), _Stream([], 0))
-        return _Stream([self._encoders[pair].padded(batch) for batch in batches], number)
+        return self._streams.get((pair, side), _Stream([], 0))
+
+    def _joined(self, pair: int, side: int) -> Outputs:
+        """Return all outputs of one side in the form of those that are encoded now."""
+        batches = self._stream(pair, side).batches
+        return joined([self._encoders[pair].padded(batch) for batch in batches])

@@ -266,6 +266,19 @@ def test_kept_outputs_are_summarized_like_later_ones():
     assert encoder.is_reduced and again.values.any(axis=1).all()
 
 
+def test_kept_outputs_are_converted_only_when_they_are_read(monkeypatch):
+    """Expensive outputs come one by one, so a conversion for each of them would be quadratic."""
+    encoder, converted = Encoder("it"), []
+    padded = encoder.padded
+    monkeypatch.setattr(encoder, "padded", lambda part: converted.append(1) or padded(part))
+    kept = Kept([encoder], 100, lambda: DEFINITION)
+    for start in range(60):
+        kept.add(0, 0, encoder.encode([f"text {start}"]), start)
+        assert kept.number(0, 0) == start + 1 and not converted
+    assert len(kept.first(0, 0, 0, 60).labels) == 60 and len(converted) <= 61
+    assert len(kept.first(0, 0, 30, 60).labels) == 30 and len(converted) <= 62
+
+
 def restored(kept):
     """Return the outputs of kept outputs that were written and read."""
     other = Kept([Encoder("it")], 100, lambda: DEFINITION)
