@@ -6,7 +6,7 @@ numbers in the summaries.
 """
 
 from collections import Counter
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from itertools import chain
 
@@ -20,7 +20,8 @@ from dpjax.partitions._labels import DpjaxLabel, Labels
 from dpjax.partitions._nested import SUMMARY, UNUSED, Label, Nested
 from dpjax.partitions._records import number_of
 from dpjax.partitions._summary import Summary, Targets
-from dpjax.partitions.summaries import summarize_parts
+from dpjax.partitions._wide import by_difference
+from dpjax.partitions.summaries import is_nested, summarize_parts
 
 _FEWEST, _SHARE = 16, 0.5
 """Texts of several words, collections, and dates and other labels that have a value are summarized
@@ -205,11 +206,7 @@ class Summarizer:
 
 def _has_parts(item: object) -> bool:
     """Return whether an output is a text of several words, a collection, or has a value."""
-    if isinstance(item, str):
-        return len(item.split(maxsplit=1)) > 1
-    if isinstance(item, Collection):
-        return not isinstance(item, bytes)
-    return number_of(item) is not None
+    return is_nested(item) or number_of(item) is not None
 
 
 @lru_cache(2**16)
@@ -240,6 +237,4 @@ def _most_different(sides: Sequence[Sequence[Nested]]) -> list[str]:
             sums[1, columns] += numbers**2
         means[side], squares = sums / max(len(summaries), 1)
         variances[side] = np.maximum(squares - means[side] ** 2, 0) / max(len(summaries), 1)
-    gaps, errors = np.abs(means[0] - means[1]), np.sqrt(variances.sum(axis=0))
-    ratios = np.divide(gaps, errors, out=np.where(gaps > 0, np.inf, 0.0), where=errors > 0)
-    return [paths[place] for place in np.argsort(-ratios, kind="stable")[:_MOST_COLUMNS]]
+    return [paths[place] for place in by_difference(means, variances.sum(axis=0))[:_MOST_COLUMNS]]

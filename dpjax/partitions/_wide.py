@@ -50,11 +50,7 @@ class Wide(NamedTuple):
                 means[side] += clipped(rows).sum(axis=0) / number
             for rows in _slices(values):
                 variances += ((clipped(rows) - means[side]) ** 2).sum(axis=0) / number**2
-        gaps = np.abs(means[0] - means[1])
-        ratios = np.divide(
-            gaps, np.sqrt(variances), out=np.where(gaps > 0, np.inf, 0.0), where=variances > 0
-        )
-        best = np.argsort(-ratios, kind="stable")[: MOST_COLUMNS - len(_FURTHER)]
+        best = by_difference(means, variances)[: MOST_COLUMNS - len(_FURTHER)]
         return cls(np.sort(best), width)
 
     def narrowed(self, outputs: Outputs) -> Outputs:
@@ -93,6 +89,18 @@ class Wide(NamedTuple):
             f"Outputs have {self.width:,} numbers each. The audit compares the {len(self.chosen)} "
             "numbers that differ most in the search set, and the mean and the norm of all numbers."
         )
+
+
+def by_difference(means: np.ndarray, variances: np.ndarray) -> np.ndarray:
+    """Return the indices of columns, from the largest difference in standard errors to the least.
+
+    Args:
+        means: Mean of each column on both sides, float64 [2, columns].
+        variances: Variance of each difference of means, float64 [columns].
+    """
+    gaps, errors = np.abs(means[0] - means[1]), np.sqrt(variances)
+    ratios = np.divide(gaps, errors, out=np.where(gaps > 0, np.inf, 0.0), where=errors > 0)
+    return np.argsort(-ratios, kind="stable")
 
 
 def _slices(values: np.ndarray) -> list[np.ndarray]:

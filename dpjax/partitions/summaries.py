@@ -145,7 +145,7 @@ def _parts(part: Any, targets: Targets, name: str = "", depth: int = 0) -> dict[
         return _of_parts(inside, targets, depth)
     if isinstance(part, Sequence | Set):
         found = of_entries(part, targets, where)
-        if depth < _DEEPEST and isinstance(part, Sequence) and any(map(_is_nested, part)):
+        if depth < _DEEPEST and isinstance(part, Sequence) and any(map(is_nested, part)):
             parts = enumerate(part[:MOST_PLACES])
             found |= _of_parts({f"entry {n}{where}": inner for n, inner in parts}, targets, depth)
         return found
@@ -159,7 +159,7 @@ def _of_columns(table: Any, targets: Targets) -> dict[str, float]:
         if isinstance(column, np.ndarray) and column.dtype.kind not in "OU":
             continue
         texts = [text for text in column if isinstance(text, str)]
-        if any(map(_is_nested, texts)):
+        if any(map(is_nested, texts)):
             found |= of_text("\n".join(texts), targets, f" in {name}")
     return found
 
@@ -171,7 +171,7 @@ def _of_parts(parts: Mapping[str, Any], targets: Targets, depth: int) -> dict[st
     return found
 
 
-def _is_nested(part: Any) -> bool:
+def is_nested(part: Any) -> bool:
     """Return whether a part is a collection or a text of several words."""
     if isinstance(part, str):
         return len(part.split()) > 1

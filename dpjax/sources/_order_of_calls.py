@@ -18,6 +18,17 @@ _ADVICE = Advice(
 )
 
 
+def _most_varied(values: np.ndarray) -> np.ndarray:
+    """Return the first column with the largest number of different numbers, float64 [n]."""
+    best, most = values[:, 0], 0
+    for column in values.T:
+        if (number := np.unique(column).size) > most:
+            best, most = column, number
+        if most == len(values):  # No later column has more, so do not sort all columns.
+            break
+    return best
+
+
 def notes_of_calls(name: str, pilots: Sequence[Outputs]) -> list[Doubt]:
     """Return a doubt for each side whose first outputs depend on earlier outputs.
 
@@ -30,7 +41,7 @@ def notes_of_calls(name: str, pilots: Sequence[Outputs]) -> list[Doubt]:
         # Rank vectors by the entry with the most different numbers, and labels by their indices.
         ranked = outputs.labels
         if not ranked.any():
-            ranked = max(outputs.values.T, key=lambda entry: np.unique(entry).size)
+            ranked = _most_varied(outputs.values)
         place = np.unique(ranked, return_inverse=True)[1]
         split = place >= max(np.median(place), 1)
         found += notes_of_order(f"{name} ({side})", [split], place, advice=_ADVICE)
