@@ -166,7 +166,7 @@ class Entry:
             raise ValueError(
                 f"mechanism must be importable by its name for a sweep, but was "
                 f"{self.source.name}: use a HostMechanism or CanaryRuns of a function at the top "
-                "level of a module, so that every process finds it."
+                "level of a module that every process can import, and not of the running script."
             )
         return content["name"]
 
