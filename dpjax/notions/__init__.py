@@ -16,6 +16,7 @@ from dpjax.notions._terms import Terms as Terms
 from dpjax.notions.evidence import RAREST as RAREST
 from dpjax.notions.evidence import SAFETY_CHECK as SAFETY_CHECK
 from dpjax.notions.evidence import BetWealth as BetWealth
+from dpjax.notions.evidence import CallGuessCounts as CallGuessCounts
 from dpjax.notions.evidence import ChainCounts as ChainCounts
 from dpjax.notions.evidence import EventAndChain as EventAndChain
 from dpjax.notions.evidence import EventCounts as EventCounts

@@ -84,9 +84,8 @@ def _by_guesses(result: Parts, made: GuessCounts) -> list[str]:
     _, number, right = made.guessed
     share = f" ({100 * right / number:.1f}%)" if number else ""
     said = (
-        f"From the output of one run, dpjax guessed for {number:,} canaries whether they were "
-        f"included. {right:,} of these guesses{share} are right; coin tosses are right in 50% of "
-        "cases."
+        f"{made.asked()} {right:,} of these guesses{share} are right; coin tosses are right in 50% "
+        "of cases."
     )
     ends = {
         VIOLATED: ["So many right guesses would be very unlikely if the claim were true."],

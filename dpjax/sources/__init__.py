@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from dpjax.sources._drawn import Drawn as Drawn
     from dpjax.sources._family import Family as Family
     from dpjax.sources._family import Member as Member
+    from dpjax.sources._flips import Flipped as Flipped
+    from dpjax.sources._flips import Flips as Flips
     from dpjax.sources._host import HostMechanism as HostMechanism
     from dpjax.sources._on_host import OnHost as OnHost
     from dpjax.sources._one_run import OneRun as OneRun

@@ -50,6 +50,9 @@ _EVERY = 2**31 - 1
 outputs.
 """
 
+NO_REPLAY = "The mechanism draws its own randomness, so this audit cannot be replayed bit for bit."
+"""Note on a mechanism that is not replayable."""
+
 _OPTIONS = ("batched", "batch_size", "special", "bits", "time_limit", "timeout")
 """Names of the attributes of a source that the settings of a result include, where they exist."""
 
@@ -96,10 +99,7 @@ class OpenedOnHost:
         if request.held is not None:
             self._kept.restore(request.held)
         if not source.replayable:
-            self._said.append(
-                "The mechanism draws its own randomness, so this audit cannot be replayed bit for "
-                "bit."
-            )
+            self._said.append(NO_REPLAY)
 
     @property
     def notes(self) -> list[str]:

@@ -9,6 +9,7 @@ from jax import Array
 
 from dpjax.core import random
 from dpjax.partitions import Encoder
+from dpjax.sources._flips import Flipped, Flips
 from dpjax.sources._host_counts import OpenedOnHost
 from dpjax.sources._opened import Request
 from dpjax.sources._pairs import AnyPairs
@@ -33,6 +34,7 @@ class OnHost(Source):
         time_limit: Maximum time, in seconds, that an audit spends on drawing, or None for no limit.
     """
 
+    flips_coins: ClassVar[bool] = True
     repeatable: ClassVar[bool] = True
 
     @property
@@ -80,6 +82,12 @@ class OnHost(Source):
         `words`.
         """
         raise NotImplementedError
+
+    def flipped(self, pairs: object, flips: Flips) -> Flipped:
+        """Make calls whose databases are chosen by fair coins; see `Source`."""
+        from dpjax.sources._coin_flips import flip_coins
+
+        return flip_coins(self, pairs, flips)
 
     @contextmanager
     def opened(self: Any, pairs: object, request: Request) -> Iterator[OpenedOnHost]:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from dpjax.core.types import JsonObject
 from dpjax.notions import Notion
 from dpjax.partitions import RegionLike
+from dpjax.sources._flips import Flipped, Flips
 from dpjax.sources._opened import Arrays, Opened, Request, Smoothing
 
 
@@ -41,6 +42,7 @@ class Source:
             estimated.
         has_canaries: Whether the source provides scores of canaries from one run instead of
             outputs.
+        flips_coins: Whether each call can get one of two databases, as a fair coin decides.
         repeatable: Whether another run draws new outputs. A sweep requires a repeatable source.
         side_by_side: Whether many runs are computed in parallel; if False, the runs are computed
             one after another.
@@ -56,6 +58,7 @@ class Source:
     takes_pairs: ClassVar[bool] = True
     has_arrays: ClassVar[bool] = False
     has_canaries: ClassVar[bool] = False
+    flips_coins: ClassVar[bool] = False
     repeatable: ClassVar[bool] = False
     side_by_side: ClassVar[bool] = False
     stacks_pairs: ClassVar[bool] = False
@@ -141,6 +144,18 @@ class Source:
 
         Raises:
             ValueError, TypeError: If the scores or the coins are invalid.
+        """
+        raise NotImplementedError
+
+    def flipped(self, pairs: object, flips: Flips) -> Flipped:
+        """Make calls whose databases are chosen by fair coins.
+
+        Args:
+            pairs: Pairs in the caller's form.
+            flips: Numbers of calls, and the key.
+
+        Raises:
+            ValueError: If there are too few calls, or if the outputs cannot be compared.
         """
         raise NotImplementedError
 

@@ -126,7 +126,7 @@ class Watched:
         """
         is_doubted = any(isinstance(note, Doubt) for note in known)
         doubts = [] if is_doubted else self._doubts(pair)
-        return [*doubts, *self._notes_on_both(pair)]
+        return [*doubts, *self.notes_on_both(pair)]
 
     def _doubts(self, pair: int) -> list[Doubt]:
         """Return a doubt for each side whose batches have different distributions."""
@@ -137,7 +137,7 @@ class Watched:
         ]
         return [doubt for doubt in found if doubt is not None]
 
-    def _notes_on_both(self, pair: int) -> list[str]:
+    def notes_on_both(self, pair: int) -> list[str]:
         """Return a note if a pair's outputs are constant, or mostly errors, on both sides."""
         is_constant = all(self._constant.get((pair, side)) is not None for side in (0, 1))
         failed = [self._failed.get((pair, side), 0) for side in (0, 1)]

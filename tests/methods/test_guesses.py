@@ -18,7 +18,8 @@ from dpjax.inference import (
     one_run_p_value,
 )
 from dpjax.inference._chosen_guesses import refuted_by_chosen
-from dpjax.methods._guesses import _chosen, _in_order
+from dpjax.methods._guesses import _chosen
+from dpjax.methods._numbers_of_guesses import in_order
 from dpjax.notions import GuessCounts, evidence_from_plain
 from dpjax.results import conclude
 
@@ -66,7 +67,7 @@ def leaky(seed=0, number=2001):
     return rng.normal(size=number) + 8.0 * shown, included
 
 
-def in_order(scores, included, key):
+def order_of(scores, included, key):
     """Return the coins by decreasing score, and which of them are revealed in this audit."""
     words = [0, key]
     shuffled = np.random.default_rng([*words, 1]).permutation(len(scores))
@@ -82,7 +83,7 @@ def test_chosen_numbers_are_judged_by_other_coins(notion, share):
     counted = first.evidence.counted
     assert (counted.canaries, counted.revealed, counted.guessed_out) == (1401, 600, 0)
     assert counted.share == pytest.approx(share) and counted.right == counted.guessed_in > 100
-    order, chosen = in_order(scores, included, 3)
+    order, chosen = order_of(scores, included, 3)
     judged = np.delete(included[order], chosen)
     assert counted.right == judged[: counted.guessed_in].sum()
     # If other coins change, the revealed coins choose the same numbers.
@@ -106,7 +107,7 @@ def test_the_better_of_two_sets_of_guesses_is_reported(scores_and_coins):
     """Planned numbers for Gaussian scores, with their share of the error."""
     scores, included = scores_and_coins
     found = dpjax.audit(dpjax.OneRun(scores, included), notion=dpjax.Gdp(), key=3)
-    order, chosen = in_order(scores, included, 3)
+    order, chosen = order_of(scores, included, 3)
     right = included[order[:112]].sum() + (~included[order[-112:]]).sum()
     assert found.evidence.counted == GuessCounts(2001, 112, 112, int(right), 0, 0.9)
     assert found.lower_bound == mu_of_guesses(Guessed(2001, 224, int(right)), 0.9 * (1 - 0.999))
@@ -226,12 +227,12 @@ def test_few_canaries_are_revealed_and_judge(fraction):
 
 def test_ties_are_broken_by_the_key():
     scores = np.repeat([1.0, 0.0], 50)
-    orders = [_in_order(scores, np.arange(100) % 2 == 0, np.random.default_rng(s)) for s in (0, 1)]
+    orders = [in_order(scores, np.arange(100) % 2 == 0, np.random.default_rng(s)) for s in (0, 1)]
     assert (orders[0] != orders[1]).any()
     for order in orders:
         assert order[:50].sum() == order[50:].sum() == 25
     number = np.arange(100)
-    shown = _in_order(scores, number, np.random.default_rng(0))
+    shown = in_order(scores, number, np.random.default_rng(0))
     assert set(shown[:50]) == set(range(50)) and (shown[:50] != number[:50]).any()
 
 
@@ -303,7 +304,7 @@ def test_one_half_by_fair_coins_is_taken():
         ({"method": dpjax.Local()}, "use method=Guesses()"),
         ({"method": dpjax.Histogram(0.1)}, "use method=Guesses()"),
         ({"pairs": [(0, 1)]}, "pairs must be left out"),
-        ({"distance": 2}, "distance must be 1 in a one-run audit"),
+        ({"distance": 2}, "distance must be 1 if coins are guessed"),
         ({"notion": dpjax.Zcdp()}, "notion must be dpjax.Epsilon(delta=...)"),
         ({"notion": dpjax.TradeOff()}, "which cannot bound the trade-off curve"),
         ({"method": dpjax.Guesses(2000, 2)}, "must not exceed the number of canaries, 2001"),

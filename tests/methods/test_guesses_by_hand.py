@@ -9,18 +9,14 @@ import dpjax
 from dpjax.core import random
 from dpjax.inference import Guessed, delta_of_curves, epsilon_of_chosen
 from dpjax.methods import _guesses
-from dpjax.methods._guesses import (
-    _best_numbers,
-    _better,
+from dpjax.methods._guesses import _better, _chosen, _direction, _planned, _searched_for
+from dpjax.methods._numbers_of_guesses import (
+    Numbers,
     _cautious,
-    _chosen,
-    _count,
-    _direction,
-    _in_order,
-    _Numbers,
-    _planned,
-    _searched_for,
     _shares,
+    best_numbers,
+    count,
+    in_order,
 )
 from dpjax.notions import GuessCounts, Terms, level_of
 
@@ -33,23 +29,23 @@ def terms(notion=None, confidence=0.95):
 
 def test_canaries_are_sorted_by_score_with_ties_in_random_order():
     scores, included = RNG.permutation(50).astype(float), RNG.random(50) < 0.5
-    found = _in_order(scores, included, np.random.default_rng(1))
+    found = in_order(scores, included, np.random.default_rng(1))
     assert found.tolist() == included[np.argsort(-scores)].tolist()
     tied = np.repeat([1.0, 2.0], 25)
     shuffled = np.random.default_rng(1).permutation(50)
     order = [k for level in (2.0, 1.0) for k in shuffled if tied[k] == level]
-    found = _in_order(tied, included, np.random.default_rng(1))
+    found = in_order(tied, included, np.random.default_rng(1))
     assert found.tolist() == included[order].tolist()
 
 
 def test_counts_of_right_guesses():
     coins = np.array([True, True, False, True, False, True, False, False])
-    assert _count(coins, _Numbers(3, 2)) == GuessCounts(8, 3, 2, 4, 0, 1.0)
-    assert _count(coins, _Numbers(0, 3), 5, 0.25) == GuessCounts(8, 0, 3, 2, 5, 0.25)
-    assert _count(coins, _Numbers(4, 0)) == GuessCounts(8, 4, 0, 3, 0, 1.0)
-    assert _count(coins, _Numbers(5, 3)).right == 5
+    assert count(coins, Numbers(3, 2)) == GuessCounts(8, 3, 2, 4, 0, 1.0)
+    assert count(coins, Numbers(0, 3), 5, 0.25) == GuessCounts(8, 0, 3, 2, 5, 0.25)
+    assert count(coins, Numbers(4, 0)) == GuessCounts(8, 4, 0, 3, 0, 1.0)
+    assert count(coins, Numbers(5, 3)).right == 5
     with pytest.raises(ValueError) as raised:
-        _count(coins, _Numbers(5, 4))
+        count(coins, Numbers(5, 4))
     assert str(raised.value) == (
         "the sum of num_in and num_out must not exceed the number of canaries, 8, but they were 5 "
         "and 4."
@@ -62,7 +58,7 @@ def test_sizes_of_the_planned_set(number, size):
     coins = RNG.random(number) < 0.5
     for notion, share in ((None, 0.7), (dpjax.Gdp(), 0.9), (dpjax.Profile(), 0.7)):
         found = _planned(coins, terms(notion))
-        assert found == _count(coins, _Numbers(size, size), 0, share)
+        assert found == count(coins, Numbers(size, size), 0, share)
 
 
 @pytest.mark.parametrize("judged", [12, 700, 40_000])
@@ -98,7 +94,7 @@ def naive_numbers(revealed, judged, asked):
             right = sum(u * math.floor(a * size) for u, a in zip(use, ends, strict=True))
             found = epsilon_of_chosen(Guessed(judged, sum(use) * size, right), delta, error)
             if found > best:
-                best, numbers = found, _Numbers(use[0] * size, use[1] * size)
+                best, numbers = found, Numbers(use[0] * size, use[1] * size)
     return numbers
 
 
@@ -108,16 +104,17 @@ def test_numbers_with_the_largest_expected_bound(notion, slope):
     scores = np.sort(np.random.default_rng(5).normal(size=120))[::-1]
     revealed = np.random.default_rng(6).random(120) < 1 / (1 + np.exp(-slope * scores))
     asked = terms(notion)
-    assert _best_numbers(revealed, 280, asked) == naive_numbers(revealed, 280, asked)
+    assert best_numbers(revealed, 280, notion, 0.3 * 0.05) == naive_numbers(revealed, 280, asked)
 
 
 def test_the_chosen_set_has_the_coins_that_were_not_revealed():
     coins, revealed = RNG.random(300) < 0.5, RNG.random(300) < 0.3
     for notion, share in ((None, 1 - 0.7), (dpjax.Gdp(), 1 - 0.9)):
         asked = terms(notion)
-        numbers = _best_numbers(coins[revealed], int((~revealed).sum()), asked)
+        error = share * (1 - asked.own_confidence)
+        numbers = best_numbers(coins[revealed], int((~revealed).sum()), asked.notion, error)
         found = _chosen(coins, revealed, asked)
-        assert found == _count(coins[~revealed], numbers, int(revealed.sum()), share)
+        assert found == count(coins[~revealed], numbers, int(revealed.sum()), share)
 
 
 def test_the_set_with_the_larger_bound_is_reported():
@@ -161,7 +158,7 @@ def test_revealed_coins_are_those_of_a_permutation(monkeypatch, number, fraction
     ((coins, mask, _),) = seen
     order = np.random.default_rng([*words, 2, 0]).permutation(number)[:revealed]
     assert sorted(np.flatnonzero(mask)) == sorted(order)
-    expected = _in_order(scores, included, np.random.default_rng([*words, 1, 0]))
+    expected = in_order(scores, included, np.random.default_rng([*words, 1, 0]))
     assert coins.tolist() == expected.tolist()
 
 
@@ -187,14 +184,15 @@ def test_numbers_that_are_given():
     source = dpjax.OneRun(RNG.normal(size=30), np.arange(30) % 3 == 0)
     method = dpjax.Guesses(num_in=3)
     assert method.accepts(source) is None
-    said = method.accepts(dpjax.HostMechanism(print))
-    assert said.startswith("Guesses needs the scores of canaries in one run (dpjax.OneRun), but ")
+    assert method.accepts(dpjax.HostMechanism(print)) is None
+    said = method.accepts(dpjax.Recorded(np.arange(9.0), np.arange(9.0)))
+    assert said.startswith("Guesses needs the scores of canaries in one run (dpjax.OneRun), or ")
     for pairs, asked, words in (
         ([(0, 1)], terms(), "^pairs must be left out for one run because canaries take the place"),
         (
             None,
             Terms(dpjax.Epsilon(), None, 0.95, 1, 0, None, 2),
-            "^distance must be 1 in a one-run",
+            "^distance must be 1 if coins are",
         ),
         (None, terms(dpjax.Zcdp()), "cannot bound rho"),
     ):

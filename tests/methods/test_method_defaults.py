@@ -21,7 +21,9 @@ METHODS = {
     dpjax.Sequential: ("sequential", True, {"num_draws": None, "seconds": None}),
     dpjax.Local: ("local", True, LOCAL),
     LocalSearch: ("local-search", False, LOCAL),
-    dpjax.Guesses: ("guesses", True, {"num_in": None, "num_out": None, "reveal_fraction": 0.3}),
+    dpjax.Guesses: ("guesses", True, {
+        "num_in": None, "num_out": None, "reveal_fraction": 0.3, "num_calls": None,
+    }),
     Histogram: ("histogram", True, {
         "lipschitz": None, "least_probability": None, "precision": None, "num_samples": None,
         "inputs": None, "input_interval": None, "input_lipschitz": None, "output_interval": None,

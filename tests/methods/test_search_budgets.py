@@ -12,16 +12,15 @@ from dpjax import Epsilon, Gdp, HostMechanism, Profile
 from dpjax.core.execution import Execution
 from dpjax.inference import Guessed, delta_of_curves
 from dpjax.mechanisms import Laplace
-from dpjax.methods import _guesses, _pairs, _pairs_counted
-from dpjax.methods._guesses import (
-    _best_numbers,
-    _better,
+from dpjax.methods import _guesses, _numbers_of_guesses, _pairs, _pairs_counted
+from dpjax.methods._guesses import _better, _direction
+from dpjax.methods._numbers_of_guesses import (
+    Numbers,
     _cautious,
-    _count,
-    _direction,
-    _in_order,
-    _Numbers,
     _shares,
+    best_numbers,
+    count,
+    in_order,
 )
 from dpjax.methods._pairs import _rung_sizes
 from dpjax.methods._pairs_counted import _places
@@ -245,12 +244,14 @@ def test_the_best_numbers_of_guesses_are_searched_at_both_ends_and_each(
         asked.add(others)
         return (guessed.right - guessed.made / 2) / math.sqrt(guessed.made)
 
-    monkeypatch.setattr(_guesses, "epsilon_of_chosen", shown)
-    monkeypatch.setattr(_guesses, "pure_epsilon", lambda g, e: shown(g, e) if e == error else 0)
-    monkeypatch.setattr(_guesses, "level_of", lambda g, n, e: shown(g, n, e))
-    monkeypatch.setattr(_guesses, "gaussian_gain", lambda mu: mu)
-    monkeypatch.setattr(_guesses, "refutes", lambda g, mu, e: shown(g) > mu)
-    found = _best_numbers(revealed, 700, Terms(notion, None, 0.95, 1, 0))
+    monkeypatch.setattr(_numbers_of_guesses, "epsilon_of_chosen", shown)
+    monkeypatch.setattr(
+        _numbers_of_guesses, "pure_epsilon", lambda g, e: shown(g, e) if e == error else 0
+    )
+    monkeypatch.setattr(_numbers_of_guesses, "level_of", lambda g, n, e: shown(g, n, e))
+    monkeypatch.setattr(_numbers_of_guesses, "gaussian_gain", lambda mu: mu)
+    monkeypatch.setattr(_numbers_of_guesses, "refutes", lambda g, mu, e: shown(g) > mu)
+    found = best_numbers(revealed, 700, notion, error)
     best = -math.inf
     for part in np.geomspace(10 / 700, 0.45, 14):
         size, tried = round(part * 700), round(part * 300)
@@ -274,20 +275,20 @@ def test_the_best_numbers_of_guesses_are_searched_at_both_ends_and_each(
 
 def test_guesses_are_counted_from_both_ends():
     coins = np.array([1, 0, 1, 1, 0, 1, 0], bool)
-    assert _count(coins, _Numbers(3, 2)).guessed == Guessed(7, 5, 3)
-    assert _count(coins, _Numbers(0, 1)).guessed == Guessed(7, 1, 1)
-    assert _count(coins, _Numbers(3, 4)).guessed == Guessed(7, 7, 4)
+    assert count(coins, Numbers(3, 2)).guessed == Guessed(7, 5, 3)
+    assert count(coins, Numbers(0, 1)).guessed == Guessed(7, 1, 1)
+    assert count(coins, Numbers(3, 4)).guessed == Guessed(7, 7, 4)
     with pytest.raises(ValueError, match="the number of canaries, 7, but they were 3 and 5"):
-        _count(coins, _Numbers(3, 5))
+        count(coins, Numbers(3, 5))
 
 
 def test_coins_are_ordered_by_decreasing_scores():
     included = np.array([1, 0, 1, 0], bool)
     scores = np.array([0.1, 0.9, 0.5, 0.7])
-    found = _in_order(scores, included, np.random.default_rng(1))
+    found = in_order(scores, included, np.random.default_rng(1))
     assert found.tolist() == [False, False, True, True]
     # Ties are in random order.
-    many = [_in_order(np.zeros(4), included, np.random.default_rng(seed)).tolist()
+    many = [in_order(np.zeros(4), included, np.random.default_rng(seed)).tolist()
             for seed in range(20)]  # fmt: skip
     assert len({tuple(order) for order in many}) > 3
 
@@ -303,8 +304,10 @@ def test_cautious_accuracies_are_those_of_wilson():
 
 def test_shares_of_guesses_to_try():
     shares = list(_shares(1000))
-    assert shares[-1] == pytest.approx(_guesses._LARGEST_SHARE) and np.all(np.diff(shares) > 0)
-    assert len(list(_shares(20))) == len(shares) == _guesses._SIZES
+    assert shares[-1] == pytest.approx(_numbers_of_guesses.LARGEST_SHARE) and np.all(
+        np.diff(shares) > 0
+    )
+    assert len(list(_shares(20))) == len(shares) == _numbers_of_guesses._SIZES
 
 
 @pytest.mark.parametrize(("right", "said"), [(29, True), (30, False), (31, False)])

@@ -1,4 +1,4 @@
-"""Evidence from one run: the number of correct guesses about which canaries were included."""
+"""Evidence from coins: the number of correct guesses about canaries, or about calls."""
 
 import math
 from dataclasses import dataclass
@@ -66,6 +66,8 @@ class GuessCounts(Evidence):
     more: ClassVar[str] = (
         "Use more canaries in the next training run: the bound grows with their number."
     )
+    noun: ClassVar[str] = "canaries"
+    basis: ClassVar[str] = "one run"
 
     @property
     def guessed(self) -> Guessed:
@@ -87,7 +89,7 @@ class GuessCounts(Evidence):
                 f"for {notion.symbol}: audit with notion={notion!r}."
             )
         bound = level_of(self.guessed, notion, error, chosen)
-        return Statement(bound, None, "one run" if chosen else "exact, one run")
+        return Statement(bound, None, self.basis if chosen else f"exact, {self.basis}")
 
     def compare(
         self, notion: Notion, confidence: float, claim: Claim, distance: int
@@ -122,17 +124,27 @@ class GuessCounts(Evidence):
             ("lower bound", f"{found.lower_bound:.4f}, {sure} ({found.basis})"),
             (
                 "guesses",
-                f"{right} of {made} right ({self.guessed_in} in, {self.guessed_out} out), of {n} "
-                f"canaries{chosen}",
+                f"{right} of {made} right ({self._sides()}), of {n} {self.noun}{chosen}",
             ),
         ]
+
+    def _sides(self) -> str:
+        """Return the numbers of both kinds of guesses, in words."""
+        return f"{self.guessed_in} in, {self.guessed_out} out"
 
     def table(self, found: Statement, sure: str) -> Rows:
         """See `Evidence`."""
         return [(f"Lower bound ({found.basis}, {sure})", f"{found.lower_bound:.4f}")]
 
-    def parts(self) -> list[Part]:
-        """See `Evidence`."""
+    def asked(self) -> str:
+        """Return, as part of a sentence, what was guessed and how."""
+        return (
+            f"From the output of one run, dpjax guessed for {self.guessed.made:,} canaries whether "
+            "they were included."
+        )
+
+    def _story(self) -> tuple[dict[str, int], str, str]:
+        """Return names and values of the counts, what the bound rests on, and its scope."""
         counts = {
             "Canaries with hidden coins": self.canaries,
             "Canaries whose coins were revealed to choose the numbers of guesses": self.revealed,
@@ -144,6 +156,11 @@ class GuessCounts(Evidence):
             "A fair coin for each canary decided whether it was included, and all scores come from "
             "one output. The bound holds even if canaries depend on each other"
         )
+        return counts, worth, "The bound applies only to the privacy of the canaries."
+
+    def parts(self) -> list[Part]:
+        """See `Evidence`."""
+        counts, worth, scope = self._story()
         worth += (
             ", and it allows for the choice of the numbers of guesses from the output."
             if self.revealed
@@ -154,8 +171,8 @@ class GuessCounts(Evidence):
                 f" {self.share:.0%} of the error probability was used for these guesses, and the "
                 "rest for a second set of guesses, which gives a smaller bound."
             )
-        worth += " The bound applies only to the privacy of the canaries."
-        return [Part("Guesses", [(name, f"{value:,}") for name, value in counts.items()], worth)]
+        rows = [(name, f"{value:,}") for name, value in counts.items()]
+        return [Part("Guesses", rows, f"{worth} {scope}")]
 
     @classmethod
     def from_plain(cls, content: JsonObject) -> Self:
@@ -170,8 +187,48 @@ class GuessCounts(Evidence):
         return found
 
 
+@register
+@dataclass(frozen=True)
+class CallGuessCounts(GuessCounts):
+    """The numbers of calls, guesses and correct guesses, if coins decided which database to use.
+
+    In the attributes of `GuessCounts`, a canary is a call. The canary is "included" if the call got
+    the database, and "left out" if the call got the neighbor.
+    """
+
+    kind: ClassVar[str] = "guesses_of_calls"
+    more: ClassVar[str] = "Make more calls: the bound grows with their number."
+    noun: ClassVar[str] = "calls"
+    basis: ClassVar[str] = "coins of calls"
+
+    def _sides(self) -> str:
+        return f"{self.guessed_in} database, {self.guessed_out} neighbor"
+
+    def asked(self) -> str:
+        """See `GuessCounts`."""
+        return (
+            f"From the output of each of {self.guessed.made:,} calls, dpjax guessed which of the "
+            "two databases the call got."
+        )
+
+    def _story(self) -> tuple[dict[str, int], str, str]:
+        counts = {
+            "Calls with hidden coins": self.canaries,
+            "Calls whose coins were revealed to choose the numbers of guesses": self.revealed,
+            "Guesses that a call got the database": self.guessed_in,
+            "Guesses that a call got the neighbor": self.guessed_out,
+            "Correct guesses": self.right,
+        }
+        worth = (
+            "A fair coin before each call decided which of the two databases the call got. The "
+            "bound holds even if outputs depend on earlier calls"
+        )
+        scope = "The claim must hold for the sequence of all outputs, one database for each call."
+        return counts, worth, scope
+
+
 def guesses_of(evidence: Evidence) -> GuessCounts | None:
-    """Return the evidence if it comes from guesses in one run, and None otherwise."""
+    """Return the evidence if it comes from guesses about coins, and None otherwise."""
     return evidence if isinstance(evidence, GuessCounts) else None
 
 

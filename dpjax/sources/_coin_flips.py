@@ -1,0 +1,151 @@
+"""Calls of a function or program in which fair coins decide between the database and its neighbor.
+
+The bound of an audit with `Guesses` rests on the coins alone. It therefore holds even if the
+outputs depend on each other, as running times do: the load of a computer changes, but no load can
+reveal a coin that was not tossed before the call.
+
+The calls of the first stage, whose coins are known, determine the pair and a score for every
+output. The calls of the second stage are canaries, and their coins are guessed from the scores.
+"""
+
+import math
+import time
+from collections.abc import Iterator
+from functools import cache, partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpjax.core.wording import BadValue, term
+from dpjax.partitions import Outputs
+from dpjax.partitions._batches import joined
+from dpjax.partitions.targets import targets_of
+from dpjax.sources._coin_scores import Scorer, best_group, scores_of_cells, sorted_coins
+from dpjax.sources._counting import Tally
+from dpjax.sources._flips import Flipped, Flips
+from dpjax.sources._host_counts import NO_REPLAY
+from dpjax.sources._pairs import AnyPairs
+from dpjax.sources._schedule import Draw
+from dpjax.sources._time_limit import Quota, TooShort
+from dpjax.sources._watched import Watched
+from dpjax.sources.streams import CONFIRM, SEARCH
+
+FEWEST_CALLS = 40
+"""Minimum number of calls in each of the two stages."""
+
+_COINS = 5
+"""Index of the random stream from which the coins of a run are drawn."""
+
+
+def flip_coins(source: Any, pairs: object, flips: Flips) -> Flipped:
+    """Call a mechanism with databases that fair coins choose; see `Flipped`.
+
+    Args:
+        source: A host mechanism.
+        pairs: Pairs in the caller's form.
+        flips: Numbers of calls, and the key.
+
+    Raises:
+        ValueError: If there are too few calls, or if the outputs cannot be compared.
+    """
+    every = AnyPairs.of(pairs)
+    first = max(round(flips.share * flips.num_calls), FEWEST_CALLS * len(every))
+    second = flips.num_calls - first
+    if second < FEWEST_CALLS:
+        raise BadValue(
+            f"num_calls must be at least {(len(every) + 1) * FEWEST_CALLS} for {len(every)} "
+            f"pair(s), and leave {FEWEST_CALLS} calls whose coins are guessed, but was "
+            f"{flips.num_calls}."
+        )
+    generator = np.random.default_rng([*flips.words, _COINS, flips.run])
+    with source.drawing() as draw:
+        calls = _Calls(source, draw, every, flips)
+        sizes = [len(part) for part in np.array_split(np.arange(first), len(every))]
+        learned = [calls.learn(pair, size, generator) for pair, size in enumerate(sizes)]
+        pair = int(np.argmax([scorer.gain for scorer in learned]))
+        scorer = learned[pair]
+        second, notes = calls.in_time(second)
+        coins = generator.integers(0, 2, second).astype(bool)
+        outputs = joined([*calls.outputs(pair, coins, CONFIRM)])
+    group = best_group(scorer.cells, scorer.halves)
+    scores = scores_of_cells(scorer.halves.sum(axis=0), group)
+    revealed = sorted_coins(scorer.halves, group, generator)
+
+    def event(score: float, is_least: bool, whole: bool) -> str:
+        mask = scores >= score if is_least else scores <= score
+        return f"{scorer.cells.describe(mask, whole=whole)}{scorer.change}"
+
+    settings = {"calls_to_learn": calls.tally.seen - second, "calls_to_guess": second}
+    notes += [*scorer.encoder.notes(), *calls.watched.notes_on_both(pair)]
+    if not source.replayable:
+        notes.append(NO_REPLAY)
+    found = scores[scorer.places(outputs)]
+    return Flipped(found, coins, every, pair, revealed, event, settings, notes)
+
+
+class _Calls:
+    """The calls of one run.
+
+    Args:
+        source: A host mechanism.
+        draw: Function that draws raw outputs.
+        pairs: Pairs of databases.
+        flips: Numbers of calls, and the key.
+
+    Attributes:
+        tally: Number of calls so far, and the progress.
+        watched: The outputs of the calls.
+    """
+
+    def __init__(self, source: Any, draw: Draw, pairs: AnyPairs, flips: Flips):
+        self._source, self._pairs, self._flips = source, pairs, flips
+        self._encoders = [source.encoder() for _ in range(len(pairs))]
+        for encoder, *sides in zip(self._encoders, *pairs.sides, strict=True):
+            encoder.targets = cache(partial(targets_of, *sides))
+        self.tally, seed = Tally(flips.progress), (tuple(flips.words), flips.run)
+        self.tally.expect(flips.num_calls)
+        self.watched = Watched(draw, self._encoders, pairs, seed, self.tally, {})
+        self._start = time.perf_counter()
+
+    def outputs(self, pair: int, coins: NDArray[np.bool_], stage: int) -> Iterator[Outputs]:
+        """Make one call for each coin, in order, and yield the outputs one by one."""
+        for number, coin in enumerate(coins.tolist()):
+            side = 0 if coin else 1
+            yield from self.watched.batches(pair, side, stage, Quota(1, None, None), number)
+
+    def learn(self, pair: int, size: int, generator: np.random.Generator) -> Scorer:
+        """Make the calls of the first stage for one pair, and learn scores of its outputs.
+
+        There are fewer than `size` calls if the time limit leaves no time for them.
+        """
+        # The coins of this stage are not guessed, so they may be balanced.
+        coins = generator.permutation(size) % 2 == 0
+        limit, start, found = self._source.time_limit, time.perf_counter(), []
+        share = math.inf if limit is None else self._flips.share * limit / len(self._pairs)
+        for output in self.outputs(pair, coins, SEARCH):
+            found.append(output)
+            if len(found) >= FEWEST_CALLS and time.perf_counter() - start > share:
+                break
+        return Scorer.learn(self._encoders[pair], found, coins[: len(found)])
+
+    def in_time(self, wanted: int) -> tuple[int, list[str]]:
+        """Return how many more calls the time limit permits, at most `wanted`, and notes.
+
+        The number is fixed before the first of these calls, so it does not depend on their outputs.
+        """
+        limit = self._source.time_limit
+        if limit is None:
+            return wanted, []
+        used = time.perf_counter() - self._start
+        possible = int((limit - used) / (used / self.tally.seen))
+        if possible < FEWEST_CALLS:
+            raise TooShort(
+                f"time_limit must leave time for {FEWEST_CALLS} calls after the first "
+                f"{self.tally.seen}, which took {used:.3g} s, but was {limit:g} s: make fewer "
+                f"calls ({term('num_calls', '--num-calls')}), or raise the limit."
+            )
+        if possible >= wanted:
+            return wanted, []
+        said = f"The time limit left time for {possible:,} of {wanted:,} calls after the search."
+        return possible, [said]

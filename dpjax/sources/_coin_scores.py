@@ -1,0 +1,209 @@
+"""Scores of outputs, learned from calls whose coins are known.
+
+The score of an output estimates ln P(output | database) - ln P(output | neighbor), shrunk towards 0
+by its standard error. Adjacent bins are merged if this improves predictions. If numbers are
+compared better with the outputs right before them, as under a changing load, then each number is
+replaced by its difference to the median of the earlier ones. Earlier outputs are known when a coin
+is tossed, so they may be used to guess it.
+"""
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from dpjax.partitions import Encoder, Outputs, Partition
+from dpjax.partitions._batches import joined
+from dpjax.partitions._scored import fold_of
+from dpjax.sources._counting import count_halves
+from dpjax.sources._learned import lay_best
+
+_EARLIER = 15
+"""Number of earlier outputs whose median is subtracted from a number."""
+
+_DISTINCT = 0.9
+"""Numbers are treated as reals if more than this fraction of them are distinct."""
+
+_ENOUGH = 0.97
+"""Numbers are compared as they are if their gain is at least this fraction of the other gain."""
+
+
+@dataclass(frozen=True)
+class Scorer:
+    """Scores of outputs of one pair.
+
+    Attributes:
+        encoder: Encoder of the outputs.
+        cells: Partition of the outputs, or of their differences to earlier outputs.
+        halves: Counts of the learned outputs in the cells, int64 [2 halves, 2 sides, cells].
+        gain: How well one half of the outputs predicts the coins of the other half; see `gain_of`.
+        last: Last values before the outputs to be scored, float64 [at most 15], or None if numbers
+            are compared as they are.
+    """
+
+    encoder: Encoder
+    cells: Partition
+    halves: NDArray[np.int64]
+    gain: float
+    last: NDArray[np.float64] | None
+
+    @classmethod
+    def learn(cls, encoder: Encoder, outputs: list[Outputs], coins: NDArray[np.bool_]) -> Self:
+        """Learn scores from outputs in the order of the calls, and from their coins, bool [n]."""
+        sides = [
+            joined([one for one, coin in zip(outputs, coins, strict=True) if coin == side])
+            for side in (True, False)
+        ]
+        pilots = encoder.fixed(sides)
+        found = cls._laid(encoder, pilots, None)
+        if pilots[0].values.shape[1] > 1 or any(pilot.alone.any() for pilot in pilots):
+            return found
+        values = np.empty(len(coins))
+        for pilot, side in zip(pilots, (coins, ~coins), strict=True):
+            values[side] = pilot.values[:, 0]
+        changes = relative(values, np.empty(0))
+        others = [
+            pilot._replace(values=changes[side, None])
+            for pilot, side in zip(pilots, (coins, ~coins), strict=True)
+        ]
+        other = cls._laid(encoder, others, values[-_EARLIER:])
+        return other if _ENOUGH * other.gain > found.gain else found
+
+    @classmethod
+    def _laid(
+        cls, encoder: Encoder, pilots: list[Outputs], last: NDArray[np.float64] | None
+    ) -> Self:
+        folds = [fold_of(np.arange(len(pilot.labels))) for pilot in pilots]
+        options = {"discrete": False} if _hardly_repeated(pilots) else {}
+        cells = lay_best(pilots, folds, encoder.names, gain_of, encoder.parts, **options)
+        halves = count_halves(cells, [[pilot] for pilot in pilots])
+        return cls(encoder, cells, halves, gain_of(cells, halves, 1), last)
+
+    @property
+    def change(self) -> str:
+        """What was done to numbers before they were compared, for the end of a sentence."""
+        if self.last is None:
+            return ""
+        return f", after subtraction of the median of the {_EARLIER} outputs before it"
+
+    def places(self, outputs: Outputs) -> NDArray[np.int64]:
+        """Return the cell of each later output, int64 [n]."""
+        outputs = self.encoder.padded(outputs)
+        if self.last is not None:
+            changes = relative(outputs.values[:, 0], self.last)
+            outputs = outputs._replace(values=changes[:, None])
+        return self.cells.index(outputs)
+
+
+def _hardly_repeated(pilots: list[Outputs]) -> bool:
+    """Return whether hardly any number occurs twice, so that no number is an outcome of its own.
+
+    Otherwise, each of up to 256 distinct numbers would have a cell, which is never merged.
+    """
+    values = np.concatenate([pilot.values[~pilot.alone] for pilot in pilots])
+    return values.shape[1] == 1 and len(np.unique(values)) > _DISTINCT * len(values)
+
+
+def relative(values: NDArray[np.float64], before: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the difference of each value to the median of the 15 values before it.
+
+    Args:
+        values: Values in the order of the calls, float64 [n].
+        before: Values before the first one, float64 [m]. If there are fewer than 15 values before
+            a value, their median is subtracted, or nothing if there are none.
+    """
+    known = np.concatenate([np.full(_EARLIER, np.nan), before, values])
+    windows = np.lib.stride_tricks.sliding_window_view(known, _EARLIER)
+    earlier = windows[len(before) : len(before) + len(values)]
+    some = np.isfinite(earlier).any(axis=1)
+    medians = np.zeros(len(values))
+    medians[some] = np.nanmedian(earlier[some], axis=1)
+    return values - medians
+
+
+def gain_of(cells: Partition, halves: NDArray[np.int64], compared: int) -> float:
+    """Return how well one half of the calls predicts the coins of the other half.
+
+    Args:
+        cells: Partition of the outputs.
+        halves: Counts of the outputs in the cells, int64 [2 halves, 2 sides, cells].
+        compared: Number of partitions among which the best one is chosen, which does not matter.
+
+    Returns:
+        Mean log-likelihood of a coin, in nats, minus that of a fair coin; at least 0. The value is
+        the largest one among the groupings of adjacent cells.
+    """
+    return max(_predicted(halves, group) for group in _groups(cells))
+
+
+def best_group(cells: Partition, halves: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the grouping of cells with the largest gain; arguments as in `gain_of`."""
+    return max(_groups(cells), key=lambda group: _predicted(halves, group))
+
+
+def scores_of_cells(counts: NDArray[np.int64], group: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the score of each cell, float64 [cells].
+
+    Args:
+        counts: Counts of the outputs in the cells, int64 [2 sides, cells].
+        group: For each cell, the index of the merged cell that contains it, int64 [cells].
+    """
+    first, second = _merged(counts, group)
+    ratio = _log_ratio(first, second)
+    error = np.sqrt(1 / (first + 0.5) + 1 / (second + 0.5))
+    return (np.sign(ratio) * np.maximum(np.abs(ratio) - error, 0.0))[group]
+
+
+def sorted_coins(
+    halves: NDArray[np.int64], group: NDArray[np.int64], generator: np.random.Generator
+) -> NDArray[np.bool_]:
+    """Return the coins of the counted calls in decreasing order of score.
+
+    The scores of the calls in one half are learned from the other half. Calls with equal scores are
+    in random order.
+
+    Args:
+        halves: Counts as in `gain_of`.
+        group: As in `scores_of_cells`.
+        generator: Generator of the random order.
+
+    Returns:
+        Whether each call got the database, bool [calls].
+    """
+    scores, coins = [], []
+    for known, other in (halves, halves[::-1]):
+        learned = scores_of_cells(known, group)
+        for counts, coin in zip(other, (True, False), strict=True):
+            scores.append(np.repeat(learned, counts))
+            coins.append(np.full(int(counts.sum()), coin))
+    order = generator.permutation(int(halves.sum()))
+    every = np.concatenate(scores)[order]
+    return np.concatenate(coins)[order][np.argsort(-every, kind="stable")]
+
+
+def _groups(cells: Partition) -> list[NDArray[np.int64]]:
+    """Return the groupings of cells, as for `Partition.groups`; the first has no merged cells."""
+    return [np.arange(cells.size), *cells.coarser()]
+
+
+def _merged(counts: NDArray[np.int64], group: NDArray[np.int64]) -> list[NDArray[np.intp]]:
+    """Return the counts of both sides in merged cells."""
+    return [np.bincount(group, side) for side in counts]
+
+
+def _log_ratio(first: NDArray[np.intp], second: NDArray[np.intp]) -> NDArray[np.float64]:
+    shares = ((side + 0.5) / (side.sum() + 1) for side in (first, second))
+    return np.log(next(shares)) - np.log(next(shares))
+
+
+def _predicted(halves: NDArray[np.int64], group: NDArray[np.int64]) -> float:
+    """Return the gain for one grouping of cells, at least 0; see `gain_of`."""
+    merged = [_merged(half, group) for half in halves]
+    found = 0.0
+    for known, other in (merged, merged[::-1]):
+        odds = _log_ratio(*known)
+        # ln(2 sigmoid(x)) is ln 2 minus the softplus of -x.
+        for side, sign in zip(other, (1, -1), strict=True):
+            found += float(side @ (np.log(2) - np.logaddexp(0, -sign * odds)))
+    return max(found / max(int(halves.sum()), 1), 0.0)
