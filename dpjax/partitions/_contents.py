@@ -5,6 +5,7 @@ from copy import copy
 
 import numpy as np
 
+from dpjax.partitions._graphs import content_of_graph, is_graph
 from dpjax.partitions._labels import DpjaxLabel, Labels
 from dpjax.partitions._nested import Nested
 
@@ -26,6 +27,8 @@ class Contents:
     def add(self, label: int, item: object) -> None:
         """Store an output, unless an earlier output has the same label."""
         if label not in self._items:
+            if is_graph(type(item)):  # The function may modify the graph later.
+                item = content_of_graph(item)
             self._items[label] = copy(item) if isinstance(item, list | dict | set) else item
 
     def clear(self) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 
 from dpjax.core.numerics import MOST_EXACT, has_inexact
 from dpjax.core.wording import BadValue
+from dpjax.partitions._graphs import are_edges
 from dpjax.partitions._summary import Summary, Targets, numbers_of
 from dpjax.partitions.missing import Raised, entries, has_entries, missing
 from dpjax.partitions.summaries import summary_of_frame
@@ -107,7 +108,9 @@ class Nested(NamedTuple):
                     )
                 )
                 return f"{{{', '.join(inside)}}}"
-            if isinstance(part, list | tuple):
+            if isinstance(part, list | tuple) and are_edges(part):
+                part = tuple(map(tuple, part))
+            elif isinstance(part, list | tuple):
                 return f"({', '.join(text(p, f'{path}[{i}]') for i, p in enumerate(part))})"
             if isinstance(part, _COMPLEX):
                 numbers.extend((_exact(part.real), _exact(part.imag)))
@@ -229,6 +232,8 @@ def form_of(
         if kinds == {float}:
             return item
         # Look for strings first, because `isinstance` is slow for abstract base classes.
+        if kinds in ({tuple}, {list}) and are_edges(item):
+            return Label(tuple(map(tuple, item)))
         if not kinds & {str, np.timedelta64} and all(isinstance(entry, _REAL) for entry in item):
             return _vector(item)
     if isinstance(item, dict | tuple):

@@ -21,6 +21,7 @@ import numpy as np
 from dpjax.core.arrays import to_numpy
 from dpjax.core.numerics import has_inexact
 from dpjax.core.wording import NOTHING, BadValue
+from dpjax.partitions._graphs import content_of_graph, is_graph
 
 FAILED = "error: "
 """Beginning of the reason why a call returned no output, such as "error: ValueError"."""
@@ -98,15 +99,18 @@ def is_table(kind: type) -> bool:
 @lru_cache
 def has_entries(kind: type) -> bool:
     """Return whether `entries` accepts a type."""
-    return is_array(kind) or has_index(kind) or is_table(kind)
+    return is_array(kind) or has_index(kind) or is_table(kind) or is_graph(kind)
 
 
 def entries(array: Any) -> object:
-    """Return the content of an array, a series or a table: a scalar, nested lists, or a dict.
+    """Return the content of an array, a series, a table or a graph.
 
-    The labels of rows are part of a series or table, unless they are just the row numbers. Their
-    order counts, because it may be the order of the confidential values.
+    The content is a scalar, nested lists, a dict, or a `Graph`. The labels of the rows of a series
+    or table are part of it, unless they are just the row numbers. Their order counts, because it
+    may be the order of the confidential values.
     """
+    if is_graph(type(array)):
+        return content_of_graph(array)
     labels = array.index.tolist() if has_index(type(array)) else None
     columns = as_columns(array)
     if columns is not None:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from dpjax.core.wording import BadValue
+from dpjax.partitions._graphs import Graph, are_pairs, is_graph, of_graph, of_links
 from dpjax.partitions._records import columns_of, number_of
 from dpjax.partitions._sequences import MOST_PLACES, of_entries, of_numbers, of_text, text_of
 from dpjax.partitions._summary import Summary, Targets
@@ -38,6 +39,8 @@ def summarize(output: Any, targets: Sequence[Any] = ()) -> Summary:
     - Sequence (list, tuple, array): the number of entries; the first 64 entries; statistics of
       numbers; how often each label and each pair of adjacent labels occurs.
     - Set: the number of members, the members, and statistics of numbers.
+    - Sequence of pairs of integers or texts, such as the edges of a graph, and graph of networkx or
+      igraph: the number of pairs, how often each pair occurs, and how many contain each member.
     - Table of records: the number of rows, of different rows, and of rows in the largest group of
       equal rows. For each column of labels, the number of rows with each label. For each numeric
       column, the mean, the standard deviation, the extremes, five quantiles, the number of
@@ -49,9 +52,9 @@ def summarize(output: Any, targets: Sequence[Any] = ()) -> Summary:
     - Number or date: its value; a date is converted to days since 1970-01-01.
 
     Args:
-        output: A text, a sequence, a set, a dict, or a table: a table of pandas, Polars or Arrow, a
-            dict of columns, a list of records (dicts or tuples of one length), a structured array,
-            or an array of the shape [rows, columns].
+        output: A text, a sequence, a set, a dict, a graph, or a table: a table of pandas, Polars or
+            Arrow, a dict of columns, a list of records (dicts or tuples of one length), a
+            structured array, or an array of the shape [rows, columns].
         targets: Records to look for, such as the record in which two databases differ. In a text,
             a target is a text, or a record that contains texts; the summary contains the number of
             its occurrences, the number of words that the text has in common with it, and the
@@ -69,7 +72,7 @@ def summarize(output: Any, targets: Sequence[Any] = ()) -> Summary:
     """
     named = {f"target {number}": target for number, target in enumerate(targets)}
     if _is_table(output):
-        return summary_of_table(output, named) | _of_columns(output, named)
+        return summary_of_table(output, named) | _of_columns(output, named) | _of_pairs(output)
     return summarize_parts(output, named)
 
 
@@ -96,7 +99,8 @@ def _is_table(output: Any) -> bool:
     if is_array(type(output)):
         return output.ndim == 2
     if isinstance(output, Mapping):
-        return bool(output) and _have_one_length([*output.values()])
+        columns = [*output.values()]
+        return bool(columns) and _have_one_length(columns) and not any(map(are_pairs, columns))
     if not isinstance(output, Sequence) or isinstance(output, str | bytes) or not output:
         return False
     if all(isinstance(row, Mapping) for row in output):
@@ -130,11 +134,13 @@ def _parts(part: Any, targets: Targets, name: str = "", depth: int = 0) -> dict[
     if depth < _DEEPEST and not isinstance(part, str | bytes) and _is_table(part):
         try:
             found = summary_of_table(part, targets, strict=False) | _of_columns(part, targets)
-            return {f"{key}{where}": value for key, value in found.items()}
+            return {f"{key}{where}": value for key, value in found.items()} | _of_pairs(part, where)
         except BadValue:  # Some names of columns are equal as text.
             pass
     if has_entries(type(part)):
         part = entries(part)
+    if isinstance(part, Graph):
+        return of_graph(part, where)
     if isinstance(part, str):
         content = _content_of_json(part)
         return of_text(part, targets, where) if content is None else _parts(content, targets, name)
@@ -164,6 +170,21 @@ def _of_columns(table: Any, targets: Targets) -> dict[str, float]:
     return found
 
 
+def _of_pairs(table: Any, where: str = "") -> dict[str, float]:
+    """Return numbers of the pairs in a list of pairs, both by place and whatever their order."""
+    if not isinstance(table, Sequence) or not are_pairs(table):
+        return {}
+    links = [(text_of(one), text_of(other)) for one, other in table]
+    found = of_links(links, "pair", where)
+    for place, pair in enumerate(table[: MOST_PLACES // 2]):
+        for side, member in enumerate(pair):
+            if isinstance(member, str):
+                found[f"member {side} of pair {place} is {links[place][side]}{where}"] = 1
+            else:
+                found[f"member {side} of pair {place}{where}"] = int(member)
+    return found
+
+
 def _of_parts(parts: Mapping[str, Any], targets: Targets, depth: int) -> dict[str, float]:
     found: dict[str, float] = {}
     for name, inner in parts.items():
@@ -175,6 +196,8 @@ def is_nested(part: Any) -> bool:
     """Return whether a part is a collection or a text of several words."""
     if isinstance(part, str):
         return len(part.split()) > 1
+    if isinstance(part, Graph) or is_graph(type(part)):
+        return True
     return _is_collection(part) and not isinstance(part, bytes)
 
 

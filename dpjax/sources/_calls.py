@@ -12,6 +12,7 @@ from dpjax.core.settings import callers_floats
 from dpjax.core.types import JsonObject
 from dpjax.core.wording import ONE_BY_ONE, OUTCOMES, BadValue
 from dpjax.mechanisms.host_form import SEEDS, order_hint, signature_of, size_arguments
+from dpjax.partitions._graphs import content_of_graph, is_graph
 from dpjax.partitions._nested import rows_of, table_of
 from dpjax.partitions.missing import Raised, as_array, as_columns
 from dpjax.partitions.previews import preview, preview_database
@@ -148,11 +149,15 @@ def draw_several(
 
 
 def _copied(output: object) -> object:
-    """Return a copy of a list, dict, set or array, if it can be copied, and any other output."""
-    if not isinstance(output, list | dict | set | np.ndarray):
+    """Return a copy of a list, dict, set or array, if it can be copied, and any other output.
+
+    Of a graph, which is a collection, too, the result is the content.
+    """
+    is_mutable = isinstance(output, list | dict | set | np.ndarray)
+    if not (is_mutable or is_graph(type(output))):
         return output
     try:
-        return deepcopy(output)
+        return deepcopy(output) if is_mutable else content_of_graph(output)
     except Exception:  # The output may contain any object, such as a generator.
         return output
 
