@@ -1,6 +1,7 @@
 """Cells of a partition: how they are numbered, and which interval of values each cell covers."""
 
 import math
+from ast import literal_eval
 from collections.abc import Hashable
 from dataclasses import dataclass
 
@@ -101,8 +102,20 @@ def entry_name(column: int, parts: tuple[str, ...]) -> str:
     """Return the path of an entry if outputs are nested; otherwise, return its index."""
     if column >= len(parts):
         return str(column)
-    path = parts[column]
-    return shortened(path[1:-1] if path.count("[") == path.count("]") == 1 else path)
+    return shortened(name_of_path(parts[column]))
+
+
+def name_of_path(path: str) -> str:
+    """Return the name of an entry whose path is a single key, and any other path.
+
+    A name with quotes, such as "count of 'flu'", is not quoted again.
+    """
+    try:
+        (name,) = literal_eval(path)
+    except (SyntaxError, ValueError):  # The path has several keys, such as "['mean'][0]".
+        return path
+    is_plain = isinstance(name, str) and name.isprintable()
+    return f"[{name}]" if is_plain and ("'" in name or '"' in name) else repr(name)
 
 
 def after(values: ArrayLike, *, whole: bool) -> np.ndarray:

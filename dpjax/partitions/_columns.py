@@ -153,11 +153,11 @@ class NestedColumns:
             return []
         if self.usual is not None and self.usual.key == SUMMARY:
             paths = [path for path in self.paths if not path.startswith(UNUSED)]
-            names = [path[1:-1] if path.startswith("[") else path for path in paths]
-            more = f", and {len(names) - _MOST_SHOWN} others" if len(names) > _MOST_SHOWN else ""
+            names = [path[2:-2] if path.startswith("[") else path for path in paths]
+            more = f"; and {len(names) - _MOST_SHOWN} others" if len(names) > _MOST_SHOWN else ""
             return [
                 "Hardly any two outputs are equal. Therefore, the audit compares numbers that "
-                f"summarize each output: {', '.join(names[:_MOST_SHOWN])}{more}."
+                f"summarize each output: {'; '.join(names[:_MOST_SHOWN])}{more}."
             ]
         return [
             parts_note(self.paths) + (" A number that an output lacks is 0." if self.extra else "")

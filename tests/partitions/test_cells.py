@@ -5,7 +5,7 @@ import pytest
 
 from dpjax.core.types import MixedSpace, RealSpace
 from dpjax.partitions import Encoder, Outputs
-from dpjax.partitions._cells import Cells, after, entry_name
+from dpjax.partitions._cells import Cells, after, entry_name, name_of_path
 from dpjax.partitions._lookup import encode_drawn
 from dpjax.partitions._partition import Partition, _beside, _filled
 from dpjax.partitions._scored import OneEntry
@@ -217,3 +217,21 @@ def test_numbers_that_depend_on_records_of_a_pair_have_their_own_cells():
         for _ in range(2)
     )
     assert one.key == one.key != other.key
+
+
+@pytest.mark.parametrize(
+    ("path", "name"),
+    [
+        ("['count']", "'count'"),
+        ("[3]", "3"),
+        ("['s'][3]", "['s'][3]"),
+        ("['s']['count']", "['s']['count']"),
+        ("a number", "a number"),
+        ("""["count of 'flu'"]""", "[count of 'flu']"),
+        ("""["count of '['"]""", "[count of '[']"),
+        (repr(["""count of "'" """]), """[count of "'" ]"""),
+        (repr(["a 'b'\nc"]), repr("a 'b'\nc")),
+    ],
+)
+def test_names_of_paths(path, name):
+    assert name_of_path(path) == name

@@ -133,7 +133,7 @@ def test_the_note_names_numbers_beside_texts():
         return unrelated(rng) if rng.random() < 0.8 else float(rng.normal(8 * shift))
 
     result = audited(sometimes, [(0, 1)], dpjax.Events(100, 100))
-    assert "numbers that summarize each output: a number, " in result.notes[0]
+    assert "numbers that summarize each output: a number; " in result.notes[0]
 
 
 @pytest.mark.parametrize("kind", [set, frozenset, np.array])
@@ -328,3 +328,12 @@ def test_recorded_texts(tmp_path, method):
     result = dpjax.audit(dpjax.Recorded(*recordings), method=method, confidence=CONFIDENCE)
     assert result.lower_bound > 1
     assert "Hardly any two outputs are equal" in "".join(result.notes)
+
+
+def test_names_with_quotes_are_not_quoted_again():
+    def sometimes(share, rng):
+        return f"{unrelated(rng)} {'flu' if rng.random() < share else 'gout'} {unrelated(rng)}"
+
+    result = audited(sometimes, [(0.05, 0.8)], dpjax.Events(100, 200))
+    assert "a vector with entry [count of 'flu'] of at " in result.witness.output
+    assert "each output: count of 'flu'; count of 'gout'; " in result.notes[0]
