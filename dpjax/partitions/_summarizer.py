@@ -5,6 +5,7 @@ has, as with texts, then these and all later outputs are summarized, and an audi
 numbers in the summaries.
 """
 
+import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import lru_cache
@@ -43,6 +44,12 @@ outputs, and about _MOST_NUMBERS numbers in their summaries.
 _MOST_COLUMNS, _LEAST = 128, 2
 """At most _MOST_COLUMNS numbers are compared. Each of them occurs in at least _LEAST of the outputs
 from which it was chosen.
+"""
+
+
+_PLACE, _COUNT = re.compile(r"\[.(?:last|\w+ \d)"), re.compile(r"\[.(?:number|count) of ")
+"""Patterns of the beginning of the path of a number of a place in an output, such as
+"['entry 20']", and of a count, such as "['number of entries']".
 """
 
 
@@ -215,6 +222,15 @@ def _path(name: str) -> str:
     return f"[{name!r}]"
 
 
+def _complexity(path: str) -> tuple[bool, bool, int, str]:
+    """Return a key by which names that are easier to understand are sorted before others.
+
+    If the numbers of two names differ equally, the first name is preferred: "number of entries" to
+    "different entries", and any number of the whole output to one of a place, such as "entry 20".
+    """
+    return _PLACE.match(path) is not None, _COUNT.match(path) is None, len(path), path
+
+
 def _most_different(sides: Sequence[Sequence[Nested]]) -> list[str]:
     """Return the paths of the numbers that differ most between the two sides, in standard errors.
 
@@ -222,7 +238,7 @@ def _most_different(sides: Sequence[Sequence[Nested]]) -> list[str]:
         sides: Summaries of both sides. A number that a summary lacks counts as 0.
     """
     times = Counter(path for one in chain(*sides) for path in one.entries)
-    paths = sorted(path for path, count in times.items() if count >= _LEAST)
+    paths = sorted((path for path, count in times.items() if count >= _LEAST), key=_complexity)
     places = {path: place for place, path in enumerate(paths)}
     means, variances = np.zeros((2, len(paths))), np.zeros((2, len(paths)))
     for side, summaries in enumerate(sides):

@@ -94,12 +94,16 @@ class Wide(NamedTuple):
 def by_difference(means: np.ndarray, variances: np.ndarray) -> np.ndarray:
     """Return the indices of columns, from the largest difference in standard errors to the least.
 
+    Columns whose differences are equal up to rounding errors keep their order.
+
     Args:
         means: Mean of each column on both sides, float64 [2, columns].
         variances: Variance of each difference of means, float64 [columns].
     """
     gaps, errors = np.abs(means[0] - means[1]), np.sqrt(variances)
     ratios = np.divide(gaps, errors, out=np.where(gaps > 0, np.inf, 0.0), where=errors > 0)
+    with np.errstate(over="ignore"):
+        ratios = ratios.astype(np.float32)
     return np.argsort(-ratios, kind="stable")
 
 

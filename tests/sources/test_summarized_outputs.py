@@ -330,6 +330,16 @@ def test_recorded_texts(tmp_path, method):
     assert "Hardly any two outputs are equal" in "".join(result.notes)
 
 
+def test_of_equal_numbers_the_simplest_is_named():
+    """Whether there are 20 or 21 entries, the last one says the same as the number of entries."""
+
+    def longer(share, rng):
+        return [*rng.normal(size=20).tolist(), *([7.0] if rng.random() < share else [])]
+
+    result = audited(longer, [(0.05, 0.8)], dpjax.Events(100, 200))
+    assert "entry 'number of entries' " in result.witness.event and result.lower_bound > 1
+
+
 def test_names_with_quotes_are_not_quoted_again():
     def sometimes(share, rng):
         return f"{unrelated(rng)} {'flu' if rng.random() < share else 'gout'} {unrelated(rng)}"
