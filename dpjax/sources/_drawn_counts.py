@@ -115,6 +115,8 @@ class OpenedDrawn:
         for pair, counts in enumerate(halves):
             cells = self._laid[pair].partition
             found.append(Search(cells, counts[..., : cells.size], cells.inside(self._region)))
+        encoders = [laid.encoder for laid in self._laid.values()]
+        self._said += next((e.notes() for e in encoders if e.is_reduced), [])
         self._said += notes_of_search(found, self._space, self.pairs.labels)
         return found
 

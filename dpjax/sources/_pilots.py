@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpjax.core import random
-from dpjax.core.types import FiniteSpace, IntegerSpace, JsonObject, OutputSpace
+from dpjax.core.types import FiniteSpace, IntegerSpace, JsonObject, OutputSpace, VectorSpace
 from dpjax.databases import Pairs
 from dpjax.databases.trees import nth
 from dpjax.mechanisms import Mechanism
@@ -75,8 +75,13 @@ class Laid:
         # Create a new encoder, so that the cells of a pair do not depend on other pairs.
         encoder = Encoder("the mechanism")
         pilots = [encode_drawn(encoder, side, space) for side in raw]
+        parts: tuple[str, ...] = ()
+        if isinstance(space, VectorSpace) and options["region"] is None:
+            # The encoder compares only some entries of long vectors from now on.
+            pilots = encoder.fixed(pilots)
+            parts = encoder.parts
         folds = [fold_of(np.arange(len(pilot.labels))) for pilot in pilots]
-        cells = lay_best(pilots, folds, encoder.names, promise, **options)
+        cells = lay_best(pilots, folds, encoder.names, promise, parts, **options)
         return cls(encoder, cells, raw[0][:num_kept].copy(), pilots)
 
 

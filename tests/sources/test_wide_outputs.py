@@ -1,5 +1,6 @@
 """Audits of functions that return vectors with thousands of entries."""
 
+import jax
 import numpy as np
 import pytest
 
@@ -49,3 +50,37 @@ def test_recorded_arrays():
     result = dpjax.audit(dpjax.Recorded(x, y), confidence=CONFIDENCE)
     assert result.lower_bound > 2 and "entry 5" in result.witness.event
     assert "Outputs have 1,200 numbers each" in "".join(result.notes)
+
+
+def pixel_in_jax(key, shift):
+    return jax.random.normal(key, (1100,)).at[1050].add(shift)
+
+
+def parts_in_jax(key, shift):
+    first, second = jax.random.split(key)
+    image = jax.random.normal(first, (30, 40)).at[20, 7].add(shift)
+    return {"image": image, "size": jax.random.normal(second)}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("function", "method"),
+    [
+        (pixel_in_jax, dpjax.Events(200, 500)),
+        (parts_in_jax, dpjax.Events(200, 500)),
+        (pixel_in_jax, dpjax.Sequential(num_draws=1000)),
+    ],
+)
+def test_functions_in_jax(function, method):
+    result = dpjax.audit(function, [(0.0, 3.0)], method=method, claim=0.5, confidence=CONFIDENCE)
+    assert result.verdict == "violated"
+    entry = 1050 if function is pixel_in_jax else 20 * 40 + 7
+    assert f"entry {entry} " in result.witness.event
+    assert "The audit compares the 998 numbers that differ most" in " ".join(result.notes)
+
+
+@pytest.mark.slow
+def test_functions_in_jax_with_equal_distributions_have_no_bound():
+    method = dpjax.Events(200, 500)
+    result = dpjax.audit(pixel_in_jax, [(0.0, 0.0)], method=method, confidence=CONFIDENCE)
+    assert result.lower_bound == 0
