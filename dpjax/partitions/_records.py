@@ -160,6 +160,8 @@ def _numbers(column: Any) -> np.ndarray | None:
         return column.astype(np.float64)
     if isinstance(column, np.ndarray) and column.dtype.kind in "bUS":
         return None
+    if (days := _days(column)) is not None:
+        return days
     numbers: list[float] = []
     for entry in column:
         number = entry if type(entry) is float else number_of(entry)
@@ -168,6 +170,33 @@ def _numbers(column: Any) -> np.ndarray | None:
         numbers.append(number)
     found = np.array(numbers)
     return None if np.isnan(found).all() else found
+
+
+def _days(column: Any) -> np.ndarray | None:
+    """Convert dates to days since 1970-01-01 all at once, or return None if that is impossible.
+
+    Dates with a time zone, and mixtures of several types, are left to `number_of`.
+    """
+    kinds = {*map(type, column)}
+    if kinds == {date}:
+        return np.array([entry.toordinal() for entry in column], float) - _EPOCH.toordinal()
+    if kinds == {np.datetime64}:
+        return (np.array(column) - np.datetime64(0, "D")) / np.timedelta64(1, "D")
+    if not kinds or not all(issubclass(kind, datetime) for kind in kinds):
+        return None
+    if {entry.tzinfo for entry in column} != {None}:
+        return None
+    if kinds == {datetime}:
+        return np.array([*column], "datetime64[us]").astype(np.int64) / 86_400e6
+    try:  # Dates of pandas contain their number of nanoseconds.
+        nanoseconds = np.array([entry.value for entry in column], np.int64)
+    except (AttributeError, OverflowError):
+        return None
+    # The smallest integer marks a missing date.
+    is_missing = nanoseconds == np.iinfo(np.int64).min
+    # Microseconds are below 2^53, so that the first quotient is exact up to one rounding.
+    days = nanoseconds // 1000 / 86_400e6 + nanoseconds % 1000 / 86_400e9
+    return np.where(is_missing, np.nan, days)
 
 
 def _texts(column: Any) -> list[str | None]:
