@@ -47,7 +47,7 @@ def statistics_of(records: Records, targets: Mapping[str, Target]) -> Summary:
     for name, column in records.labels.items():
         found.update(_of_labels(name, column))
     if not is_wide:
-        found.update(_of_two_columns(records))
+        found.update(_of_two_columns(records) | _of_order(records))
     scales = {name: _scale(column) for name, column in records.numbers.items()} if targets else {}
     for name, target in targets.items():
         found.update(_of_target(name, target, records, scales))
@@ -75,6 +75,20 @@ def _of_numbers(name: str, column: np.ndarray, is_wide: bool) -> dict[str, float
         counts = np.bincount(small, minlength=_SMALL).tolist()
         found |= {f"rows with {name} {value}": count for value, count in enumerate(counts)}
     return _without_zeros(found)
+
+
+def _of_order(records: Records) -> dict[str, float]:
+    """Return the correlation of each numeric column with the row number.
+
+    Rows of records have no order, unless a mechanism sorted them or appended some of them.
+    """
+    places = np.arange(records.size, dtype=float)
+    found: dict[str, float] = {}
+    for name, column in records.numbers.items():
+        is_known = ~np.isnan(column)
+        numbers = clipped(column[is_known])
+        found[f"correlation of {name} and row number"] = _correlation(places[is_known], numbers)
+    return found
 
 
 def _of_labels(name: str, column: Sequence[str | None]) -> dict[str, float]:

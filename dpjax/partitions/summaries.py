@@ -44,10 +44,10 @@ def summarize(output: Any, targets: Sequence[Any] = ()) -> Summary:
     - Table of records: the number of rows, of different rows, and of rows in the largest group of
       equal rows. For each column of labels, the number of rows with each label. For each numeric
       column, the mean, the standard deviation, the extremes, five quantiles, the number of
-      different values, and the number of rows with the most frequent value. For two columns, the
-      number of rows with two labels, the mean square contingency of two labels, the fraction of
-      the variance of numbers that the labels explain, or the correlation of two numbers. A column
-      of texts is also summarized like a text.
+      different values, the number of rows with the most frequent value, and the correlation with
+      the row number. For two columns, the number of rows with two labels, the mean square
+      contingency of two labels, the fraction of the variance of numbers that the labels explain, or
+      the correlation of two numbers. A column of texts is also summarized like a text.
     - Dict, or sequence of other objects: the summary of each part.
     - Number or date: its value; a date is converted to days since 1970-01-01.
 

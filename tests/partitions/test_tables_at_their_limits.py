@@ -34,7 +34,9 @@ def test_the_first_four_columns_of_each_kind_are_combined():
     expected |= {f"dependence of {x} on {label}" for x, label in product(numbers, labels)}
     assert named(found, "dependence") == expected
     pairs = combinations(numbers, 2)
-    assert named(found, "correlation") == {f"correlation of {x} and {y}" for x, y in pairs}
+    expected = {f"correlation of {x} and {y}" for x, y in pairs}
+    expected |= {f"correlation of x{i} and row number" for i in range(5)}
+    assert named(found, "correlation") == expected
 
 
 @pytest.mark.parametrize("flags", [[True, False, True], np.array([True, False, True])])

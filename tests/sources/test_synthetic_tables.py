@@ -39,6 +39,19 @@ def test_tables_without_leaks_have_no_bound():
     assert audited(unrelated, dpjax.Events(60, 60)).lower_bound == 0
 
 
+def test_rows_that_are_sorted_are_found():
+    """Half of the tables are sorted by age, and none of those from the neighbor are."""
+
+    def sorted_by_age(share, rng):
+        table = unrelated(PEOPLE, rng)
+        return table.sort_values("age", ignore_index=True) if rng.random() < share else table
+
+    few = dpjax.Events(100, 200)
+    result = dpjax.audit(sorted_by_age, [(0.7, 0.0)], method=few, confidence=CONFIDENCE)
+    assert result.lower_bound > 1
+    assert "'correlation of age and row number'" in result.witness.event
+
+
 @pytest.mark.slow
 def test_the_bound_is_near_the_level_of_noisy_counts():
     """The number of rows has two-sided geometric noise, so the level is 1.
