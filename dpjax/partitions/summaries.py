@@ -33,8 +33,8 @@ def summarize(output: Any, targets: Sequence[Any] = ()) -> Summary:
     outputs, or to look for other records, call `summarize` in the audited function, and return the
     result, to which you may add numbers.
 
-    - Text: the number of characters and words, the numbers in the text, how often each word and
-      each pair of adjacent words occurs, and the first 64 words. In a text without spaces,
+    - Text: the number of characters, capitals and words, the numbers in the text, how often each
+      word and each pair of adjacent words occurs, and the first 64 words. In a text without spaces,
       characters are compared instead of words. JSON is read, and summarized like its content.
     - Sequence (list, tuple, array): the number of entries; the first 64 entries; statistics of
       numbers; how often each label and each pair of adjacent labels occurs.

@@ -213,3 +213,9 @@ def test_texts_in_data_frames_are_summarized():
     numbers = dict(zip(found.entries, found.numbers, strict=True))
     name = "count of 'so' in text"
     assert (numbers["['rows']"], numbers[f"[{name!r}]"]) == (12, 6)
+
+
+def test_capitals_of_a_text():
+    assert summarize("We SAW Ann. 1 X")["number of capitals"] == 6
+    assert summarize("Über ÄRGER, straße")["number of capitals"] == 6
+    assert "number of capitals" not in summarize("no capitals")

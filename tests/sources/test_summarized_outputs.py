@@ -347,3 +347,18 @@ def test_names_with_quotes_are_not_quoted_again():
     result = audited(sometimes, [(0.05, 0.8)], dpjax.Events(100, 200))
     assert "a vector with entry [count of 'flu'] of at " in result.witness.output
     assert "each output: count of 'flu'; count of 'gout'; " in result.notes[0]
+
+
+def test_letter_case_is_compared():
+    """One word in 100 different words is written in capitals, at any place."""
+    words = np.array([f"w{chr(97 + n % 26)}{chr(97 + n // 26)}" for n in range(650)])
+
+    def shouted(share, rng):
+        found = rng.choice(words, 100).tolist()
+        place = rng.integers(100)
+        found[place] = found[place].upper() if rng.random() < share else found[place]
+        return " ".join(found)
+
+    result = audited(shouted, [(0.05, 0.8)], dpjax.Events(100, 200))
+    assert result.lower_bound > 1
+    assert "'number of capitals'" in result.witness.event
