@@ -187,7 +187,7 @@ class Guesses:
             settings["repeatable"] = True
         observed = Observed(counted, settings)
         stated = conclude(counted, terms)
-        notes = [*terms.notes(), *_direction(counted)]
+        notes = [*terms.notes(), *source.doubts_about(included), *_direction(counted)]
         if stated.verdict == NOT_REFUTED:
             # No scores lead to a larger bound than those that separate the two kinds of canaries.
             best = self._counted(np.sort(coins)[::-1], [*words, _REVEALED, run], terms)

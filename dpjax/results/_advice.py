@@ -1,5 +1,6 @@
 """Advice on the next steps after an audit, for each verdict."""
 
+from dpjax.notions import guesses_of
 from dpjax.results._parts import (
     ASSUMPTION_REFUTED,
     DOUBTFUL,
@@ -87,6 +88,11 @@ def _no_claim(result: Parts) -> list[str]:
 def _doubtful(result: Parts) -> list[str]:
     if is_from_calls(result.evidence.settings):
         return ["Change the audited code so that every output has its own noise, and audit again."]
+    if guesses_of(result.evidence.counted) is not None:
+        return [
+            "In the next run, toss a separate fair coin for each canary.",
+            "If you know that each canary had its own coin, pass fair_coins=True to get a verdict.",
+        ]
     return [
         "Record the outputs again, each from a separate call that draws fresh noise.",
         "If you know that the outputs are independent, pass independent=True to get a verdict.",

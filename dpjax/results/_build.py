@@ -7,7 +7,7 @@ from dpjax.core.errors import text_of
 from dpjax.core.options import Dataclass
 from dpjax.core.types import JsonObject
 from dpjax.core.wording import Doubt, SameOutputs, Sentence, confidence_text, term
-from dpjax.notions import Evidence, Statement, Terms
+from dpjax.notions import Evidence, Statement, Terms, guesses_of
 from dpjax.results._exact import is_exact
 from dpjax.results._parts import (
     DOUBTFUL,
@@ -128,22 +128,24 @@ def _settled(finding: Finding) -> tuple[Conclusion, list[str]]:
         notes = [note for note in notes if not isinstance(note, SameOutputs)]
     notes = list(dict.fromkeys(notes))  # Notes on several pairs may have the same text.
     doubtful = any(isinstance(note, Doubt) for note in notes)
-    calls = is_from_calls(finding.evidence.settings)
-    return (_doubted(statement, calls) if doubtful else statement), notes
+    return (_doubted(statement, finding.evidence) if doubtful else statement), notes
 
 
-def _doubted(stated: Conclusion, calls: bool) -> Conclusion:
+def _doubted(stated: Conclusion, observed: Observed) -> Conclusion:
     """Return a statement with the verdict "doubtful", because draws do not look independent."""
-    instead = (
-        "Change the audited code so that every output has its own noise, and audit it again."
-        if calls
-        else "If you know that the outputs are independent, pass "
-        f"{term('independent=True', '--independent')}."
-    )
-    sentence = Sentence(
-        "There is no verdict: the bound requires independent draws, and the outputs do not look "
-        f"independent. {instead}"
-    )
+    required = "independent draws, and the outputs do not look independent"
+    if guesses_of(observed.counted) is not None:
+        required = "a separate fair coin for each canary, and perhaps there was none"
+        stated_by, known = term("fair_coins=True", "--fair-coins"), "each canary had its own coin"
+    else:
+        stated_by = term("independent=True", "--independent")
+        known = "the outputs are independent"
+    instead = f"If you know that {known}, pass {stated_by}."
+    if is_from_calls(observed.settings):
+        instead = (
+            "Change the audited code so that every output has its own noise, and audit it again."
+        )
+    sentence = Sentence(f"There is no verdict: the bound requires {required}. {instead}")
     return replace(stated, verdict=DOUBTFUL, sentence=sentence)
 
 

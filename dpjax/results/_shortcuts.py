@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from dpjax.core.types import JsonObject
 from dpjax.core.wording import confidence_text
-from dpjax.notions import Notion
+from dpjax.notions import Notion, guesses_of
 from dpjax.results._parts import REFUTING, Conclusion, Observed, Provenance, Witness
 from dpjax.results.recipes import notion_from_plain
 from dpjax.sources import RECORDED
@@ -159,7 +159,10 @@ class Parts:
     def sure(self) -> str:
         """Confidence of the bounds as text, such as "confidence 0.999"."""
         sure = f"confidence {confidence_text(self.confidence)}"
-        return f"{sure} if the outputs are independent" if self.doubts else sure
+        if not self.doubts:
+            return sure
+        is_one_run = guesses_of(self.evidence.counted) is not None
+        return f"{sure} if {'the coins' if is_one_run else 'the outputs'} are independent"
 
     @property
     def refuted_at(self) -> str | None:

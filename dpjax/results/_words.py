@@ -28,7 +28,7 @@ HEADLINES = {
     NOT_REFUTED: "Not refuted, which is no proof",
     NO_CLAIM: "A lower bound; nothing was claimed",
     ASSUMPTION_REFUTED: "The assumption is refuted",
-    DOUBTFUL: "Doubtful: the outputs do not look independent",
+    DOUBTFUL: "Doubtful: the draws do not look independent",
 }
 """Map from each verdict to the headline of a result's page."""
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from dpjax.core.arrays import to_numpy
 from dpjax.core.options import option
 from dpjax.core.types import JsonObject
-from dpjax.core.wording import BadType, BadValue, Sentence, term
+from dpjax.core.wording import BadType, BadValue, Doubt, Sentence, term
 from dpjax.sources._plain import files_of, known_options, place_of, stated_options
 from dpjax.sources._source import Source, Trust
 from dpjax.sources.readers._recording import Recording
@@ -61,8 +61,8 @@ class OneRun(GuessedCanaries):
             score should mean that the canary is more likely to have been included.
         included: Whether each canary was included, bool [n]; or a `dpjax.Recording` of a column
             of 0 and 1, or of true and false.
-        fair_coins: Set to True to state that a separate coin was tossed for every canary. The value
-            True is required if exactly half of the canaries were included.
+        fair_coins: Set to True to state that a separate coin was tossed for every canary. Without
+            this statement, the verdict is "doubtful" if exactly half of the canaries were included.
         name: Name of the run in the result.
 
     Raises:
@@ -113,8 +113,21 @@ class OneRun(GuessedCanaries):
                 f"included must have one entry per score, but had {len(included)} entries for "
                 f"{len(scores)} scores."
             )
-        _refuse_unfair(included, self.fair_coins)
+        _refuse_unfair(included)
         return scores, included
+
+    def doubts_about(self, included: NDArray[np.bool_]) -> list[Doubt]:
+        """Return a doubt if exactly half of the canaries were included; see `Source`."""
+        number = len(included)
+        if self.fair_coins or 2 * int(included.sum()) != number:
+            return []
+        return [
+            Doubt(
+                f"Exactly half of {number} canaries were included, as if a fixed number had been "
+                "chosen; no bound holds then. If each canary had its own fair coin, the "
+                f"probability of this is {_chance_of_half(number):.2g}."
+            )
+        ]
 
     def _coins(self) -> NDArray[np.bool_]:
         found = _read("included", self.included)
@@ -180,22 +193,17 @@ def scores_of(found: NDArray) -> NDArray[np.float64]:
     return scores
 
 
-def _refuse_unfair(included: NDArray[np.bool_], known: bool) -> None:
-    """Raise an error if `included` does not look like the results of one fair coin per canary.
+def _chance_of_half(number: int) -> float:
+    """Return the probability that exactly half of an even number of fair coins show heads."""
+    logs = math.lgamma(number + 1) - 2 * math.lgamma(number / 2 + 1)
+    return math.exp(logs - number * math.log(2))
 
-    Raises:
-        ValueError: If the number of included canaries is too far from one half of all canaries, or
-            if exactly one half of the canaries were included and `known` is False.
-    """
+
+def _refuse_unfair(included: NDArray[np.bool_]) -> None:
+    """Raise ValueError if the number of included canaries is too far from one half of all."""
     number, inside = len(included), int(included.sum())
     if abs(inside - number / 2) > _DEVIATIONS * math.sqrt(number) / 2:
         raise BadValue(
             f"included must come from fair coins, one per canary, but {inside} of {number} "
             "canaries were included, which is too far from one half."
-        )
-    if 2 * inside == number and not known:
-        raise BadValue(
-            f"included must come from fair coins, one per canary, but exactly half of {number} "
-            "canaries were included, as if a fixed number had been chosen. No bound holds then. If "
-            f"each canary had its own coin, use {term('fair_coins=True', '--fair-coins')}."
         )

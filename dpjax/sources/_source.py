@@ -11,6 +11,7 @@ from jax import Array
 from numpy.typing import NDArray
 
 from dpjax.core.types import JsonObject
+from dpjax.core.wording import Doubt
 from dpjax.notions import Notion
 from dpjax.partitions import RegionLike
 from dpjax.sources._flips import Flipped, Flips
@@ -158,6 +159,14 @@ class Source:
             ValueError: If there are too few calls, or if the outputs cannot be compared.
         """
         raise NotImplementedError
+
+    def doubts_about(self, included: NDArray[np.bool_]) -> list[Doubt]:
+        """Return reasons to doubt that a separate fair coin decided about each canary.
+
+        Args:
+            included: bool [n], whether each canary was included.
+        """
+        return []
 
     def to_plain(self) -> JsonObject | None:
         """Return the source's name and options as JSON, or None if no recipe can describe them."""

@@ -268,3 +268,15 @@ def test_a_shell_completes_names(run, monkeypatch, words, offered):
     monkeypatch.setenv("COMP_WORDS", shlex.join(["dpjax", *words]))
     monkeypatch.setenv("COMP_CWORD", str(len(words)))
     assert f"plain,{offered}" in run().output.split()
+
+
+def test_one_half_of_the_canaries_is_doubtful(run, tmp_path):
+    included = np.arange(200) % 2
+    canaries = np.stack([np.arange(200) + 400 * included, included], 1)
+    np.savetxt(tmp_path / "run.csv", canaries, "%d", ",", header="s,i", comments="")
+    command = ["audit", "--one-run", tmp_path / "run.csv", "--score", "s", "--included", "i"]
+    command += ["--notion", "gdp", "--claim", 0.01]
+    doubtful = run(*command)
+    assert doubtful.exit_code == 2
+    assert "each canary had its own coin, pass --fair-coins." in " ".join(doubtful.output.split())
+    assert run(*command, "--fair-coins").exit_code == 1

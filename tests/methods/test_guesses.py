@@ -280,7 +280,6 @@ def test_assertions(scores_and_coins):
         (lambda s, c: (s, c.astype(int)), "included must be booleans"),
         (lambda s, c: (s, c[:-1]), "2000 entries for 2001 scores"),
         (lambda s, c: (s, c & (np.arange(2001) % 4 > 0)), "must come from fair coins"),
-        (lambda s, c: (s[:2000], np.arange(2000) < 1000), "exactly half of 2000"),
         (lambda s, c: (np.where(s > 3, np.nan, s), c), "scores must not be NaN"),
         (lambda s, c: (0 * s, c), "scores must differ"),
         (lambda s, c: (np.stack([s, s]), c), "scores must come from one run"),
@@ -291,9 +290,23 @@ def test_what_is_no_run_is_refused(broken, sentence, scores_and_coins):
     assert sentence in str(refusal(dpjax.OneRun, *broken(*scores_and_coins)))
 
 
-def test_one_half_by_fair_coins_is_taken():
-    scores = np.arange(2000.0)
-    assert dpjax.OneRun(scores, np.arange(2000) % 2 == 0, fair_coins=True)
+def test_one_half_is_doubtful_unless_the_coins_were_fair():
+    """A fixed number of canaries makes the coins dependent, so no bound holds."""
+    from dpjax.testing import assert_private
+
+    included = np.arange(2000) % 2 == 0
+    scores = np.arange(2000.0) + 4000 * included
+    terms = {"notion": dpjax.Epsilon(1e-5), "claim": 0.1}
+    doubtful = dpjax.audit(dpjax.OneRun(scores, included), **terms)
+    assert doubtful.verdict == "doubtful" and doubtful.lower_bound > 1
+    assert "Exactly half of 2000 canaries" in doubtful.doubts[0]
+    assert "each canary had its own coin, pass fair_coins=True." in doubtful.sentence
+    assert doubtful.sure == "confidence 0.999 if the coins are independent"
+    assert "pass fair_coins=True to get a verdict" in str(doubtful.page(".md").sections)
+    with pytest.raises(AssertionError, match="was not tested"):
+        assert_private(dpjax.OneRun(scores, included), 0.1, delta=1e-7)
+    stated = dpjax.audit(dpjax.OneRun(scores, included, fair_coins=True), **terms)
+    assert (stated.verdict, stated.doubts) == ("violated", ())
 
 
 @pytest.mark.parametrize(

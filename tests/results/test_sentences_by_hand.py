@@ -362,6 +362,6 @@ def test_every_verdict_has_a_headline():
         "not refuted": "Not refuted, which is no proof",
         "no claim": "A lower bound; nothing was claimed",
         "assumption refuted": "The assumption is refuted",
-        "doubtful": "Doubtful: the outputs do not look independent",
+        "doubtful": "Doubtful: the draws do not look independent",
     }
     assert counted().trials == TRIALS and tuple(counted().counts) == COUNTS

@@ -20,21 +20,31 @@ def coins(inside, number):
 def test_coins_deviate_by_at_most_so_many_standard_deviations(number, most):
     """The limit is 5.2 standard deviations; a standard deviation is sqrt(n) / 2."""
     assert most == min(math.floor(number / 2 + 5.2 * math.sqrt(number) / 2), number)
-    _refuse_unfair(coins(most, number), False)
-    _refuse_unfair(coins(number - most, number), False)
+    _refuse_unfair(coins(most, number))
+    _refuse_unfair(coins(number - most, number))
     if most == number:
         return
     for inside in (most + 1, number - most - 1):
         with pytest.raises(ValueError, match=f"but {inside} of {number} canaries were included, w"):
-            _refuse_unfair(coins(inside, number), True)
+            _refuse_unfair(coins(inside, number))
 
 
-def test_exactly_half_of_the_canaries_is_said_to_be_by_coins():
-    with pytest.raises(ValueError, match=r"exactly half of 40 canaries were .*fair_coins=True"):
-        _refuse_unfair(coins(20, 40), False)
-    _refuse_unfair(coins(20, 40), True)
-    _refuse_unfair(coins(21, 40), False)
-    _refuse_unfair(coins(20, 41), False)
+@pytest.mark.parametrize(
+    ("inside", "number", "known", "chance"),
+    [
+        # The chances are comb(n, n/2) / 2^n.
+        (20, 40, False, "0.13"), (500, 1000, False, "0.025"), (10**6, 2 * 10**6, False, "0.00056"),
+        (20, 40, True, None), (21, 40, False, None), (20, 41, False, None),
+    ],
+)  # fmt: skip
+def test_exactly_half_of_the_canaries_is_doubted(inside, number, known, chance):
+    run = OneRun(np.arange(float(number)), coins(inside, number), known)
+    doubts = [
+        f"Exactly half of {number} canaries were included, as if a fixed number had been chosen; "
+        "no bound holds then. If each canary had its own fair coin, the probability of this is "
+        f"{chance}."
+    ]
+    assert run.doubts_about(run.canaries()[1]) == (doubts if chance else [])
 
 
 @pytest.mark.parametrize(
