@@ -5,6 +5,7 @@ state the argument's name, its value and the accepted values. Values traced by J
 because they are unknown until the program runs.
 """
 
+import math
 import os
 import sys
 from collections.abc import Collection, Mapping
@@ -168,6 +169,16 @@ def positive_int(at_least: int = 1, **arguments: object) -> None:
             raise BadValue(f"{name} must be an integer below 2^63, but was larger.")
 
 
+def own_confidence(confidence: float, num_claims: int) -> float:
+    """Return the confidence that each bound needs if all bounds hold jointly with `confidence`."""
+    if num_claims == 1:
+        return confidence
+    error = (1 - confidence) / num_claims
+    own = 1 - error
+    # Rounding to the nearest float could make the error of each bound larger than its share.
+    return own if 1 - own <= error else math.nextafter(own, 1)
+
+
 def joint_confidence(confidence: float, num_claims: int) -> None:
     """Validate the confidence with which the bounds of multiple audits hold jointly.
 
@@ -178,8 +189,8 @@ def joint_confidence(confidence: float, num_claims: int) -> None:
     """
     open_unit(confidence=confidence)
     positive_int(num_claims=num_claims)
-    error = (1 - confidence) / num_claims
-    if 1 - error == 1:
+    if own_confidence(confidence, num_claims) == 1:
+        error = (1 - confidence) / num_claims
         raise BadValue(
             f"num_claims must be smaller, because the error probability of each bound, "
             f"{error:.2g}, is too small for double precision, but was {num_claims}."

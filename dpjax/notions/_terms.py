@@ -118,9 +118,7 @@ class Terms:
     @property
     def own_confidence(self) -> float:
         """Confidence of each statement, chosen so that all statements jointly have `confidence`."""
-        if self.num_claims == 1:
-            return self.confidence
-        return 1 - (1 - self.confidence) / self.num_claims
+        return validate.own_confidence(self.confidence, self.num_claims)
 
     @property
     def layout(self) -> Execution:

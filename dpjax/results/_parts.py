@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from dpjax.core.notebook import html_titled
 from dpjax.core.types import JsonObject
+from dpjax.core.validate import own_confidence
 from dpjax.core.wording import confidence_text
 from dpjax.notions import Evidence, Statement
 
@@ -60,7 +61,7 @@ class Conclusion(Statement):
     @property
     def own_confidence(self) -> float:
         """Confidence level of this statement alone, computed with Bonferroni's correction."""
-        return 1 - (1 - self.confidence) / self.num_claims
+        return own_confidence(self.confidence, self.num_claims)
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -379,6 +380,14 @@ def test_pairs_differ_in_one_record_unless_another_distance_is_given(notion):
     assert notion.hypothesis() == notion.hypothesis(1)
     assert notion.of_band(there) == notion.of_band(there, 1)
     assert Terms(notion, None, 0.9, num_claims=1, key=0).distance == 1
+
+
+@pytest.mark.parametrize("confidence", [0.5, 0.9, 0.999, 1 - 1e-6])
+@pytest.mark.parametrize("number", [1, 2, 3, 40, 10**6, 10**9, 3 * 10**9])
+def test_the_errors_of_all_claims_add_up_to_at_most_the_joint_error(number, confidence):
+    asked = Terms(dpjax.Epsilon(), None, confidence, num_claims=number, key=0)
+    error = Fraction(1 - confidence) / number
+    assert 0 <= error - (1 - Fraction(asked.own_confidence)) <= max(error * 1e-15, 1.2e-16)
 
 
 @pytest.mark.parametrize("number", [1, 2, 3, 40])

@@ -11,6 +11,7 @@ from dpjax.notions import (
     EventCounts,
     HistogramLevel,
     Statement,
+    Terms,
     evidence_from_plain,
 )
 
@@ -32,6 +33,17 @@ def test_the_smallest_error_is_shared_by_the_claims_and_at_most_1(claim):
         assert stated.smallest_error == pytest.approx(min(number * alone, 1.0))
     assert int(0.9 / alone) * alone > 0.5
     assert event().state(dpjax.Epsilon(), 0.9, 3, 5.0).smallest_error is None
+
+
+@pytest.mark.parametrize("number", [10**9, 10**10, 10**12, 5 * 10**12])
+def test_claims_that_are_refuted_jointly_are_refuted_at_the_joint_error(number):
+    """The smallest error of one claim is at least 1e-12, and so many claims add up to more."""
+    terms = Terms(dpjax.Epsilon(), 0.1, 0.999, number, 0)
+    apart = event(counts=(900, 20), trials=(1000, 1000))
+    stated = apart.state(terms.notion, terms.own_confidence, number, 0.1)
+    assert stated.lower_bound > 0.1 and 0 < stated.smallest_error <= 1 - 0.999
+    other = apart.state(terms.notion, terms.own_confidence, number, stated.lower_bound + 0.01)
+    assert other.smallest_error > 1 - 0.999
 
 
 def test_an_event_chosen_for_one_notion_bounds_no_other():

@@ -148,12 +148,15 @@ class Evidence:
         elif named in (None, notion):
             known = confidence, stated.lower_bound - claim
         # The smallest error requires many bounds, so it is computed only when it is read.
-        error = partial(self._smallest_error, notion, num_claims, claim, distance, known)
+        error = partial(
+            self._smallest_error, notion, confidence, num_claims, claim, distance, known
+        )
         return replace(stated, smallest_error=error, crossing=crossing)
 
     def _smallest_error(
         self,
         notion: Notion,
+        confidence: float,
         num_claims: int,
         claim: Claim,
         distance: int,
@@ -163,16 +166,24 @@ class Evidence:
 
         Args:
             notion: As in `state`.
+            confidence: As in `state`.
             num_claims: As in `state`.
             claim: As in `state`, but not None.
             distance: As in `state`.
             known: Pair of a confidence and the bound at this confidence minus the claim, or None if
                 no bound has been computed yet.
         """
-        error = smallest_error(
-            lambda own: self.compare(notion, own, claim, distance)[0], 0.0, known
-        )
-        return None if error is None else min(error * num_claims, 1.0)
+
+        def margin(own: float) -> float:
+            return self.compare(notion, own, claim, distance)[0]
+
+        error = smallest_error(margin, 0.0, known)
+        if error is None:
+            return None
+        # Of many claims, each may be refuted at an error that is smaller than the search reports.
+        if 1 - confidence < error and margin(confidence) > 0:
+            error = 1 - confidence
+        return min(error * num_claims, 1.0)
 
     def quantile(self, error: float, draws: int) -> float:
         """Return the approximate number of standard errors at which a claim is refuted.
