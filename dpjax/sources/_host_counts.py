@@ -90,6 +90,7 @@ class OpenedOnHost:
         self._of_pilots: dict[int, list[str]] = {}
         # Notes on each pair whose outputs for the same seeds were compared.
         self._same_seeds: dict[int, list[str]] = {}
+        self._drawn_when_compared: dict[int, int] = {}
         # Keep all outputs if each output is expensive; otherwise, keep only outputs that determine
         # cells.
         every = request.each and not source.batched
@@ -109,8 +110,10 @@ class OpenedOnHost:
         of_pairs = dict.fromkeys(note for pair in counted for note in known[pair])
         watched = [note for pair in counted for note in self._stream.notes(pair, known[pair])]
         ignored = notes_of_ignored([e.columns for e in encoders]) if counted else []
-        same = chain.from_iterable(self._same_seeds.values())
-        return [*self._said, *same, *of_pairs, *ignored, *watched]
+        same = [*self._same_seeds.values()]
+        # An audit that counts several pairs can detect a leak if any of them gives other outputs.
+        alike = chain.from_iterable(same) if all(same) else []
+        return [*self._said, *alike, *of_pairs, *ignored, *watched]
 
     def search(self) -> list[Search]:
         """Draw and count the outputs of the first search round; see `dpjax.sources.Opened`."""
@@ -233,25 +236,33 @@ class OpenedOnHost:
                     part[side] = counted(batch)
             counts[0] += part
             self.tally.confirm(part)
-        if pair not in self._same_seeds and not clearly_differ(counts[0]):
-            self._compare_seeds(pair)
+        if self._same_seeds.get(pair, True):
+            if clearly_differ(counts[0]):
+                self._same_seeds[pair] = []
+            else:
+                self._compare_seeds(pair)
         return counts
 
     def _compare_seeds(self, pair: int) -> None:
         """Note whether both databases of a pair give equal outputs for the same seeds.
 
         A sequential audit has drawn too few outputs in its first blocks, so a later block compares.
+        If the outputs are equal, more of them are compared whenever twice as many were drawn, since
+        the databases may give other outputs only rarely.
         """
+        taken = [self._stream.taken.get((pair, side), (0, 0.0)) for side in (0, 1)]
+        drawn = sum(number for number, _ in taken)
+        if drawn < 2 * self._drawn_when_compared.get(pair, 0):
+            return
         limits = [self._source.time_limit, self._request.seconds]
         given = [limit for limit in limits if limit is not None]
         left = min(given) - self._used() if given else None
         sides = self.pairs.sides[0][pair], self.pairs.sides[1][pair]
         words = self._stream.words(pair, 0, SEARCH)
-        taken = [self._stream.taken.get((pair, side), (0, 0.0)) for side in (0, 1)]
         label = self.pairs.labels[pair]
         notes = notes_of_same_seeds(self._source, self._draw, sides, words, label, taken, left)
         if notes is not None:
-            self._same_seeds[pair] = notes
+            self._same_seeds[pair], self._drawn_when_compared[pair] = notes, drawn
 
     def _refuse_same_runs(self, pair: int) -> None:
         """Raise an error if two new runs of the mechanism have equal outputs.

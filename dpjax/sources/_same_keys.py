@@ -16,6 +16,10 @@ _DISTINCT, _FEW = 10, 1000
 """Fewer than `_FEW` outputs with fewer than `_DISTINCT` different values may agree by chance."""
 
 
+_CHANCE = 0.01
+"""Probability with which outputs agree although the records affect the stated share of outputs."""
+
+
 def clearly_differ(counts: NDArray[np.int64]) -> bool:
     """Return whether any frequency differs clearly between the two databases.
 
@@ -49,10 +53,14 @@ def notes_of_same_keys(first: np.ndarray, second: np.ndarray, label: str, same: 
         return []
     if len(first) < _FEW and len(np.unique(first, axis=0)) < _DISTINCT:
         return []
+    # If a larger share of outputs depended on the records, one of the compared outputs would have
+    # differed with a probability of at least 1 - _CHANCE.
+    share = 100 * (1 - _CHANCE ** (1 / len(first)))
     return [
         SameOutputs(
             f"For the same {same}, both databases of the pair {label!r} gave the same "
             "outputs. Perhaps the audited code ignores the records in which the databases differ: "
-            "then the audit cannot detect a leak."
+            f"then the audit cannot detect a leak. Or the records affect less than {share:.2g}% of "
+            "outputs."
         )
     ]

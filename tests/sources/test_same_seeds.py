@@ -60,6 +60,36 @@ def test_many_outputs_are_compared_if_many_are_drawn():
     assert not any(notes(sampling, dpjax.Events(20_000, 40_000), key=key) for key in range(6))
 
 
+@pytest.mark.slow
+def test_a_sequential_audit_compares_more_outputs_as_it_draws_more():
+    """If three percent of outputs depend on the database, the first 20 outputs often agree."""
+
+    def sampling(database, num_samples, rng):
+        return rng.normal(size=num_samples) + (rng.random(num_samples) < 0.03) * database
+
+    for draws, noted in ((1500, 4), (20_000, 0)):
+        method = dpjax.Sequential(draws)
+        every = [notes(sampling, method, claim=1.0, key=key) for key in range(10)]
+        assert noted <= len([found for found in every if found]) <= 2 * noted
+
+
+def test_how_many_outputs_may_differ_is_stated():
+    """If 3.8% of outputs differed, 120 outputs would agree with probability 0.01."""
+    (note,) = notes(ignoring)
+    assert note.endswith("Or the records affect less than 3.8% of outputs.")
+
+
+def test_one_pair_with_other_outputs_is_enough():
+    def clipped(database, num_samples, rng):
+        return np.clip(database, 0, 1) + 0.01 * rng.normal(size=num_samples)
+
+    pairs = [(3.0, 4.0), (0.5, 0.501)]
+    method = dpjax.Sequential(5000)
+    found = dpjax.audit(clipped, pairs, method=method, claim=5.0)
+    assert not any(isinstance(note, Powerless) for note in found.notes)
+    assert notes(ignoring, method, claim=5.0)
+
+
 def test_one_percent_of_few_calls_is_too_few_outputs_to_compare():
     assert not notes(ignoring_one, FEW)
 
