@@ -48,6 +48,12 @@ def test_it_is_short():
     assert len(TEXT.splitlines()) <= 250
 
 
+def test_its_prose_has_short_lines():
+    """Tables, pictures and links have lines of any length."""
+    prose = re.sub(r"```.*?```", "", TEXT, flags=re.DOTALL).splitlines()
+    assert not [line for line in prose if len(line) > 112 and not line.startswith(("|", "!"))]
+
+
 def test_its_first_screen_says_what_it_is_and_shows_it():
     """It contains a description, the installation, an example with its output, and the picture."""
     first = "\n".join(TEXT.splitlines()[:30])

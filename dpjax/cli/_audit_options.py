@@ -158,7 +158,7 @@ _ROWS: Table = {
     "mechanism": argument(
         str,
         "A built-in mechanism, which `dpjax mechanisms` lists, or a Python function or library "
-        "object as FILE.py:NAME or MODULE:NAME.",
+        "object as FILE.py:NAME or MODULE:NAME; with --by, a file of outputs.",
         required=False,
         metavar="NAME",
         complete=mechanisms_like,
@@ -264,6 +264,13 @@ _ROWS: Table = {
         str,
         "The column of the outputs in Y, if it differs from the column in X.",
         metavar="NAME,...",
+        owners=("samples",),
+    ),
+    "by": option(
+        str,
+        "The column that names the database of each output, if one file contains the outputs for "
+        "both: dpjax audit FILE --by COLUMN.",
+        metavar="COLUMN",
         owners=("samples",),
     ),
     "resume": option(

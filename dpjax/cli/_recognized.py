@@ -13,7 +13,8 @@ def recognized(written: dict[str, Value], stack: ExitStack) -> tuple[dict[str, V
     """Import FILE.py:NAME or MODULE:NAME, and name it by the option for its kind.
 
     The option is --function for a JAX function, --host for another Python function, and --object
-    for an object of a privacy library or a family.
+    for an object of a privacy library or a family. With --by, the name is that of a file, and the
+    option is --samples.
 
     Args:
         written: Options from the command line.
@@ -26,8 +27,13 @@ def recognized(written: dict[str, Value], stack: ExitStack) -> tuple[dict[str, V
     Raises:
         ValueError: If the object cannot be imported.
     """
-    path = written.get("mechanism", "")
-    if ":" not in path or len({*SOURCES} & {*written}) > 1:
+    path, others = written.get("mechanism", ""), {**written}
+    if len({*SOURCES} & {*written}) > 1:
+        return written, False
+    if path and "by" in written:
+        del others["mechanism"]
+        return {**others, "samples": (path, path)}, False
+    if ":" not in path:
         return written, False
     with importing():
         from dpjax.sources import family_of
@@ -35,5 +41,5 @@ def recognized(written: dict[str, Value], stack: ExitStack) -> tuple[dict[str, V
     stack.enter_context(untouched())
     found = object_of(path, SOURCES["mechanism"])
     kind, options = ("object", {}) if family_of(found) else kind_of(found)
-    others = {name: value for name, value in written.items() if name != "mechanism"}
+    del others["mechanism"]
     return {**options, **others, {"mechanism": "function"}.get(kind, kind): path}, True

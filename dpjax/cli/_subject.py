@@ -64,7 +64,10 @@ def _built_in(written: Given) -> "Mechanism":
 
     name = written["mechanism"]
     if Path(name).is_file() and name not in CATALOGUE:
-        advice = "to audit recorded outputs of two databases, use --samples X Y."
+        advice = (
+            "to audit recorded outputs of two databases, use --samples X Y, or --by COLUMN if a "
+            "column of the file names the database."
+        )
         if name.endswith(".py"):
             advice = f"name a function or a library object in the file, as {name}:NAME."
         raise ValueError(f"{name} is a file, not a mechanism: {advice}")
@@ -113,8 +116,9 @@ def _function(written: Given, pairs: Value) -> Value:
 
 def _recorded(written: Given, stack: ExitStack) -> "Recorded":
     """Return recorded outputs: arrays for the local method, otherwise files to read in chunks."""
+    from dpjax.core.arrays import joined
     from dpjax.sources import Recorded
-    from dpjax.sources.readers import Recording, read_samples
+    from dpjax.sources.readers import Recording
 
     columns = written.get("column", [])
     if len(columns) > 1:
@@ -124,27 +128,34 @@ def _recorded(written: Given, stack: ExitStack) -> "Recorded":
         )
     column = column_of(columns[0]) if columns else None
     other = column_of(written["column_y"]) if "column_y" in written else column
-    column_of_each = [column, other]
     files = list(written["samples"])
+    options = declared_values(DECLARED_SOURCES["samples"], written)
+    if (by := written.get("by")) is not None:
+        if files[0] != files[1] or "column_y" in written:
+            raise ValueError(
+                "--by is for one file and one --column: use dpjax audit FILE --by COLUMN."
+            )
+        files = files[:1]
     if files.count("-") > 1:
         raise ValueError("--samples can read only one side from standard input, but had - twice.")
     if "-" in files:
         folder = stack.enter_context(TemporaryDirectory(prefix="dpjax-"))
         files[files.index("-")] = str(standard_input(folder))
-    places = list(zip(files, column_of_each, strict=True))
-    x, y = (Recording(*place) for place in places)
-    names = [x.name, y.name]
-    if column != other:
-        names = [
-            side.name if side.column is None else f"{side.name}:{_column_words(side.column)}"
-            for side in (x, y)
-        ]
-    options = declared_values(DECLARED_SOURCES["samples"], written)
-    recorded = Recorded(x, y, name=" / ".join(names), **options)
+    if by is not None:
+        recorded = Recorded.from_file(files[0], by, column, **options)
+    else:
+        x, y = map(Recording, files, (column, other))
+        names = [x.name, y.name]
+        if column != other:
+            names = [
+                side.name if side.column is None else f"{side.name}:{_column_words(side.column)}"
+                for side in (x, y)
+            ]
+        recorded = Recorded(x, y, name=" / ".join(names), **options)
     if written["method"] != "local":
         return recorded
     return dataclasses.replace(
-        recorded, **{side: read_samples(*place) for side, place in zip("xy", places, strict=True)}
+        recorded, **{side: joined([*getattr(recorded, side).chunks()]) for side in "xy"}
     )
 
 

@@ -1,8 +1,7 @@
 """Conversion of a source's options to their form in recipes, and back."""
 
-from collections.abc import Sequence
 from dataclasses import MISSING, fields, is_dataclass
-from pathlib import Path
+from typing import Any
 
 from dpjax.core.files import as_path
 from dpjax.core.types import JsonObject
@@ -46,15 +45,16 @@ def _options_of(kind: type) -> JsonObject:
 
 
 def files_of(side: object) -> list[object] | None:
-    """Return a recording's files and column as JSON values, or None for a recording in memory."""
+    """Return a recording's files and columns as JSON values, or None for a recording in memory."""
     if not isinstance(side, Recording):
         return None
-    return [[str(path) for path in side.paths], side.column]
+    rows = [] if side.by is None else [side.by, side.value]
+    return [[str(path) for path in side.paths], side.column, *rows]
 
 
-def place_of(content: object) -> tuple[list[Path], str | int | Sequence[str | int] | None]:
-    """Convert a value from `files_of` to the files and the column of a recording."""
-    files, column = content if isinstance(content, list) and len(content) == 2 else (None, None)
+def place_of(content: object) -> tuple[Any, ...]:
+    """Convert a value from `files_of` to the arguments of a recording."""
+    files, *columns = content if isinstance(content, list) and len(content) in (2, 4) else [None]
     if not isinstance(files, list) or not all(isinstance(name, str) for name in files):
         raise TypeError(f"recorded files must be [[name, ...], column], but were {content!r}.")
-    return [as_path("each recorded file", name) for name in files], column
+    return [as_path("each recorded file", name) for name in files], *columns

@@ -1,9 +1,10 @@
 """Sources whose outputs were recorded in arrays, or in files that are read in chunks."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import ClassVar, Self
+from pathlib import Path
+from typing import Any, ClassVar, Self
 
 from jax import Array
 
@@ -23,7 +24,7 @@ from dpjax.sources._recorded_counts import OpenedRecorded
 from dpjax.sources._recorded_in_order import OpenedInOrder
 from dpjax.sources._shared_draws import refuse_same_origin
 from dpjax.sources._source import Source, Trust
-from dpjax.sources.readers._recording import Recording
+from dpjax.sources.readers._recording import Recording, recordings_by
 
 
 @dataclass(frozen=True)
@@ -102,6 +103,34 @@ class Recorded(Source):
                 "confirmation set must be larger than the search set."
             )
 
+    @classmethod
+    def from_file(
+        cls,
+        where: str | Path | Sequence[str | Path],
+        by: str | int,
+        column: str | int | Sequence[str | int] | None = None,
+        **options: Any,
+    ) -> Self:
+        """Create the source from a file, or files, with the outputs of both databases.
+
+        Args:
+            where: Files, as in `dpjax.Recording`.
+            by: Column with two values, which name the database of each row. The first of the sorted
+                values belongs to `x`.
+            column: Column of the outputs, as in `dpjax.Recording`; or None if there is only one
+                column besides `by`.
+            **options: Options of this class, such as `independent`.
+
+        Returns:
+            The source, whose name contains the two values.
+
+        Raises:
+            ValueError: If the column `by` does not have two values, or lacks a value in a row; or
+                if `column` is None although there are several other columns.
+        """
+        x, y = recordings_by(where, by, column)
+        return cls(x, y, **{"name": f"{x.name}: {by} {x.value} / {y.value}", **options})
+
     @contextmanager
     def opened(self, pairs: object, request: Request) -> Iterator["OpenedRecorded | OpenedInOrder"]:
         """Open the outputs for one audit; the argument `pairs` must be None.
@@ -166,5 +195,6 @@ def _told(side: object) -> str:
     """Describe one side's outputs in words."""
     if isinstance(side, Recording):
         column = "" if side.column is None else f", column {side.column}"
-        return f"file {side.name}{column}"
+        rows = "" if side.by is None else f", rows in which {side.by} is {side.value}"
+        return f"file {side.name}{column}{rows}"
     return preview(side)

@@ -29,6 +29,7 @@ References:
 import numpy as np
 import scipy
 
+from dpjax.core.wording import Sentence, term
 from dpjax.sources._held import Chunked
 from dpjax.sources._side_values import (
     ORDER_NATS,
@@ -44,18 +45,21 @@ _CHANCE = 1e-9
 _ANEW = "Draw the outputs for the neighbor again, with independent randomness."
 
 
+_FROM_FILE = term('dpjax.Recorded.from_file(file, by="database")', "--by")
+
+
 def refuse_same_origin(x: object, y: object) -> None:
     """Raise ValueError if both sides are the same object, or recordings that share a file."""
     if x is y:
         raise ValueError(f"x and y must be drawn independently, but were the same object. {_ANEW}")
     if isinstance(x, Chunked) and isinstance(y, Chunked):
         for origin in x.origins.keys() & y.origins.keys():
-            raise ValueError(
+            said = Sentence(
                 f"samples file {x.origins[origin]} is on both sides, which must be drawn "
-                f"independently. {_ANEW} If a column of the file names the database, split the "
-                'file, as in x, y = (group.answer for _, group in frame.groupby("database")) with '
-                "pandas, and pass dpjax.Recorded(x, y)."
+                f"independently. {_ANEW} If a column of the file names the database, "
+                f"use {_FROM_FILE}."
             )
+            raise ValueError(said)
 
 
 def refuse_shared_draws(x: SideValues, y: SideValues) -> None:

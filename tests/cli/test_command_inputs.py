@@ -280,3 +280,33 @@ def test_one_half_of_the_canaries_is_doubtful(run, tmp_path):
     assert doubtful.exit_code == 2
     assert "each canary had its own coin, pass --fair-coins." in " ".join(doubtful.output.split())
     assert run(*command, "--fair-coins").exit_code == 1
+
+
+def test_one_file_with_a_column_that_names_the_database(run, tmp_path):
+    rng = np.random.default_rng(0)
+    rows = [(side, side + rng.laplace(size=1)[0]) for side in rng.integers(0, 2, 4000).tolist()]
+    path = tmp_path / "all.csv"
+    path.write_text("side,answer\n" + "".join(f"{side},{value}\n" for side, value in rows))
+    done = run("audit", path, "--by", "side", "--claim", 0.1, "--json")
+    assert done.exit_code == 1
+    found = json.loads(done.output)
+    assert found["provenance"]["mechanism"] == "all.csv: side 0 / 1"
+    for side in (0, 1):
+        values = [str(value) for own, value in rows if own == side]
+        (tmp_path / f"{side}.csv").write_text("\n".join(values))
+    split = run("audit", "--samples", tmp_path / "0.csv", tmp_path / "1.csv", "--json")
+    assert json.loads(split.output)["statement"]["lower_bound"] == found["statement"]["lower_bound"]
+    (tmp_path / "found.json").write_text(done.output)
+    assert run("rerun", tmp_path / "found.json").exit_code == 1
+    assert run("audit", path, "--by", "side", "--method", "local").exit_code == 0
+    for arguments, said in (
+        ((path,), "use --samples X Y, or --by COLUMN if a column of the file names the database."),
+        ((path, "--by", "answer"), "--by must name a column with two values"),
+        (("--samples", path, tmp_path / "0.csv", "--by", "side"), "use dpjax audit FILE --by COL"),
+        ((path, "--by", "side", "--column-y", "v"), "--by is for one file and one --column"),
+        (("--samples", path, path), "is on both sides, which must be drawn independently"),
+        ((path, "--by", "side", "--host", "f:g"), "name only one thing to audit"),
+        (("--host", "f:g", "--by", "side"), "--by is for --samples, not for --host"),
+    ):
+        refused = run("audit", *arguments)
+        assert refused.exit_code == 2 and said in refused.error

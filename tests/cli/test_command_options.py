@@ -65,7 +65,7 @@ def test_options_of_a_source_are_its_arguments(source):
     more = {
         **dict.fromkeys(("function", "host", "command"), searched),
         "mechanism": {"epsilon", "param"},
-        "samples": {"column", "column_y"},
+        "samples": {"column", "column_y", "by"},
         "one_run": {"score"},
     }
     assert fields <= owned(source)

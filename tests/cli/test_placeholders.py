@@ -13,7 +13,7 @@ from dpjax.methods import METHODS
 PLACEHOLDERS = {
     "audit": {
         "mechanism": "[NAME]", "claim": "NUMBER|JSON|FILE", "param": "NAME=VALUE",
-        "pairs": "JSON|FILE", "column": "NAME,...", "column_y": "NAME,...",
+        "pairs": "JSON|FILE", "column": "NAME,...", "column_y": "NAME,...", "by": "COLUMN",
     },
     "empirical": {"bandwidth": "RULE|NUMBER"},
     "hunt": {"packages": "[PACKAGE==VERSION...]", "bisect": "all|VERSION,..."},

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dpjax.core.arrays import beside, joined
+from dpjax.core.arrays import joined
 from dpjax.core.errors import needs
 from dpjax.core.files import PACKED, as_path, needs_of_packed, refuse_endless
 from dpjax.core.wording import BadValue, term
@@ -19,6 +19,7 @@ from dpjax.sources.readers._columns import without_indices
 from dpjax.sources.readers._json_lines import json_chunks, json_columns
 from dpjax.sources.readers._numpy import npy_chunks, npz_chunks
 from dpjax.sources.readers._parquet import parquet_chunks, parquet_columns
+from dpjax.sources.readers._rows import beside_each_other, rows_with, two_values
 from dpjax.sources.readers._text import text_chunks, text_columns
 
 _ROWS = 2**18
@@ -76,17 +77,22 @@ class Recording:
         column: Column of the outputs, given by its name or its index (from 0); or a list of
             columns. If `column` is a list, the numbers in each row form a vector. In an npz file,
             `column` may be the name of an array. If `column` is None, all columns are read.
+        by: Column that names the database of each row, or None to read all rows.
+        value: Value of the column `by`, as text, in the rows to read.
         paths: Paths of the files, in the given order.
 
     Raises:
         FileNotFoundError: If a file does not exist.
         ModuleNotFoundError: If a file needs a package that is not installed.
         ValueError: If a file is a folder or has an unknown suffix, if no file matches the pattern,
-            or if a column or a file is given twice.
+            or if a column or a file is given twice; or if only one of `by` and `value` is given,
+            or `by` without `column`.
     """
 
     where: str | Path | Sequence[str | Path]
     column: str | int | Sequence[str | int] | None = None
+    by: str | int | None = None
+    value: str | None = None
     paths: list[Path] = field(init=False, repr=False, compare=False)
     _folder: Path = field(init=False, repr=False, compare=False)
 
@@ -100,6 +106,11 @@ class Recording:
                 raise BadValue(
                     f"column must name one or more distinct columns, but was {self.column!r}."
                 )
+        if (self.by is None) != (self.value is None) or (self.by is not None is self.column):
+            raise BadValue(
+                "by and value must be given together, and with column, but were "
+                f"{self.by!r} and {self.value!r}, and column was {self.column!r}."
+            )
         seen: set[Path] = set()
         for path in self.paths:
             refuse_endless("samples file", path)
@@ -128,6 +139,8 @@ class Recording:
         """Map from (device, inode, column) to the path of the file."""
         columns = self.column if isinstance(self.column, list | tuple) else [self.column]
         names = [None if column is None else str(column) for column in columns]
+        if self.by is not None:
+            names = [f"{name} where {self.by} is {self.value}" for name in names]
         found = [(self._at(path).stat(), path) for path in self.paths]
         return {
             (entry.st_dev, entry.st_ino, name): str(path) for entry, path in found for name in names
@@ -196,54 +209,29 @@ class Recording:
                 if chunk.dtype.kind in "iuf":
                     _add_ends(ends, chunk, path)
                 yield chunk
-            if empty:
+            if empty and self.by is None:
                 raise ValueError(f"samples file {path} holds no outputs.")
+        if first is None:
+            raise BadValue(f"value must be in column {self.by!r}, but {self.value!r} is not.")
 
     def _of(self, path: Path) -> Iterator[np.ndarray]:
         with _naming(path):
             read, column = _READERS[_ending(path)], self.column
             if isinstance(column, list | tuple):
                 parts = [read(self._at(path), name, _ROWS) for name in column]
-                yield from _beside(parts, [str(name) for name in column])
+                chunks = beside_each_other(parts, [str(name) for name in column])
             else:
                 assert column is None or isinstance(column, str | int)
-                yield from read(self._at(path), column, _ROWS)
+                chunks = read(self._at(path), column, _ROWS)
+            if self.by is None or self.value is None:
+                yield from chunks
+            else:
+                named = read(self._at(path), self.by, _ROWS)
+                yield from rows_with(self.value, chunks, named)
 
     def _at(self, path: Path) -> Path:
         """Return the absolute path of a file, even if the working directory has changed."""
         return self._folder / path
-
-
-def _beside(parts: Sequence[Iterator[np.ndarray]], names: Sequence[str]) -> Iterator[np.ndarray]:
-    """Join separately read columns into rows.
-
-    Raises:
-        ValueError: If a column does not contain one number per row, or if columns differ in
-            length.
-    """
-    held: list[np.ndarray | None] = [None] * len(parts)
-    while True:
-        for place, part in enumerate(parts):
-            if held[place] is None:
-                held[place] = next((chunk for chunk in part if len(chunk)), None)
-        chunks = [chunk for chunk in held if chunk is not None]
-        if not chunks:
-            return
-        if len(chunks) < len(parts):
-            raise ValueError(f"the columns {', '.join(names)} differ in length")
-        for name, chunk in zip(names, chunks, strict=True):
-            if chunk.ndim > 1 or chunk.dtype.kind in "USO":
-                raise ValueError(
-                    f"column {name!r} does not hold numbers, but several columns form a vector of "
-                    "numbers; to audit numbers and labels together, pass data frames to "
-                    "dpjax.Recorded"
-                )
-        size = min(map(len, chunks))
-        try:
-            yield beside([chunk[:size] for chunk in chunks])
-        except ValueError as error:
-            raise ValueError(f"the columns {', '.join(names)} are {error}") from None
-        held = [chunk[size:] if len(chunk) > size else None for chunk in chunks]
 
 
 @contextmanager
@@ -269,6 +257,51 @@ def _naming(path: Path) -> Iterator[None]:
             f"samples file {path} cannot be read: it is damaged, or its format is not "
             f"known ({type(error).__name__}: {_shortened(str(error))})."
         ) from error
+
+
+def recordings_by(
+    where: str | Path | Sequence[str | Path],
+    by: str | int,
+    column: str | int | Sequence[str | int] | None = None,
+) -> tuple[Recording, Recording]:
+    """Return the recordings of both databases, if a column of the files names the database.
+
+    Args:
+        where: Files, as in `Recording`.
+        by: Column with two values, one for each database.
+        column: Column of the outputs, as in `Recording`; or None if there is only one column
+            besides `by`.
+
+    Raises:
+        ValueError: If the column `by` does not have two values, or if `column` is None although
+            there are several other columns.
+    """
+    named = Recording(where, by)
+    if str(by) in map(str, column if isinstance(column, list | tuple) else [column]):
+        raise BadValue(f"column must be another column than {term('by')}, but both were {by!r}.")
+    if column is None:
+        path = named.paths[0]
+        with _naming(path):
+            names = _names_beside(path, by)
+        if len(names) != 1:
+            raise BadValue(
+                f"column must name the outputs in {path}, which has "
+                f"{len(names) or 'no'} columns besides {by!r}{': ' * bool(names)}"
+                f"{', '.join(names)}, but was None."
+            )
+        column = names[0]
+    first, second = two_values(by, named.chunks())
+    return Recording(where, column, by, first), Recording(where, column, by, second)
+
+
+def _names_beside(path: Path, by: str | int) -> list[str]:
+    """Return the names or indices of a file's columns, except the column `by`."""
+    reader = _READERS[_ending(path)]
+    if reader is text_chunks:
+        names = text_columns(path, by)
+    else:
+        names = _COLUMNS[reader](path) if reader in _COLUMNS else []
+    return [name for place, name in enumerate(names) if str(by) not in (name, str(place))]
 
 
 def read_samples(

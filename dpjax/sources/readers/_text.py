@@ -108,9 +108,14 @@ def _parts(lines: Iterator[list[str]], width: int, rows: int) -> Iterator[list[l
         yield kept
 
 
-def text_columns(path: Path) -> list[str]:
-    """Return the names of a text file's columns, or their indices if there is no header."""
-    layout = _layout(path, None)
+def text_columns(path: Path, column: str | int | None = None) -> list[str]:
+    """Return the names of a text file's columns, or their indices if there is no header.
+
+    Args:
+        path: Path of the file.
+        column: A column of the file, which may show whether there is a header.
+    """
+    layout = _layout(path, column)
     return [] if layout is None else layout.names
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from dpjax import Recording
 from dpjax.sources.readers import _recording, read_samples
-from dpjax.sources.readers._recording import _beside
+from dpjax.sources.readers._rows import beside_each_other
 
 TABLE = np.random.default_rng(0).normal(size=(40, 3))
 
@@ -44,10 +44,10 @@ def test_chunks_of_columns_may_end_anywhere(seed):
     rng = np.random.default_rng(seed)
     ends = [np.sort(rng.integers(0, 41, rng.integers(0, 9))) for _ in range(3)]
     parts = [iter(np.split(column, end)) for column, end in zip(TABLE.T, ends, strict=True)]
-    found = list(_beside(parts, "abc"))
+    found = list(beside_each_other(parts, "abc"))
     np.testing.assert_array_equal(np.concatenate(found), TABLE)
     assert all(len(chunk) for chunk in found)
-    assert list(_beside([iter([]), iter([np.empty(0)])], "ab")) == []
+    assert list(beside_each_other([iter([]), iter([np.empty(0)])], "ab")) == []
 
 
 @pytest.mark.parametrize("lengths", [(3, 4), (4, 3), (0, 1)])
@@ -55,7 +55,7 @@ def test_chunks_of_columns_may_end_anywhere(seed):
 def test_columns_of_different_lengths_are_refused(lengths, each):
     parts = [iter(np.array_split(np.arange(length), each)) for length in lengths]
     with pytest.raises(ValueError, match="the columns a, b differ in length"):
-        list(_beside(parts, "ab"))
+        list(beside_each_other(parts, "ab"))
 
 
 @pytest.mark.parametrize("column", [np.array(["u", "v"]), np.zeros((2, 2)), np.array([b"u", b"v"])])
@@ -64,7 +64,7 @@ def test_only_columns_of_numbers_form_vectors(column, place):
     parts = [np.arange(2)]
     parts.insert(place, column)
     with pytest.raises(ValueError, match=f"column '{'ab'[place]}' does not hold numbers"):
-        list(_beside([iter([part]) for part in parts], "ab"))
+        list(beside_each_other([iter([part]) for part in parts], "ab"))
 
 
 @pytest.mark.parametrize("names", [[], ["a", "a"], ("a", "b", "a"), [0, "0"]])

@@ -9,7 +9,8 @@ import pytest
 from dpjax import Recording
 from dpjax.sources.readers import _numpy, read_samples
 from dpjax.sources.readers._numpy import _Header, npy_chunks, npz_chunks
-from dpjax.sources.readers._recording import _beside, _ending, _naming, _shortened, _words
+from dpjax.sources.readers._recording import _ending, _naming, _shortened, _words
+from dpjax.sources.readers._rows import beside_each_other
 
 
 @pytest.fixture
@@ -142,13 +143,13 @@ def test_errors_name_their_file(error, said):
 def test_columns_beside_each_other():
     first = iter([np.arange(3), np.empty(0, int), np.arange(3, 5)])
     second = iter([np.arange(10, 11), np.arange(11, 15)])
-    found = [chunk.tolist() for chunk in _beside([first, second], ["a", "b"])]
+    found = [chunk.tolist() for chunk in beside_each_other([first, second], ["a", "b"])]
     assert found == [[[0, 10]], [[1, 11], [2, 12]], [[3, 13], [4, 14]]]
     with pytest.raises(ValueError, match="the columns a, b differ in length"):
-        list(_beside([iter([np.arange(3)]), iter([np.arange(2)])], ["a", "b"]))
+        list(beside_each_other([iter([np.arange(3)]), iter([np.arange(2)])], ["a", "b"]))
     for wrong in (np.array(["u", "v"]), np.zeros((2, 2))):
         with pytest.raises(ValueError, match="column 'b' does not hold numbers, but several"):
-            list(_beside([iter([np.arange(2)]), iter([wrong])], ["a", "b"]))
+            list(beside_each_other([iter([np.arange(2)]), iter([wrong])], ["a", "b"]))
 
 
 def test_rows_of_a_chunk_of_an_array():
