@@ -134,3 +134,8 @@ def test_a_report_that_cannot_be_written_is_refused_first(
 
     monkeypatch.setattr("dpjax.empirical.empirical_privacy", estimated)
     assert words in refused(*table, "--report", tmp_path / name)
+
+
+def test_a_query_that_is_given_twice_is_refused(refused, table):
+    said = refused(*table, "--query", "sum", "--query", "mean", "--query", "sum")
+    assert "--query must be different each time, but was 'sum' twice." in said

@@ -27,7 +27,7 @@ _PERCENT = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)\s*%\s*")
 _THOUSANDS = re.compile(r"\s*[+-]?[1-9]\d{0,2}([ '\u2019\u00a0\u202f]\d{3})+(\.\d*)?\s*")
 """Pattern of a number whose thousands are separated by spaces or apostrophes, as in 12 001."""
 
-_FEWEST_WRITTEN = 100
+_FEWEST_WRITTEN = 10
 """Minimum number of entries of a file from which `refuse_written_numbers` concludes anything. Fewer
 labels may all be percentages although other labels of the recording are not.
 """
@@ -138,7 +138,7 @@ def refuse_written_numbers(entries: Sequence[str], row: int) -> None:
         row: Number of the first entry's row.
 
     Raises:
-        ValueError: If there are at least 100 entries, and all of them are percentages or all of
+        ValueError: If there are at least ten entries, and all of them are percentages or all of
             them have separated thousands.
     """
     if len(entries) < _FEWEST_WRITTEN:
