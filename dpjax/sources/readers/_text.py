@@ -36,6 +36,9 @@ _DELIMITERS = {".csv": ",", ".tsv": "\t", ".txt": None}
 _PART = 2**24
 """Maximum number of characters in a chunk. A chunk has at most _PART / 16 entries."""
 
+_SHOWN = 60
+"""Maximum number of characters that an error message quotes from an entry."""
+
 _ENTRY = re.compile(f"[^{SPACE}]+")
 
 
@@ -82,11 +85,23 @@ def text_chunks(path: Path, column: str | int | None, rows: int) -> Iterator[np.
                 if not numeric:
                     named = int(not header)  # The entry in row 1 may be the name of a column.
                     labels = [row[place or 0] for row in kept[named:]]
+                    if place is None and delimiter is not None and len(kept) == 1 < rows:
+                        _refuse_lone_name(kept[0][0])
                     refuse_written_numbers(labels, read + 1 + named)
             if numeric != (chunk.dtype.kind not in "UO"):
                 raise ValueError(_mixed(kept, place or 0, read, numeric))
             yield chunk
             read += len(kept)
+
+
+def _refuse_lone_name(entry: str) -> None:
+    """Raise ValueError if the only entry of a table may be the name of a column."""
+    if name := entry.strip(SPACE):
+        raise ValueError(
+            f"has only one row, {name[:_SHOWN]!r}, which may be the name of a column: choose the "
+            "column of the outputs with column (--column), by its name, or by its index, 0, if the "
+            "row is an output"
+        )
 
 
 def _parts(lines: Iterator[list[str]], width: int, rows: int) -> Iterator[list[list[str]]]:

@@ -356,3 +356,16 @@ def test_wide_encodings_are_refused(tmp_path, suffix, encoding):
     message = f"cannot be read: it is not UTF-8 but {encoding[:6].upper()}; save it as"
     with pytest.raises(ValueError, match=message):
         read_samples(path)
+
+
+def test_a_table_of_one_label_may_hold_only_the_name_of_its_column(tmp_path):
+    for kind in ("csv", "tsv"):
+        path = tmp_path / f"x.{kind}"
+        path.write_text("answer\n")
+        with pytest.raises(ValueError, match="only one row, 'answer', which may be the name of a"):
+            list(text_chunks(path, None, 1000))
+        assert list(text_chunks(path, "answer", 1000)) == []
+        assert [chunk.tolist() for chunk in text_chunks(path, "0", 1000)] == [["answer"]]
+    for name, content in (("x.txt", "answer"), ("y.csv", '""'), ("z.csv", "1"), ("w.csv", "a\nb")):
+        (tmp_path / name).write_text(f"{content}\n")
+        assert sum(map(len, text_chunks(tmp_path / name, None, 1000))) == 1 + (name == "w.csv")
