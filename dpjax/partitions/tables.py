@@ -1,8 +1,8 @@
 """Summaries of tables of records, such as the synthetic data that a generator returns.
 
 The rows of a synthetic table have no order, and hardly any table occurs twice. An audit therefore
-compares how often labels occur, and the location, spread and extremes of numeric columns, and only
-looks for sorted rows.
+compares how often labels occur, and the location, spread and extremes of numeric columns. The only
+number that depends on the order of rows is a correlation with the row number.
 
 References:
     Stadler, Oprisanu, Troncoso (2022), "Synthetic Data -- Anonymisation Groundhog Day", for attacks

@@ -151,7 +151,7 @@ def draw_several(
 def _copied(output: object) -> object:
     """Return a copy of a list, dict, set or array, if it can be copied, and any other output.
 
-    Of a graph, which is a collection, too, the result is the content.
+    A graph is replaced by its content, which the function cannot modify later.
     """
     is_mutable = isinstance(output, list | dict | set | np.ndarray)
     if not (is_mutable or is_graph(type(output))):

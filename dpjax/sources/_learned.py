@@ -15,6 +15,14 @@ from dpjax.sources._counting import halves_of
 _ENOUGH = 0.97
 """A simpler score is preferred if its expected bound is at least this share of the largest one."""
 
+_MOST_ENTRIES, _ROWS = 128, 4000
+"""Maximum number of entries that are tried alone, and number of outputs per side by which they are
+chosen.
+"""
+
+_LEVELS = (0.002, 0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99, 0.998)
+"""Quantile levels at which the distributions of an entry are compared."""
+
 _MOST_BOXES = 3
 """Maximum dimension of vectors for which cells are boxes."""
 
@@ -24,6 +32,27 @@ Promise = Callable[[Partition, NDArray[np.int64], int], float]
 The counts have shape [2 halves, 2 sides, cells]. The last argument is the number of partitions
 among which the best one is chosen.
 """
+
+
+def _promising(pilots: Sequence[Outputs], columns: list[int]) -> list[int]:
+    """Return the entries whose distributions differ most between the sides, in their order.
+
+    The difference of an entry is the largest difference between the two distribution functions at
+    a few quantiles, in standard errors.
+    """
+    sides = [pilot.values[~pilot.alone][:_ROWS, columns] for pilot in pilots]
+    if len(columns) <= _MOST_ENTRIES or not all(map(len, sides)):
+        return columns[:_MOST_ENTRIES]
+    scale = 1 / len(sides[0]) + 1 / len(sides[1])
+    largest = np.zeros(len(columns))
+    for cut in np.quantile(np.concatenate(sides), _LEVELS, axis=0):
+        for below in (np.less, np.less_equal):
+            p, q = (below(side, cut).mean(axis=0) for side in sides)
+            middle = np.clip((p + q) / 2, 1e-9, 1 - 1e-9)
+            errors = np.sqrt(middle * (1 - middle) * scale)
+            largest = np.maximum(largest, np.abs(p - q) / errors)
+    chosen = np.sort(np.argsort(-largest, kind="stable")[:_MOST_ENTRIES])
+    return [columns[place] for place in chosen]
 
 
 def lay_best(
@@ -57,14 +86,15 @@ def lay_best(
         return replace(lay(pilots, names, **options), parts=parts)
     first = [part_of(pilot, slice(PILOT)) for pilot in pilots]
     columns = [n for n in range(dimension) if not parts or not parts[n].startswith(UNUSED)]
-    entries = [entry_partition(first, names, column) for column in columns]
+    entries = [entry_partition(first, names, column) for column in _promising(first, columns)]
     others: list[Partition] = [*score_partitions(pilots, folds, names)]
     if dimension <= _MOST_BOXES:
         # Try boxes directly after the linear score, since events that consist of boxes are as easy
         # to describe as events of a linear score.
         others.insert(1, lay(first, names, **options))
 
-    num_partitions = len(entries) + len(others)
+    # All entries compete, although only the most promising ones are tried.
+    num_partitions = len(columns) + len(others)
 
     def promised(cells: Partition) -> float:
         halves = [
