@@ -20,6 +20,7 @@ NAMES = (
     "one-run",
     "synthetic-data",
     "texts",
+    "dependent-outputs",
     "sweeps",
     "empirical-privacy",
     "notions",

@@ -92,7 +92,7 @@ SAID = [
     (
         ("audit", "t.csv"),
         "t.csv is a file, not a mechanism: to audit recorded outputs of two "
-        "databases, use --samples X Y.",
+        "databases, use --samples X Y, or --by COLUMN if a column of the file names the database.",
     ),
     (
         ("audit", "message_mechanisms.py"),

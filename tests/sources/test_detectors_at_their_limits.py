@@ -124,7 +124,9 @@ def test_a_recording_and_an_array_have_no_common_origin(tmp_path):
     recorded = Recording(tmp_path / "x.csv")
     refuse_same_origin(recorded, np.zeros(3))
     refuse_same_origin(np.zeros(3), recorded)
-    with pytest.raises(ValueError, match=r"samples file .*x\.csv is on both sides.* frame.groupby"):
+    with pytest.raises(
+        ValueError, match=r"samples file .*x\.csv is on both sides.* by=\"database\""
+    ):
         refuse_same_origin(recorded, Recording(tmp_path / "x.csv"))
 
 

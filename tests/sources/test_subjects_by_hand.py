@@ -183,7 +183,8 @@ def test_cells_of_first_draws(monkeypatch):
     raw = [np.arange(6.0), np.arange(6.0) + 1]
     found = Laid.by(raw, RealSpace(), "promise", 4, {"region": None})
     assert found.first.tolist() == [0, 1, 2, 3] and found.first.base is None
-    ((pilots, folds, names, promise), options) = asked[0]
+    ((pilots, folds, names, promise, parts), options) = asked[0]
+    assert parts == ()
     assert found.pilots == pilots and promise == "promise" and options == {"region": None}
     assert [len(fold) for fold in folds] == [6, 6] and list(names) == found.encoder.names
     assert [pilot.values[:, 0].tolist() for pilot in pilots] == [part.tolist() for part in raw]
