@@ -24,7 +24,8 @@ from dpjax.sources._recorded_counts import OpenedRecorded
 from dpjax.sources._recorded_in_order import OpenedInOrder
 from dpjax.sources._shared_draws import refuse_same_origin
 from dpjax.sources._source import Source, Trust
-from dpjax.sources.readers._recording import Recording, recordings_by
+from dpjax.sources.readers._databases import recordings_by
+from dpjax.sources.readers._recording import Recording
 
 
 @dataclass(frozen=True)

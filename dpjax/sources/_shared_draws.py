@@ -38,6 +38,8 @@ from dpjax.sources._side_values import (
     log_evidence,
     order_nats,
 )
+from dpjax.sources.readers._databases import shared_path
+from dpjax.sources.readers._recording import Recording
 
 _CHANCE = 1e-9
 """Maximum probability with which two independently drawn sides are refused."""
@@ -52,14 +54,17 @@ def refuse_same_origin(x: object, y: object) -> None:
     """Raise ValueError if both sides are the same object, or recordings that share a file."""
     if x is y:
         raise ValueError(f"x and y must be drawn independently, but were the same object. {_ANEW}")
+    path: str | None = None
     if isinstance(x, Chunked) and isinstance(y, Chunked):
-        for origin in x.origins.keys() & y.origins.keys():
-            said = Sentence(
-                f"samples file {x.origins[origin]} is on both sides, which must be drawn "
-                f"independently. {_ANEW} If a column of the file names the database, "
-                f"use {_FROM_FILE}."
-            )
-            raise ValueError(said)
+        path = next((x.origins[origin] for origin in x.origins.keys() & y.origins.keys()), None)
+    if isinstance(x, Recording) and isinstance(y, Recording):
+        path = shared_path(x, y)
+    if path is not None:
+        said = Sentence(
+            f"samples file {path} is on both sides, which must be drawn independently. {_ANEW} If "
+            f"a column of the file names the database, use {_FROM_FILE}."
+        )
+        raise ValueError(said)
 
 
 def refuse_shared_draws(x: SideValues, y: SideValues) -> None:

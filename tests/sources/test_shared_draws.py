@@ -210,7 +210,7 @@ def test_two_columns_of_one_file_are_two_sides(tmp_path):
     dpjax.audit(Recorded(Recording(path, "x"), Recording(path, "y")))
     with pytest.raises(ValueError, match=r"both\.csv is on both sides"):
         dpjax.audit(Recorded(Recording(path, "x"), Recording(path, "x")))
-    with pytest.raises(ValueError, match="share draws"):
+    with pytest.raises(ValueError, match=r"both\.csv is on both sides"):
         dpjax.audit(Recorded(Recording(path, "x"), Recording(path, 0)))
 
 

@@ -13,13 +13,13 @@ import numpy as np
 from dpjax.core.arrays import joined
 from dpjax.core.errors import needs
 from dpjax.core.files import PACKED, as_path, needs_of_packed, refuse_endless
-from dpjax.core.wording import BadValue, term
+from dpjax.core.wording import BadType, BadValue, term
 from dpjax.sources.readers._arrow import arrow_chunks, arrow_columns
-from dpjax.sources.readers._columns import without_indices
+from dpjax.sources.readers._columns import place_of, without_indices
 from dpjax.sources.readers._json_lines import json_chunks, json_columns
 from dpjax.sources.readers._numpy import npy_chunks, npz_chunks
 from dpjax.sources.readers._parquet import parquet_chunks, parquet_columns
-from dpjax.sources.readers._rows import beside_each_other, rows_with, two_values
+from dpjax.sources.readers._rows import beside_each_other, rows_with
 from dpjax.sources.readers._text import text_chunks, text_columns
 
 _ROWS = 2**18
@@ -87,6 +87,7 @@ class Recording:
         ValueError: If a file is a folder or has an unknown suffix, if no file matches the pattern,
             or if a column or a file is given twice; or if only one of `by` and `value` is given,
             or `by` without `column`.
+        TypeError: If `value` is not a text.
     """
 
     where: str | Path | Sequence[str | Path]
@@ -111,6 +112,8 @@ class Recording:
                 "by and value must be given together, and with column, but were "
                 f"{self.by!r} and {self.value!r}, and column was {self.column!r}."
             )
+        if not isinstance(self.value, str | None):
+            raise BadType(f"value must be a text, such as '1', but was {self.value!r}.")
         seen: set[Path] = set()
         for path in self.paths:
             refuse_endless("samples file", path)
@@ -137,14 +140,47 @@ class Recording:
     @property
     def origins(self) -> dict[tuple[int, int, str | None], str]:
         """Map from (device, inode, column) to the path of the file."""
-        columns = self.column if isinstance(self.column, list | tuple) else [self.column]
-        names = [None if column is None else str(column) for column in columns]
+        names = [None if column is None else str(column) for column in self._chosen or [None]]
         if self.by is not None:
             names = [f"{name} where {self.by} is {self.value}" for name in names]
         found = [(self._at(path).stat(), path) for path in self.paths]
         return {
             (entry.st_dev, entry.st_ino, name): str(path) for entry, path in found for name in names
         }
+
+    @property
+    def _chosen(self) -> list[str | int]:
+        """Columns to read, or [] if no column was chosen."""
+        if self.column is None:
+            return []
+        return [self.column] if isinstance(self.column, str | int) else [*self.column]
+
+    def places(self, path: str | Path) -> tuple[list[str | int], str | int | None]:
+        """Return the columns to read and the column `by` of a file, so that equal ones are equal.
+
+        A column is given by its index, or by its name if the format does not list the columns.
+
+        Args:
+            path: One of the paths of the files.
+        """
+        found = self._at(Path(path))
+
+        def place(column: str | int) -> str | int:
+            names = names_in(found, column)
+            index = place_of(column, names) if names else None
+            return str(column) if index is None else index
+
+        return [*map(place, self._chosen)], None if self.by is None else place(self.by)
+
+    def refuse_same_columns(self) -> None:
+        """Raise ValueError if an output is the name of its own database."""
+        for path in self.paths if self.by is not None else []:
+            columns, by = self.places(path)
+            if by in columns:
+                raise BadValue(
+                    f"{term('column')} must be another column than {term('by')}, but both were "
+                    f"{self.by!r}."
+                )
 
     @property
     def notes(self) -> list[str]:
@@ -188,6 +224,7 @@ class Recording:
                 dimension as the outputs in the first file, or if no 64-bit type can represent all
                 of the integers together with the other numbers.
         """
+        self.refuse_same_columns()
         first: tuple[bool, tuple[int, ...]] | None = None
         ends = dict[str, np.ndarray]()
         for path in self.paths:
@@ -227,7 +264,7 @@ class Recording:
                 yield from chunks
             else:
                 named = read(self._at(path), self.by, _ROWS)
-                yield from rows_with(self.value, chunks, named)
+                yield from rows_with(self.by, self.value, chunks, named)
 
     def _at(self, path: Path) -> Path:
         """Return the absolute path of a file, even if the working directory has changed."""
@@ -259,49 +296,18 @@ def _naming(path: Path) -> Iterator[None]:
         ) from error
 
 
-def recordings_by(
-    where: str | Path | Sequence[str | Path],
-    by: str | int,
-    column: str | int | Sequence[str | int] | None = None,
-) -> tuple[Recording, Recording]:
-    """Return the recordings of both databases, if a column of the files names the database.
+def names_in(path: Path, column: str | int | None = None) -> list[str]:
+    """Return the names or indices of a file's columns, or [] if the format does not list them.
 
     Args:
-        where: Files, as in `Recording`.
-        by: Column with two values, one for each database.
-        column: Column of the outputs, as in `Recording`; or None if there is only one column
-            besides `by`.
-
-    Raises:
-        ValueError: If the column `by` does not have two values, or if `column` is None although
-            there are several other columns.
+        path: Path of the file.
+        column: A column of the file, which may show whether a text file has a header.
     """
-    named = Recording(where, by)
-    if str(by) in map(str, column if isinstance(column, list | tuple) else [column]):
-        raise BadValue(f"column must be another column than {term('by')}, but both were {by!r}.")
-    if column is None:
-        path = named.paths[0]
-        with _naming(path):
-            names = _names_beside(path, by)
-        if len(names) != 1:
-            raise BadValue(
-                f"column must name the outputs in {path}, which has "
-                f"{len(names) or 'no'} columns besides {by!r}{': ' * bool(names)}"
-                f"{', '.join(names)}, but was None."
-            )
-        column = names[0]
-    first, second = two_values(by, named.chunks())
-    return Recording(where, column, by, first), Recording(where, column, by, second)
-
-
-def _names_beside(path: Path, by: str | int) -> list[str]:
-    """Return the names or indices of a file's columns, except the column `by`."""
     reader = _READERS[_ending(path)]
-    if reader is text_chunks:
-        names = text_columns(path, by)
-    else:
-        names = _COLUMNS[reader](path) if reader in _COLUMNS else []
-    return [name for place, name in enumerate(names) if str(by) not in (name, str(place))]
+    with _naming(path):
+        if reader is text_chunks:
+            return text_columns(path, column)
+        return _COLUMNS[reader](path) if reader in _COLUMNS else []
 
 
 def read_samples(

@@ -46,27 +46,32 @@ def beside_each_other(
 
 
 def rows_with(
-    value: str, outputs: Iterator[np.ndarray], named: Iterator[np.ndarray]
+    by: str | int, value: str, outputs: Iterator[np.ndarray], named: Iterator[np.ndarray]
 ) -> Iterator[np.ndarray]:
     """Yield the outputs in the rows whose column has a given value.
 
     Args:
+        by: Name or index of the column, for error messages.
         value: The value, as text.
         outputs: Chunks of the outputs in all rows.
         named: Chunks of the column that names the databases, in the same order; their sizes may
             differ from those of the outputs.
 
     Raises:
-        ValueError: If there are not as many outputs as values.
+        ValueError: If there are not as many outputs as values, or if a value is missing.
     """
     chunk = texts = np.zeros(0)
+    names = _names(by, named)
     while True:
         chunk = chunk if len(chunk) else next(outputs, None)
-        texts = texts if len(texts) else _next_texts(named)
+        texts = texts if len(texts) else next(names, None)
         if chunk is None or texts is None:
             if chunk is texts:
                 return
-            raise ValueError("must have an output and the name of a database in every row")
+            raise ValueError(
+                "must have an output and the name of a database in every row; if the first row is "
+                "a header, choose all columns by their names"
+            )
         size = min(len(chunk), len(texts))
         yield chunk[:size][texts[:size] == value]
         chunk, texts = chunk[size:], texts[size:]
@@ -83,21 +88,15 @@ def two_values(by: str | int, named: Iterable[np.ndarray]) -> tuple[str, str]:
         ValueError: If the column does not have exactly two values, or if a value is missing.
     """
     found: set[str] = set()
-    read = 0
-    for chunk in named:
-        texts = texts_of(chunk)
-        if len(gaps := np.flatnonzero(texts == "")):
-            raise BadValue(
-                f"{term('by')} must name a column with a value for each output, but column {by!r} "
-                f"has none for output {read + gaps[0] + 1}."
-            )
+    for texts in _names(by, named):
         found |= {*texts.tolist()}
-        read += len(texts)
         if len(found) > 2:
             break
     shown = [repr(value[:_SHOWN]) for value in sorted(found)[:3]]
     if len(found) != 2:
         many = f"{', '.join(shown)}, ..." if len(found) > 2 else f"only {', '.join(shown)}"
+        if len(found) == 3 and str(by).isdecimal():
+            many = f"{', '.join(shown)}; if the first row is a header, name the column"
         raise BadValue(
             f"{term('by')} must name a column with two values, one for each database, but column "
             f"{by!r} has {many}."
@@ -118,9 +117,22 @@ def texts_of(chunk: np.ndarray) -> np.ndarray:
     return np.array([_text_of(value) for value in values.tolist()], object)[places]
 
 
-def _next_texts(named: Iterator[np.ndarray]) -> np.ndarray | None:
-    chunk = next(named, None)
-    return None if chunk is None else texts_of(chunk)
+def _names(by: str | int, named: Iterable[np.ndarray]) -> Iterator[np.ndarray]:
+    """Yield the texts of a column that names the databases.
+
+    Raises:
+        ValueError: If a value is missing.
+    """
+    read = 0
+    for chunk in named:
+        texts = texts_of(chunk)
+        if len(gaps := np.flatnonzero(texts == "")):
+            raise BadValue(
+                f"{term('by')} must name a column with a value for each output, but column {by!r} "
+                f"has none for output {read + gaps[0] + 1}."
+            )
+        yield texts
+        read += len(texts)
 
 
 def _text_of(value: object) -> str:

@@ -73,10 +73,10 @@ def test_rows_are_found_in_files_of_many_chunks(tmp_path):
 def test_chunks_of_any_sizes_are_joined():
     outputs = iter([np.arange(3), np.empty(0), np.arange(3, 8)])
     named = iter([np.array(["a"]), np.array(["b", "a", "b", "b", "a", "a", "b"])])
-    assert np.concatenate([*rows_with("a", outputs, named)]).tolist() == [0, 2, 5, 6]
+    assert np.concatenate([*rows_with("s", "a", outputs, named)]).tolist() == [0, 2, 5, 6]
     for numbers in ((3, 4), (4, 3)):
         with pytest.raises(ValueError, match="in every row"):
-            list(rows_with("a", *(iter([np.full(n, "a")]) for n in numbers)))
+            list(rows_with("s", "a", *(iter([np.full(n, "a")]) for n in numbers)))
 
 
 def test_several_files_may_hold_rows_of_one_database(tmp_path):
@@ -92,7 +92,17 @@ def test_several_files_may_hold_rows_of_one_database(tmp_path):
     [
         ({"side": "aaa", "v": [1, 2, 3]}, {}, "but column 'side' has only 'a'"),
         ({"side": "abc", "v": [1, 2, 3]}, {}, "but column 'side' has 'a', 'b', 'c', ..."),
-        ({"side": [1, 2, 1], "v": [1, 2, 3], "w": [1, 2, 3]}, {}, "has 2 columns besides 'side'"),
+        (
+            {"side": [1, 2, 1], "v": [1, 2, 3], "w": [1, 2, 3]},
+            {},
+            "2 columns besides 'side': 'v', 'w'",
+        ),
+        ({"side": [1, 2, 1], "v": [1, 2, 3]}, {"column": 0}, "column must be another column"),
+        (
+            {"v": [1, 2, 3], "side": [1, 2, 1]},
+            {"column": ["v", 1]},
+            "column must be another column",
+        ),
         ({"side": "aba"}, {}, "has no columns besides 'side'"),
         ({"side": ["a", "", "b"], "v": [1, 2, 3]}, {}, "but column 'side' has none for output 2"),
         ({"side": [1, float("nan"), 2], "v": [1, 2, 3]}, {}, "has none for output 2"),
@@ -121,6 +131,58 @@ def test_the_same_rows_on_both_sides_are_refused(tmp_path):
     with pytest.raises(ValueError, match=r"is on both sides.*from_file\(file, by=.database.\)"):
         dpjax.Recorded(*rows[:2])
     assert dpjax.Recorded(*rows[1:])
+
+
+@pytest.mark.parametrize("kind", ["csv", "jsonl", "parquet", "npz"])
+def test_a_file_against_its_own_rows_is_refused(tmp_path, kind):
+    path = tmp_path / f"all.{kind}"
+    write(path, {"s": ["a", "b"] * 30, "t": ["c", "d"] * 30, "v": [*range(60)], "w": [*range(60)]})
+    rows = Recording(path, "v", "s", "a")
+    places = {"npz": ["v"]}.get(kind, ["v", 2, ["w", 2]])
+    shared = [Recording(path, column) for column in places]
+    shared += [Recording(path, column, "t", "c") for column in places]
+    for other in [*shared, *([] if kind == "npz" else [Recording(path, "v", 0, "a")])]:
+        with pytest.raises(ValueError, match="is on both sides"):
+            dpjax.Recorded(rows, other)
+        with pytest.raises(ValueError, match="is on both sides"):
+            dpjax.Recorded(other, rows)
+    for other in (
+        Recording(path, "w"),
+        Recording(path, "w", "s", "a"),
+        Recording(path, "v", "s", "b"),
+    ):
+        assert dpjax.Recorded(rows, other)
+    if kind != "npz":
+        with pytest.raises(ValueError, match="is on both sides"):
+            dpjax.Recorded(Recording(path), Recording(path, "w"))
+
+
+def test_the_array_of_outputs_is_chosen_in_npz_files(tmp_path):
+    write(tmp_path / "all.npz", {"s": [0, 1], "v": [0.5, 1.5]})
+    with pytest.raises(ValueError, match="may hold several arrays besides 's', but was None"):
+        dpjax.Recorded.from_file(tmp_path / "all.npz", "s")
+
+
+def test_rows_without_a_database_are_refused_by_every_recording(tmp_path):
+    write(tmp_path / "all.csv", {"s": ["a", "", "b"], "v": [1, 2, 3]})
+    with pytest.raises(ValueError, match="column 's' has none for output 2"):
+        list(Recording(tmp_path / "all.csv", "v", "s", "a").chunks())
+
+
+def test_recordings_do_not_contain_the_names_of_their_databases(tmp_path):
+    write(tmp_path / "all.csv", {"s": [0, 1], "v": [1, 2]})
+    with pytest.raises(ValueError, match="column must be another column than by"):
+        list(Recording(tmp_path / "all.csv", 0, "s", "1").chunks())
+    with pytest.raises(TypeError, match="value must be a text, such as '1', but was 1"):
+        Recording(tmp_path / "all.csv", "v", "s", 1)
+
+
+def test_a_header_that_one_column_reads_as_a_row_is_explained(tmp_path):
+    write(tmp_path / "all.csv", {"s": ["a", "b"], "v": [1, 2]})
+    with pytest.raises(ValueError, match="choose all columns by their names"):
+        list(Recording(tmp_path / "all.csv", "v", 0, "a").chunks())
+    with pytest.raises(ValueError, match="'a', 'b', 's'; if the first row is a header, name the"):
+        dpjax.Recorded.from_file(tmp_path / "all.csv", 0, "v")
 
 
 def test_lists_name_no_database():
