@@ -120,8 +120,6 @@ def command(**given: Value) -> None:
     if noise is not None:
         validate.positive(noise=noise)
     names = given["query"] or ["mean"]
-    if (twice := next((name for name in names if names.count(name) > 1), None)) is not None:
-        raise ValueError(f"--query must be different each time, but was {twice!r} twice.")
     query = tuple(names) if len(names) > 1 else names[0]
     levels = _levels(given["epsilon"] or ["0:1:51"])
     columns, density = ({name: given[name] for name in names} for names in (_PANEL, _DENSITY))

@@ -24,6 +24,9 @@ from dpjax.partitions.previews import preview_database
 
 _DROP = term("panel_from_table(table, missing='drop')", "--missing 'drop'")
 
+_INDEX_NAMES = ("", "Unnamed: 0", "__index_level_0__")
+"""Names of the column of row numbers in a file that pandas wrote."""
+
 
 def as_panel(data: object) -> Panel:
     """Convert a table or an array to a panel; return a panel unchanged.
@@ -60,9 +63,10 @@ def panel_from_table(
         database: Name of the column that holds each record's database. Databases labeled by numbers
             or dates are sorted; other databases keep the order in which they first appear.
         individual: Name of the column that holds each record's individual.
-        value: Name or names of the value columns, or None to use all other numeric columns. Columns
-            of decimal numbers or of huge integers are numeric. If more than half of the values in a
-            column are numbers, but not all, the column must be named or corrected.
+        value: Name or names of the value columns, or None to use all other numeric columns, except
+            a column without a name in which pandas wrote row numbers. Columns of decimal numbers or
+            of huge integers are numeric. If more than half of the values in a column are numbers,
+            but not all, the column must be named or corrected.
         missing: Treatment of records with a missing value: 'error' raises an error, and 'drop'
             drops the record. In a csv file, an empty field is missing. In a column of numbers, so
             are NA, NaN, null and similar words, which are labels in a column of labels.
@@ -127,8 +131,12 @@ def panel_from_table(
     objects = [n for n in names if n not in (database, individual) and frame[n].dtype == object]
     frame = frame.assign(**{name: _as_floats(frame[name]) for name in objects})
     columns = _value_columns(frame, database, individual, value)
+    notes = []
+    if value is None and (index := _row_numbers(frame, columns)) is not None:
+        columns.remove(index)
+        notes.append(f"column {index!r} contains row numbers, so it is not a value column.")
     frame = frame[[database, individual, *columns]]
-    notes, rows = [], np.arange(len(frame))
+    rows = np.arange(len(frame))
     if not len(frame):
         raise BadValue("databases must have at least one record, but the table has no rows.")
     holes = frame.isna().any(axis=1).to_numpy()
@@ -252,6 +260,17 @@ def _value_columns(
         if not _is_real(frame[name]):
             raise TypeError(f"value columns must hold numbers, but {_first_text(frame, name)}.")
     return columns
+
+
+def _row_numbers(frame: Any, columns: Sequence[str]) -> str | None:
+    """Return the name of the value column in which pandas writes row numbers, or None.
+
+    A table must have another value column, because a panel without values has no queries.
+    """
+    for name in columns if len(columns) > 1 else []:
+        if name in _INDEX_NAMES and np.array_equal(frame[name].to_numpy(), np.arange(len(frame))):
+            return name
+    return None
 
 
 def _is_real(column: Any) -> bool:

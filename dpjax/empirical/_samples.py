@@ -3,15 +3,16 @@
 A query may be a built-in query, a function in JAX or plain Python, or a tuple of queries.
 """
 
-from dataclasses import dataclass
-from typing import Any, Protocol
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, cast
 
 import numpy as np
 
 from dpjax.core import validate
 from dpjax.core.wording import BadType, BadValue
 from dpjax.empirical._panel import Panel
-from dpjax.empirical._queries import parse_query
+from dpjax.empirical._queries import Count, ExactQuery, RegressionCoefficient, parse_query
 from dpjax.empirical._user_queries import HostQuery, Progress
 
 _ROUNDING = 2.0**-46
@@ -93,13 +94,14 @@ def sample_query(
     Raises:
         TypeError: If the query has the wrong type, or if the key is not an integer.
         ValueError: If a result with all individuals present is not finite or too large, if the
-            results are too close to each other, or if a joint query contains random queries with
-            different numbers of draws.
+            results are too close to each other, or if a joint query contains a query twice, or
+            random queries with different numbers of draws.
     """
     validate.positive_int(key=key, at_least=0)
     parts = [_as_query(part) for part in (query if isinstance(query, tuple | list) else [query])]
     if not parts:
         raise BadValue("query must hold at least one query, but was empty.")
+    _refuse_repeated(parts, panel)
     tables = [part.answers(panel, key, progress) for part in parts]
     names: list[str] = []
     for part, table in zip(parts, tables, strict=True):
@@ -137,6 +139,20 @@ def sample_query(
     full = np.ascontiguousarray(table[:, 0])
     without = np.ascontiguousarray(np.moveaxis(without, 1, 0))
     return QuerySamples(tuple(names), full, without, database, notes)
+
+
+def _refuse_repeated(parts: Sequence[Query], panel: Panel) -> None:
+    """Raise ValueError if a joint query contains a built-in query twice, in any spelling."""
+    seen: list[Query] = []
+    only = panel.columns[0] if len(panel.columns) == 1 else None
+    for part in parts:
+        if isinstance(part, RegressionCoefficient):
+            part = replace(part, coefficient=part.coefficient or part.on[0])
+        elif isinstance(part, ExactQuery) and not isinstance(part, Count) and part.column is None:
+            part = replace(cast(Any, part), column=only)
+        if isinstance(part, ExactQuery) and part in seen:
+            raise BadValue(f"query must be different each time, but was {part.name!r} twice.")
+        seen.append(part)
 
 
 def _merge_rounding(results: np.ndarray) -> None:

@@ -137,5 +137,5 @@ def test_a_report_that_cannot_be_written_is_refused_first(
 
 
 def test_a_query_that_is_given_twice_is_refused(refused, table):
-    said = refused(*table, "--query", "sum", "--query", "mean", "--query", "sum")
-    assert "--query must be different each time, but was 'sum' twice." in said
+    said = refused(*table, "--query", "sum", "--query", "mean", "--query", "sum:pay")
+    assert "--query must be different each time, but was 'sum of pay' twice." in said

@@ -342,7 +342,7 @@ JOINT = {"query": ("mean", "max")}
         ({"epsilon": 501.0}, ValueError, "from 0 to 500"),
         ({"epsilon": [[0.1, 0.2]]}, ValueError, "a number, or a list of numbers"),
         ({"density": Density(bandwidth=[1.0, 2.0])}, ValueError, "one for each of the 1 queries"),
-        ({"query": ("mean",) * 4}, ValueError, "at most 3 numbers"),
+        ({"query": ("mean", "sum", "min", "max")}, ValueError, "at most 3 numbers"),
         (JOINT | {"density": Density(bandwidth="variable")}, ValueError, "only one query"),
         (JOINT | {"density": Density("ecdf")}, ValueError, "only one query"),
         ({"query": ()}, ValueError, "query must hold at least one"),

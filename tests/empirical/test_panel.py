@@ -221,3 +221,19 @@ def test_of_many_columns_the_numbers_are_values():
         panel_from_table(wide, **KEYS, value=["staff", "name"])
     with pytest.raises(ValueError, match=r"^value column 'staf' is not in the table; .*'staff'"):
         panel_from_table(wide, **KEYS, value="staf")
+
+
+@pytest.mark.parametrize("name", ["", "Unnamed: 0", "__index_level_0__"])
+def test_row_numbers_that_pandas_wrote_are_no_values(tmp_path, name):
+    frame = pd.DataFrame({"database": [1, 1, 2, 2], "individual": [1, 2] * 2, "v": [1.0, 2, 5, 4]})
+    frame.insert(0, name, range(4))
+    frame.to_csv(tmp_path / "panel.csv", index=False)
+    for table in (frame, tmp_path / "panel.csv"):
+        panel = panel_from_table(table)
+        assert panel.columns == ("v",)
+        assert "contains row numbers, so it is not a value column" in " ".join(panel.notes)
+    frame[name] = [3, 1, 2, 0]  # These are no row numbers.
+    assert panel_from_table(frame).columns == (name, "v")
+    frame[name] = range(4)
+    assert panel_from_table(frame, value=name).columns == (name,)
+    assert panel_from_table(frame.drop(columns="v")).columns == (name,)

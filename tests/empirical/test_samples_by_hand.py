@@ -517,3 +517,28 @@ def test_a_host_query_must_always_return_as_many_numbers():
     ):
         with pytest.raises(ValueError, match=said):
             HostQuery(function).answers(PANEL, 0)
+
+
+@pytest.mark.parametrize(
+    ("query", "twice"),
+    [
+        (("sum", "sum"), "sum of x"),
+        (("sum", "mean", "sum:x"), "sum of x"),
+        (("median", "quantile:0.5:x"), "quantile 0.5 of x"),
+        (("count", "count"), "count"),
+        ((Mean("x"), "mean"), "mean of x"),
+        (
+            ("regression:y~x", RegressionCoefficient("y", "x", "x")),
+            "coefficient of x in the regression of y",
+        ),
+    ],
+)
+def test_a_query_twice_is_refused(query, twice):
+    panel = PANEL if "y" in twice else replace(PANEL, columns=("x",), values=TABLE[:, 2:3])
+    with pytest.raises(ValueError, match=f"query must be different each time, but was .{twice}"):
+        sample_query(query, panel)
+
+
+def test_different_queries_of_columns_are_accepted():
+    assert sample_query(("sum:x", "sum:y", "mean:x"), PANEL).full.shape == (3, 3)
+    assert sample_query(("regression:y~x", "regression:x~y"), PANEL).full.shape == (3, 2)
