@@ -8,13 +8,14 @@ from collections import Counter
 from collections.abc import Collection
 from functools import partial
 from importlib import import_module
-from io import TextIOWrapper
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from typing import Any, BinaryIO
 
 from dpjax.core.errors import needs
 from dpjax.core.files import PACKED, needs_of_packed, opened, refuse_wide
 from dpjax.core.parquet import text_columns_of
+from dpjax.core.semicolons import SEMICOLON, has_semicolons, with_points
 
 _PACKED_CSV = tuple(f".csv{suffix}" for suffix in PACKED)
 
@@ -26,6 +27,9 @@ MISSING = frozenset(
 
 _BYTES = 2**20
 """Number of bytes of a csv file that are searched for NUL at a time."""
+
+_SHOWN = 60
+"""Maximum number of characters that an error message quotes from a header."""
 
 
 def read_frame(path: Path, name: str, keys: Collection[str] = ()) -> Any:
@@ -91,15 +95,39 @@ def _read_csv(path: Path, keys: Collection[str]) -> Any:
         if any(b"\0" in part for part in iter(partial(file.read, _BYTES), b"")):
             raise ValueError("the file contains the character NUL, which must be removed first")
         file.seek(0)
-        _refuse_header(file)
+        lines = TextIOWrapper(file, "utf-8-sig", newline="")
+        semicolons = has_semicolons(lines)
+        lines.detach()
         file.seek(0)
+        source = _with_commas(file) if semicolons else file
+        _refuse_header(source)
+        source.seek(0)
         types = dict.fromkeys(keys, str)
         empty = {"keep_default_na": False, "na_values": [""]}
-        frame = pd.read_csv(file, dtype=types, low_memory=False, **empty)
+        frame = pd.read_csv(source, dtype=types, low_memory=False, **empty)
     for name in frame.columns:
         if name in keys or pd.api.types.infer_dtype(frame[name], skipna=True) == "string":
             frame[name] = _as_numbers(frame[name], pd, is_key=name in keys)
     return frame
+
+
+def _with_commas(file: BinaryIO) -> BinaryIO:
+    """Return a file with commas between fields, if semicolons separate the fields of a file.
+
+    Raises:
+        ValueError: If some numbers have decimal points and others have decimal commas.
+    """
+    text = TextIOWrapper(file, "utf-8-sig", newline="")
+    reader = csv.reader(text, delimiter=SEMICOLON)
+    found = BytesIO()
+    written = TextIOWrapper(found, "utf-8", newline="")
+    writer = csv.writer(written)
+    for row in reader:
+        writer.writerow(with_points(row, reader.line_num))
+    written.detach()
+    text.detach()
+    found.seek(0)
+    return found
 
 
 def _as_numbers(column: Any, pd: Any, *, is_key: bool) -> Any:
@@ -143,6 +171,11 @@ def _refuse_header(file: BinaryIO) -> None:
     header, first = next(rows, []), next(rows, [])
     line = reader.line_num
     text.detach()
+    if len(header) == 1 and SEMICOLON in header[0]:
+        raise ValueError(
+            f"the fields of the header, {header[0][:_SHOWN]!r}, are separated by ';': separate "
+            "fields by commas, or write numbers with decimal commas"
+        )
     if twice := [name for name, number in Counter(header).items() if name and number > 1]:
         raise ValueError(f"the column name {twice[0]!r} is repeated: columns need different names")
     if len(first) > len(header):

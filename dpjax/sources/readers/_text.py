@@ -11,6 +11,7 @@ import numpy as np
 
 from dpjax.core import validate
 from dpjax.core.files import PACKED
+from dpjax.core.semicolons import SEMICOLON, has_semicolons, with_points
 from dpjax.sources.readers._columns import (
     LOOKED_AT,
     place_of,
@@ -51,7 +52,8 @@ def text_chunks(path: Path, column: str | int | None, rows: int) -> Iterator[np.
     """Yield chunks of the outputs in a text file; see `dpjax.Recording`.
 
     The first line is a header if it contains the column's name, or if the column's entry is a
-    number in the second line but not in the first line.
+    number in the second line but not in the first line. In csv files, semicolons may separate the
+    entries if numbers have decimal commas.
 
     Raises:
         ValueError: If lines have different numbers of entries, if there is a blank line before the
@@ -68,7 +70,9 @@ def text_chunks(path: Path, column: str | int | None, rows: int) -> Iterator[np.
     rows = max(1, min(rows, _PART // (16 * width)))
     numeric: bool | None = None
     read = int(header)
-    for chunk, size, last in plain_chunks(path, offset, delimiter, width, place, rows):
+    # The fast reader knows no decimal commas.
+    plain = plain_chunks(path, offset, delimiter, width, place, rows)
+    for chunk, size, last in plain if delimiter != SEMICOLON else ():
         numeric = True
         yield chunk
         if last:
@@ -158,6 +162,9 @@ class _Layout(NamedTuple):
 
 def _layout(path: Path, column: str | int | None) -> _Layout | None:
     delimiter = _DELIMITERS[_kind_of(path)]
+    if delimiter == ",":
+        with text_from(path, start_of(path)) as file:
+            delimiter = SEMICOLON if has_semicolons(lines_of(file)) else delimiter
     head, offset, next_offset, lines_of_first = _head(path, delimiter)
     if not head:
         return None
@@ -231,7 +238,7 @@ def _rows(
                 "it is not an output"
             )
         else:
-            yield row
+            yield with_points(row, lines_before + number) if delimiter == SEMICOLON else row
 
 
 def _chunk(rows: list[list[str]], place: int | None, read: int) -> np.ndarray:
