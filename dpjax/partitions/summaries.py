@@ -206,11 +206,13 @@ def _is_collection(part: Any) -> bool:
 
 
 def _content_of_json(text: str) -> Any:
-    """Return the dict or list that a text represents as JSON, or None."""
-    if text[:1] not in ("{", "["):
+    """Return the dict, list or text that a text represents as JSON, or None."""
+    if text[:1] not in ("{", "[", '"'):
         return None
     try:
         content = json.loads(text)
     except (ValueError, RecursionError):
         return None
-    return content if isinstance(content, dict | list) else None
+    if isinstance(content, str) and content[:1] in ("{", "[", '"'):
+        return None  # A text in a text may be nested too deeply.
+    return content

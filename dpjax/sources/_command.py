@@ -35,6 +35,10 @@ Run = Callable[[str, int, int], Ended]
 """Function (database, number of outputs, seed) that runs a program once."""
 
 
+_IN_JSON = "; if an output is a table, or a text of several lines, print it as JSON on one line"
+"""Advice on programs that print too many lines."""
+
+
 @dataclass(frozen=True)
 class CommandMechanism(OnHost):
     """A program that serves as a mechanism and prints one output per line.
@@ -201,7 +205,7 @@ class CommandMechanism(OnHost):
                 f"the command {what}, printed "
                 f"{len(lines) if len(lines) < num_samples else f'more than {num_samples}'} lines: "
                 "it must print one output per line, and as many outputs as requested"
-                f"{_saying(last)}"
+                f"{_IN_JSON if len(lines) > num_samples else ''}{_saying(last)}"
             )
         return as_outputs(lines)
 
@@ -220,7 +224,8 @@ class CommandMechanism(OnHost):
         if len(lines) > 1:
             raise ValueError(
                 f"the command {self._program!r} has no {{num_samples}}, so it must print one line "
-                f"per run, but printed more lines for the database {preview_database(text)}."
+                f"per run, but printed more lines for the database {preview_database(text)}"
+                f"{_IN_JSON}."
             )
         return lines[0] if lines else ""
 

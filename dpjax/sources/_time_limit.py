@@ -336,6 +336,8 @@ class Pace:
             2 * num_pairs * self._taking(search) / self._share,
             2 * self._taking(confirm) / (1 - self._share),
         ) / (_MARGIN * (1 - _MEASURE_SHARE))  # fmt: skip
+        # If the search took longer than planned, the plan for the given limit was too optimistic.
+        needed = max(needed, 2 * self.limit) if needed <= self.limit else needed
         step = 10.0 ** (floor(log10(needed)) - 1)
         return TooShort(
             f"time_limit must allow {search} outputs per side of each pair for the search, and "

@@ -219,3 +219,11 @@ def test_capitals_of_a_text():
     assert summarize("We SAW Ann. 1 X")["number of capitals"] == 6
     assert summarize("Über ÄRGER, straße")["number of capitals"] == 6
     assert "number of capitals" not in summarize("no capitals")
+
+
+def test_texts_in_json_are_read():
+    """A program may print a text of several lines as JSON."""
+    found = summarize('"the flu\\nthe flu"')
+    assert found == summarize("the flu\nthe flu") and found["count of 'flu'"] == 2
+    for text in ('"the flu', '"the" flu', '"\\"the\\" flu"', '"{}"'):
+        assert summarize(text)["number of characters"] == len(text)

@@ -75,6 +75,17 @@ def test_a_single_run_prints_one_line():
         SINGLE._run_one(answered(["1", "2"], 0, ""), "db", 1, 7)
 
 
+@pytest.mark.parametrize("mechanism", [BATCHES, SINGLE])
+def test_programs_that_print_tables_are_told_what_works(mechanism):
+    run = mechanism._run_batch if mechanism is BATCHES else mechanism._run_one
+    with pytest.raises(ValueError, match="print it as JSON on one line"):
+        run(answered(["1"] * 4, 0, ""), "db", 3, 7)
+    if mechanism is BATCHES:
+        with pytest.raises(ValueError) as refused:
+            run(answered(["1"] * 2, 0, ""), "db", 3, 7)
+        assert "JSON" not in str(refused.value)
+
+
 def drawn(mechanism, run, span, database=0.5):
     with ThreadPoolExecutor(2) as pool:
         return list(mechanism._batches(pool, run, database, span))
