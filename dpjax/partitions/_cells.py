@@ -112,8 +112,8 @@ def name_of_path(path: str) -> str:
     """
     try:
         (name,) = literal_eval(path)
-    except (SyntaxError, ValueError):  # The path has several keys, such as "['mean'][0]".
-        return path
+    except (SyntaxError, ValueError, TypeError, MemoryError, RecursionError):
+        return path  # The path has several keys, such as "['mean'][0]", or none, such as "5".
     is_plain = isinstance(name, str) and name.isprintable()
     return f"[{name}]" if is_plain and ("'" in name or '"' in name) else repr(name)
 

@@ -32,7 +32,7 @@ from dpjax.partitions.missing import (
     rows_of_objects,
     unmasked,
 )
-from dpjax.partitions.previews import described, shortened
+from dpjax.partitions.previews import described, name_of_structure
 
 
 class Encoder:
@@ -283,7 +283,7 @@ class Encoder:
             rows[place] = self.columns.row(one)
             if rows[place] is None or not self.columns.needs_no_label(one):
                 key = DpjaxLabel(one.key) if isinstance(one.key, str) else one.key
-                labels[place] = self.labels.of(key, shortened(one.structure))
+                labels[place] = self.labels.of(key, name_of_structure(one.structure))
                 if items and not self.columns.closed:
                     self._contents.add(int(labels[place]), items[place])
         if self.columns.extra and not self.columns.excludes_plain:
