@@ -54,6 +54,10 @@ if TYPE_CHECKING:
     from dpjax.inference._guesses import one_run_p_value as one_run_p_value
     from dpjax.inference._guesses import pure_epsilon as pure_epsilon
     from dpjax.inference._guesses import refutes as refutes
+    from dpjax.inference._guesses_of_calls import delta_of_calls as delta_of_calls
+    from dpjax.inference._guesses_of_calls import epsilon_of_calls as epsilon_of_calls
+    from dpjax.inference._guesses_of_calls import mu_of_calls as mu_of_calls
+    from dpjax.inference._guesses_of_calls import p_value_of_calls as p_value_of_calls
     from dpjax.inference._hybrid import Look as Look
     from dpjax.inference._hybrid import best_events as best_events
     from dpjax.inference._hybrid import best_pairs as best_pairs

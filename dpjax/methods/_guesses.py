@@ -71,7 +71,8 @@ class Guesses:
     the database or the neighbor. The outputs of the first calls, whose coins are revealed,
     determine a score and the numbers of guesses. The coins of all later calls are then guessed. The
     bound is valid even if outputs depend on earlier calls, as running times do, provided that the
-    claim is about the sequence of all outputs.
+    claim is about the sequence of all outputs. If the claim is not pure epsilon, it must hold for
+    each call given the earlier outputs.
 
     Attributes:
         num_in: Number of guesses that a canary was included, or that a call got the database.

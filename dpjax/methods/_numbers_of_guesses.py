@@ -12,7 +12,6 @@ from dpjax.inference import (
     Guessed,
     delta_of_curves,
     epsilon_of_chosen,
-    epsilon_of_guesses,
     gaussian_gain,
     pure_epsilon,
     refutes,
@@ -31,14 +30,6 @@ _SIZES, LARGEST_SHARE, _LEAST_SHARE, _LEAST_GUESSES = 14, 0.45, 3e-4, 10
 
 There are _SIZES sizes, from the fraction _LEAST_SHARE to the fraction LARGEST_SHARE of the number
 of canaries. Each size is at least _LEAST_GUESSES.
-"""
-
-
-_CAUTION = 2.0
-"""Standard deviations by which the accuracies of calls are reduced.
-
-With 1,000 to 20,000 calls, 2 leads to larger mean bounds than 1 or 3 for five mechanisms: Laplace,
-Gaussian, randomized response, and two that rarely leak.
 """
 
 
@@ -89,9 +80,7 @@ def planned_error(notion: Notion) -> float:
     return _PLANNED_ERROR_FOR_MU if isinstance(notion, Gdp) else _PLANNED_ERROR
 
 
-def best_numbers(
-    revealed: NDArray[np.bool_], judged: int, notion: Notion, error: float, *, of_same: bool = True
-) -> Numbers:
+def best_numbers(revealed: NDArray[np.bool_], judged: int, notion: Notion, error: float) -> Numbers:
     """Return the numbers of guesses with the largest expected bound.
 
     Args:
@@ -99,19 +88,14 @@ def best_numbers(
         judged: Number of canaries whose coins are not revealed.
         notion: Notion of the bound.
         error: Error probability of the bound.
-        of_same: Whether the revealed coins belong to the same run as the coins that are guessed. If
-            `of_same` is False, the numbers are fixed before the run.
     """
-    bound = epsilon_of_chosen if of_same else epsilon_of_guesses
-    # Guesses about calls have no second set to fall back on, so they need more caution.
-    caution = 1.0 if of_same else _CAUTION
     # For other notions, rank numbers of guesses by their bound on epsilon at a suitable delta.
     delta = notion.delta if isinstance(notion, Epsilon) else delta_of_curves(judged, error)
     best, numbers = -math.inf, None
     for share in _shares(judged):
         size, tried = max(round(share * judged), 1), max(round(share * len(revealed)), 1)
         ends_of_revealed = revealed[:tried], ~revealed[-tried:]
-        accuracy = [_cautious(part, tried, caution) for part in ends_of_revealed]
+        accuracy = [cautious(part, tried) for part in ends_of_revealed]
         for ends in ((1, 1), (1, 0), (0, 1)):
             right = sum(e * math.floor(a * size) for e, a in zip(ends, accuracy, strict=True))
             guessed = Guessed(judged, sum(ends) * size, right)
@@ -125,7 +109,7 @@ def best_numbers(
             elif numbers is not None and (right == 0 or pure_epsilon(guessed, error) <= best):
                 continue
             else:
-                found = bound(guessed, delta, error)
+                found = epsilon_of_chosen(guessed, delta, error)
             if found > best:
                 best, numbers = found, Numbers(ends[0] * size, ends[1] * size)
     assert numbers is not None
@@ -138,7 +122,7 @@ def _shares(judged: int) -> Iterator[float]:
     yield from np.geomspace(least, LARGEST_SHARE, _SIZES).tolist()
 
 
-def _cautious(right: NDArray[np.bool_], tried: int, z: float = 1.0) -> float:
+def cautious(right: NDArray[np.bool_], tried: int, z: float = 1.0) -> float:
     """Return the observed accuracy of guesses minus `z` standard deviations.
 
     Args:

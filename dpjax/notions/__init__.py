@@ -31,4 +31,5 @@ from dpjax.notions.evidence import bets_of as bets_of
 from dpjax.notions.evidence import evidence_from_plain as evidence_from_plain
 from dpjax.notions.evidence import guesses_of as guesses_of
 from dpjax.notions.evidence import level_of as level_of
+from dpjax.notions.evidence import level_of_calls as level_of_calls
 from dpjax.notions.evidence import register as register

@@ -8,6 +8,7 @@ from scipy import stats
 
 import dpjax
 from dpjax.inference import Guessed, epsilon_of_guesses
+from dpjax.methods._guesses_of_calls import best_numbers_of_calls
 from dpjax.notions import CallGuessCounts
 
 PAIR = [(1, 0)]
@@ -55,13 +56,51 @@ def test_the_bound_follows_from_the_guesses():
     counted = found.evidence.counted
     assert isinstance(counted, CallGuessCounts) and counted.canaries == 5600
     assert counted.revealed == 0 and counted.share == 1
-    assert found.lower_bound == epsilon_of_guesses(Guessed(*counted.guessed), 0.0, 0.05)
+    exact = epsilon_of_guesses(Guessed(*counted.guessed), 0.0, 0.05)
+    assert found.lower_bound == pytest.approx(exact, rel=1e-12)
     # The level is 1. For 500 guesses, 0.55 is five standard errors of ln(p / (1 - p)) below it.
     assert 0.55 < found.lower_bound <= 1.0
     assert found.statement.basis == "exact, coins of calls"
     first, second = found.witness.densities
     assert (first > second) == (found.witness.larger == "database")
     assert "of 5600 calls" in str(found) and "canaries" not in str(found)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("notion", "claim", "true", "least"),
+    [
+        (dpjax.Gdp(), 0.5, 1.0, 0.75),
+        (dpjax.TotalVariation(), 0.2, 0.38292, 0.3),
+        (dpjax.Profile(), [(0.0, 0.2), (1.0, 0.01)], 0.38292, 0.2),
+        (dpjax.Epsilon(delta=1e-3), 1.2, 3.24, 1.2),
+    ],
+    ids=["mu", "tv", "profile", "delta"],
+)
+def test_bounds_on_other_notions_are_close_to_the_truth(notion, claim, true, least):
+    """The Gaussian mechanism has mu = 1. Each bound is above `least` for 20 of 20 keys."""
+
+    def function(database, rng):
+        return database + rng.normal()
+
+    found = audit(function, notion=notion, claim=claim, num_calls=6000, confidence=0.99)
+    assert found.verdict == "violated" and least < found.lower_bound <= true
+
+
+def test_numbers_of_guesses_may_differ_between_the_databases():
+    rng = np.random.default_rng(2)
+    # The database has an output of its own, and no output speaks for the neighbor.
+    coins = np.concatenate([np.ones(60, bool), rng.random(900) < 0.47, rng.random(40) < 0.5])
+    found = best_numbers_of_calls(coins, 2000, dpjax.Epsilon(), 0.05)
+    assert found.outside == 0 and 60 <= found.inside <= 140
+    both = np.concatenate([np.ones(20, bool), rng.random(580) < 0.55, rng.random(400) < 0.1])
+    found = best_numbers_of_calls(both, 2000, dpjax.Epsilon(), 0.05)
+    assert found.outside > 5 * found.inside
+    # Nearly all coins are guessed for the total variation, and half if outputs say nothing.
+    steps = np.concatenate([rng.random(500) < 0.7, rng.random(500) < 0.3])
+    found = best_numbers_of_calls(steps, 2000, dpjax.TotalVariation(), 0.05)
+    assert 1900 <= sum(found) <= 2000
+    assert best_numbers_of_calls(both[::-1], 2000, dpjax.Epsilon(), 0.05) == (500, 500)
 
 
 def test_given_numbers_of_guesses():

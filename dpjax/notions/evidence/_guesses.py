@@ -1,4 +1,4 @@
-"""Evidence from coins: the number of correct guesses about canaries, or about calls."""
+"""Evidence from coins: the number of correct guesses about canaries."""
 
 import math
 from dataclasses import dataclass
@@ -88,8 +88,11 @@ class GuessCounts(Evidence):
                 f"this audit chose its number of guesses for {named.symbol}, so it has no bound "
                 f"for {notion.symbol}: audit with notion={notion!r}."
             )
-        bound = level_of(self.guessed, notion, error, chosen)
+        bound = self._level(notion, error)
         return Statement(bound, None, self.basis if chosen else f"exact, {self.basis}")
+
+    def _level(self, notion: Notion, error: float) -> float:
+        return level_of(self.guessed, notion, error, self.revealed > 0)
 
     def compare(
         self, notion: Notion, confidence: float, claim: Claim, distance: int
@@ -185,46 +188,6 @@ class GuessCounts(Evidence):
             raise ValueError(f"share must lie in (0, 1], but was {found.share!r}.")
         found.guessed.check()
         return found
-
-
-@register
-@dataclass(frozen=True)
-class CallGuessCounts(GuessCounts):
-    """The numbers of calls, guesses and correct guesses, if coins decided which database to use.
-
-    In the attributes of `GuessCounts`, a canary is a call. The canary is "included" if the call got
-    the database, and "left out" if the call got the neighbor.
-    """
-
-    kind: ClassVar[str] = "guesses_of_calls"
-    more: ClassVar[str] = "Make more calls: the bound grows with their number."
-    noun: ClassVar[str] = "calls"
-    basis: ClassVar[str] = "coins of calls"
-
-    def _sides(self) -> str:
-        return f"{self.guessed_in} database, {self.guessed_out} neighbor"
-
-    def asked(self) -> str:
-        """See `GuessCounts`."""
-        return (
-            f"From the output of each of {self.guessed.made:,} calls, dpjax guessed which of the "
-            "two databases the call got."
-        )
-
-    def _story(self) -> tuple[dict[str, int], str, str]:
-        counts = {
-            "Calls with hidden coins": self.canaries,
-            "Calls whose coins were revealed to choose the numbers of guesses": self.revealed,
-            "Guesses that a call got the database": self.guessed_in,
-            "Guesses that a call got the neighbor": self.guessed_out,
-            "Correct guesses": self.right,
-        }
-        worth = (
-            "A fair coin before each call decided which of the two databases the call got. The "
-            "bound holds even if outputs depend on earlier calls"
-        )
-        scope = "The claim must hold for the sequence of all outputs, one database for each call."
-        return counts, worth, scope
 
 
 def guesses_of(evidence: Evidence) -> GuessCounts | None:
