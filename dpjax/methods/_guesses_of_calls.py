@@ -64,11 +64,14 @@ def finding_of_calls(source: Source, pairs: object, terms: Terms, plan: Plan, ru
     numbers = plan.given or best_numbers_of_calls(flipped.revealed, judged, ranked_by, error)
     coins = in_order(flipped.scores, flipped.coins, generator)
     counted = count(coins, numbers, kind=CallGuessCounts)
-    ranked = np.sort(flipped.scores)[::-1]
     # Describe the outputs that lead to most of the guesses, or to guesses of the database.
     of_database = numbers.inside >= numbers.outside
-    last = ranked[numbers.inside - 1] if of_database else ranked[judged - numbers.outside]
-    event = partial(flipped.event, float(last), of_database)
+    last = (
+        _last_score(flipped.scores, numbers.inside)
+        if of_database
+        else -_last_score(-flipped.scores, numbers.outside)
+    )
+    event = partial(flipped.event, last, of_database)
     inside = flipped.scores >= last if of_database else flipped.scores <= last
     shares = [float(inside[side].mean()) for side in (flipped.coins, ~flipped.coins)]
     return Finding(
@@ -84,6 +87,18 @@ def finding_of_calls(source: Source, pairs: object, terms: Terms, plan: Plan, ru
         ),
         pairs=flipped.pairs,
     )
+
+
+def _last_score(scores: NDArray[np.float64], guesses: int) -> float:
+    """Return the lowest score of the outputs that lead to most guesses about the highest scores.
+
+    If many outputs have the lowest score, and few of them were chosen at random for guesses, then
+    the result is the next higher score.
+    """
+    ranked = np.sort(scores)[::-1]
+    last = ranked[guesses - 1]
+    higher, equal = int((scores > last).sum()), int((scores == last).sum())
+    return float(ranked[higher - 1] if higher and 2 * (guesses - higher) < equal else last)
 
 
 def best_numbers_of_calls(

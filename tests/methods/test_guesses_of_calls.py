@@ -100,7 +100,22 @@ def test_numbers_of_guesses_may_differ_between_the_databases():
     steps = np.concatenate([rng.random(500) < 0.7, rng.random(500) < 0.3])
     found = best_numbers_of_calls(steps, 2000, dpjax.TotalVariation(), 0.05)
     assert 1900 <= sum(found) <= 2000
-    assert best_numbers_of_calls(both[::-1], 2000, dpjax.Epsilon(), 0.05) == (500, 500)
+    assert best_numbers_of_calls(np.arange(1000) > 499, 2000, dpjax.Epsilon(), 0.05) == (500, 500)
+
+
+@pytest.mark.parametrize(("inside", "outside"), [(80, 1), (1, 80)])
+def test_witnesses_leave_out_scores_with_few_guesses(inside, outside):
+    """Some guesses are about outputs that say nothing, and that are chosen at random."""
+
+    def function(database, rng):
+        found = "yes" if database == (inside > 1) else "other"
+        return found if rng.random() < 0.1 else "nothing"
+
+    method = dpjax.Guesses(num_calls=1000, num_in=inside, num_out=outside)
+    witness = dpjax.audit(function, PAIR, method=method).witness
+    assert witness.output == "'yes'"
+    low, high = sorted(witness.densities)
+    assert low == 0 and 0.05 < high < 0.16  # 0.1 +- 3.5 standard deviations, and a fixed key
 
 
 def test_given_numbers_of_guesses():
