@@ -15,7 +15,7 @@ from dpjax.core.types import JsonObject
 from dpjax.core.wording import BadType, BadValue, term
 from dpjax.databases import Pairs
 from dpjax.methods import METHODS, Method, pairs_to_audit, settled, within_limit_of
-from dpjax.methods._patience import with_warning
+from dpjax.methods._patience import with_warning_about
 from dpjax.methods._signposts import signposted
 from dpjax.notions import Epsilon, Notion, Terms, bets_of
 from dpjax.results import (
@@ -143,7 +143,7 @@ def audit(
     if notion is None:
         stated = source.stated or (Epsilon(), None)
         notion, claim = stated[0], stated[1] if claim is None else claim
-    shown = with_warning(execution, source) if method is None else execution
+    shown = with_warning_about(method, execution, source)
     terms = replace(before, notion=notion, claim=claim, execution=shown)
     return _audited(source, found.pairs, method, terms, start, found.notes)
 

@@ -2,6 +2,7 @@
 
 from contextlib import suppress
 from dataclasses import replace
+from typing import Any
 
 from dpjax.core.execution import Execution
 from dpjax.core.forecast import Forecast
@@ -44,6 +45,25 @@ def with_warning(
             )
 
     return replace(execution or Execution(), progress=Forecast(announce).told)
+
+
+def with_warning_about(
+    method: Any, execution: Execution | None, source: Source
+) -> Execution | None:
+    """Return execution options with a warning, unless the caller chose the number of draws.
+
+    The method may be None. Its class need not be imported for a comparison with its name.
+    """
+    if method is None:
+        return with_warning(execution, source)
+    if getattr(method, "name", None) != "guesses" or method.num_calls or source.has_canaries:
+        return execution
+    return with_warning(
+        execution,
+        source,
+        f"Pass dpjax.{type(source).__name__}(..., time_limit=60) to make as many calls as fit into "
+        "one minute, or method=dpjax.Guesses(num_calls=...) to choose the number of calls.",
+    )
 
 
 def with_search_warning(execution: Execution | None, source: Source) -> Execution | None:

@@ -34,6 +34,9 @@ from dpjax.sources.streams import CONFIRM, SEARCH
 FEWEST_CALLS = 40
 """Minimum number of calls in each of the two stages."""
 
+_TOSSED = 2**16
+"""Maximum number of coins that are tossed at the same time in the first stage."""
+
 _COINS = 5
 """Index of the random stream from which the coins of a run are drawn."""
 
@@ -61,7 +64,7 @@ def flip_coins(source: Any, pairs: object, flips: Flips) -> Flipped:
     generator = np.random.default_rng([*flips.words, _COINS, flips.run])
     with source.drawing() as draw:
         calls = _Calls(source, draw, every, flips)
-        sizes = [len(part) for part in np.array_split(np.arange(first), len(every))]
+        sizes = [(first + pair) // len(every) for pair in range(len(every))[::-1]]
         learned = [calls.learn(pair, size, generator) for pair, size in enumerate(sizes)]
         pair = int(np.argmax([scorer.gain for scorer in learned]))
         scorer = learned[pair]
@@ -108,9 +111,18 @@ class _Calls:
         self.watched = Watched(draw, self._encoders, pairs, seed, self.tally, {})
         self._start = time.perf_counter()
 
-    def outputs(self, pair: int, coins: NDArray[np.bool_], stage: int) -> Iterator[Outputs]:
-        """Make one call for each coin, in order, and yield the outputs one by one."""
-        for number, coin in enumerate(coins.tolist()):
+    def outputs(
+        self, pair: int, coins: NDArray[np.bool_], stage: int, first: int = 0
+    ) -> Iterator[Outputs]:
+        """Make one call for each coin, in order, and yield the outputs one by one.
+
+        Args:
+            pair: Index of the pair.
+            coins: Whether each call gets the database, bool [n].
+            stage: Stage of the calls.
+            first: Number of earlier calls in this stage.
+        """
+        for number, coin in enumerate(coins.tolist(), first):
             side = 0 if coin else 1
             yield from self.watched.batches(pair, side, stage, Quota(1, None, None), number)
 
@@ -119,15 +131,24 @@ class _Calls:
 
         There are fewer than `size` calls if the time limit leaves no time for them.
         """
-        # The coins of this stage are not guessed, so they may be balanced.
-        coins = generator.permutation(size) % 2 == 0
-        limit, start, found = self._source.time_limit, time.perf_counter(), []
+        limit, start, found, coins = self._source.time_limit, time.perf_counter(), [], []
         share = math.inf if limit is None else self._flips.share * limit / len(self._pairs)
-        for output in self.outputs(pair, coins, SEARCH):
+        for coin, output in self._outputs_to_learn(pair, size, generator):
             found.append(output)
+            coins.append(coin)
             if len(found) >= FEWEST_CALLS and time.perf_counter() - start > share:
                 break
-        return Scorer.learn(self._encoders[pair], found, coins[: len(found)])
+        return Scorer.learn(self._encoders[pair], found, np.array(coins))
+
+    def _outputs_to_learn(
+        self, pair: int, size: int, generator: np.random.Generator
+    ) -> Iterator[tuple[bool, Outputs]]:
+        """Make `size` calls, and yield the coin and the output of each."""
+        # The coins of this stage are not guessed, so they may be balanced. Toss some at a time,
+        # since a time limit may be over long before the last call.
+        for first in range(0, size, _TOSSED):
+            coins = generator.permutation(min(_TOSSED, size - first)) % 2 == 0
+            yield from zip(coins.tolist(), self.outputs(pair, coins, SEARCH, first), strict=True)
 
     def in_time(self, wanted: int) -> tuple[int, list[str]]:
         """Return how many more calls the time limit permits, at most `wanted`, and notes.

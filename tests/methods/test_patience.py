@@ -132,3 +132,23 @@ def test_a_slow_search_is_reported_early(now):
     found = dpjax.search_pairs(slow(now), space, execution=execution)
     assert seen == sorted(seen, key=lambda both: both[0]) and seen[0][0] < found.num_draws / 10
     assert seen[-1] == (found.num_draws, found.num_draws)
+
+
+def test_slow_calls_with_coins_are_announced(now, monkeypatch):
+    said = []
+    monkeypatch.setattr(_patience, "warn", said.append)
+
+    def release(database, rng):
+        now[0] += 1
+        if len(said) or now[0] > 50:
+            raise KeyboardInterrupt
+        return database + rng.laplace()
+
+    for method in (dpjax.Guesses(), dpjax.Guesses(num_calls=20_000)):
+        now[0] = 0.0
+        with pytest.raises(KeyboardInterrupt):
+            dpjax.audit(release, PAIR, method=method)
+        # There is no warning if the caller chose the number of calls.
+        assert len(said) == (method.num_calls is None)
+        assert all("method=dpjax.Guesses(num_calls=...)" in one for one in said)
+        said.clear()

@@ -142,6 +142,26 @@ def test_a_time_limit_reduces_the_calls(monkeypatch):
         flip_coins(dpjax.HostMechanism(function, batched=False, time_limit=0.5), [(0, 1)], flips())
 
 
+def test_many_calls_are_not_prepared_before_a_time_limit(monkeypatch):
+    """With 10^12 calls, coins that were all tossed first would need terabytes of memory."""
+    now = [0.0]
+    monkeypatch.setattr("dpjax.sources._coin_flips.time.perf_counter", lambda: now[0])
+    monkeypatch.setattr("dpjax.sources._coin_flips._TOSSED", 64)
+    calls = []
+
+    def function(database, seed):
+        now[0] += 0.01
+        calls.append((database, seed))
+        return database + seed % 7
+
+    source = dpjax.HostMechanism(function, batched=False, time_limit=10.0)
+    found = flip_coins(source, [(0, 1), (0, 1)], flips(10**12))
+    assert found.settings == {"calls_to_learn": 301, "calls_to_guess": 699}
+    # The first 128 calls of a pair have balanced coins, and all calls have different seeds.
+    assert sum(database for database, _ in calls[:128]) == 64
+    assert len({seed for _, seed in calls}) == 1000
+
+
 def test_progress_counts_calls():
     seen = []
     source = dpjax.HostMechanism(lambda database: float(database), batched=False)
