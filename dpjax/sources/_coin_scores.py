@@ -22,6 +22,9 @@ from dpjax.sources._learned import lay_best
 _EARLIER = 15
 """Number of earlier outputs whose median is subtracted from a number."""
 
+_WIDEST = 10
+"""Maximum number of numbers in an output that are compared with the outputs before it."""
+
 _DISTINCT = 0.9
 """Numbers are treated as reals if more than this fraction of them are distinct."""
 
@@ -38,15 +41,16 @@ class Scorer:
         cells: Partition of the outputs, or of their differences to earlier outputs.
         halves: Counts of the learned outputs in the cells, int64 [2 halves, 2 sides, cells].
         gain: How well one half of the outputs predicts the coins of the other half; see `gain_of`.
-        last: Last values before the outputs to be scored, float64 [at most 15], or None if numbers
-            are compared as they are.
+        last: For each column of numbers that are replaced by their differences, the last values
+            before the outputs to be scored, float64 [at most 15]; or None if there is no such
+            column.
     """
 
     encoder: Encoder
     cells: Partition
     halves: NDArray[np.int64]
     gain: float
-    last: NDArray[np.float64] | None
+    last: dict[int, NDArray[np.float64]] | None
 
     @classmethod
     def learn(cls, encoder: Encoder, outputs: list[Outputs], coins: NDArray[np.bool_]) -> Self:
@@ -57,22 +61,34 @@ class Scorer:
         ]
         pilots = encoder.fixed(sides)
         found = cls._laid(encoder, pilots, None)
-        if pilots[0].values.shape[1] > 1 or any(pilot.alone.any() for pilot in pilots):
+        width = pilots[0].values.shape[1]
+        if not 1 <= width <= _WIDEST or any(pilot.alone.any() for pilot in pilots):
             return found
-        values = np.empty(len(coins))
+        values = np.empty((len(coins), width))
         for pilot, side in zip(pilots, (coins, ~coins), strict=True):
-            values[side] = pilot.values[:, 0]
-        changes = relative(values, np.empty(0))
+            values[side] = pilot.values
+        # Counts and codes in a vector are compared as they are.
+        moving = {
+            place: values[-_EARLIER:, place]
+            for place, column in enumerate(values.T)
+            if width == 1 or len(np.unique(column)) > _DISTINCT * len(column)
+        }
+        if not moving:
+            return found
+        changes = _changed(values, dict.fromkeys(moving, np.empty(0)))
         others = [
-            pilot._replace(values=changes[side, None])
+            pilot._replace(values=changes[side])
             for pilot, side in zip(pilots, (coins, ~coins), strict=True)
         ]
-        other = cls._laid(encoder, others, values[-_EARLIER:])
+        other = cls._laid(encoder, others, moving)
         return other if _ENOUGH * other.gain > found.gain else found
 
     @classmethod
     def _laid(
-        cls, encoder: Encoder, pilots: list[Outputs], last: NDArray[np.float64] | None
+        cls,
+        encoder: Encoder,
+        pilots: list[Outputs],
+        last: dict[int, NDArray[np.float64]] | None,
     ) -> Self:
         folds = [fold_of(np.arange(len(pilot.labels))) for pilot in pilots]
         options = {"discrete": False} if _hardly_repeated(pilots) else {}
@@ -91,9 +107,18 @@ class Scorer:
         """Return the cell of each later output, int64 [n]."""
         outputs = self.encoder.padded(outputs)
         if self.last is not None:
-            changes = relative(outputs.values[:, 0], self.last)
-            outputs = outputs._replace(values=changes[:, None])
+            outputs = outputs._replace(values=_changed(outputs.values, self.last))
         return self.cells.index(outputs)
+
+
+def _changed(
+    values: NDArray[np.float64], before: dict[int, NDArray[np.float64]]
+) -> NDArray[np.float64]:
+    """Return values [n, columns] with differences in the columns that `before` contains."""
+    changed = values.copy()
+    for place, known in before.items():
+        changed[:, place] = relative(values[:, place], known)
+    return changed
 
 
 def _hardly_repeated(pilots: list[Outputs]) -> bool:

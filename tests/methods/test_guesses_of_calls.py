@@ -152,6 +152,19 @@ def test_a_drift_neither_hides_a_leak_nor_looks_like_one():
     assert audit(moving(0), num_calls=6000, claim=0.1).verdict == "not refuted"
 
 
+def test_a_drift_of_one_of_two_numbers_does_not_hide_a_leak():
+    state, rng = [0.0], np.random.default_rng(7)
+
+    def function(database):
+        state[0] += rng.normal(0, 0.3)
+        return [float(rng.integers(3)), 2 * database + rng.laplace() + state[0]]
+
+    # Without differences, the bound is below 0.3.
+    found = audit(function, num_calls=2000, confidence=0.95)
+    assert 0.3 < found.lower_bound <= 2.0
+    assert "after subtraction of the median" in str(found.witness.event)
+
+
 def test_running_times_that_reveal_the_noise():
     clock, rng = [0.0], np.random.default_rng(9)
 
