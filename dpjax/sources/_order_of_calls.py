@@ -8,11 +8,14 @@ from dpjax.core.wording import Doubt, Sentence, term
 from dpjax.partitions import Outputs
 from dpjax.sources._serial import Advice, notes_of_order
 
+_GUESSES = term("method=Guesses(), or num_calls=20_000 in a test", "--method guesses")
+"""How to audit outputs that depend on earlier calls."""
+
 _ADVICE = Advice(
     Sentence(
         "Draw fresh noise in every call: no call may depend on earlier calls, for example through "
         "a cache, a fixed seed or the state of a Markov chain. If outputs cannot help but depend "
-        f"on earlier calls, as running times do, use {term('Guesses()', '--method guesses')}"
+        f"on earlier calls, as running times do, use {_GUESSES}"
     ),
     "no call may depend on the number of earlier calls, for example because a service refuses "
     "further calls",

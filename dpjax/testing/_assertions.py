@@ -40,11 +40,13 @@ class AuditOptions(TypedDict, total=False):
         num_samples: Number n of search draws per side and pair. By default, the audit draws
             `DEFAULT_DRAWS` outputs in total or, under pytest with --dpjax-budget, as many outputs
             as the budget allows. The default applies if you pass neither sizes (`num_samples`,
-            `num_confirm` or `num_draws`) nor `seconds`. A budget does not change sizes that you
-            pass, but the time of the audit counts towards the budget.
+            `num_confirm`, `num_draws` or `num_calls`) nor `seconds`. A budget does not change sizes
+            that you pass, but the time of the audit counts towards the budget.
         num_confirm: Number N of confirmation draws per side, for the chosen pair.
         num_draws: Total number of draws per side for search and confirmation, such as the result of
             `dpjax.plan_draws`, in place of `num_samples` and `num_confirm`.
+        num_calls: Number of calls of a function or program whose outputs depend on earlier calls,
+            such as running times. The audit then uses `dpjax.Guesses`, and no other size is passed.
         seconds: Time limit for the audit in seconds, including compilation; pass either `seconds`
             or sizes.
         key: Integer seed or typed key for all draws.
@@ -57,6 +59,7 @@ class AuditOptions(TypedDict, total=False):
     num_samples: int | None
     num_confirm: int | None
     num_draws: int | None
+    num_calls: int | None
     seconds: float | None
     key: int | Array
     notion: Notion
@@ -101,8 +104,9 @@ def assert_private(
             audit uses the standard pairs of a built-in mechanism, or pairs that a library object
             implies.
         **options: `delta`, `region`, `confidence`, `num_samples`, `num_confirm`, `num_draws`,
-            `seconds` and `key`. In place of epsilon, another claim may be passed: one of `gdp`,
-            `zcdp` and `total_variation`, or both `notion` and `claim` as in `dpjax.audit`.
+            `num_calls`, `seconds` and `key`. In place of epsilon, another claim may be passed: one
+            of `gdp`, `zcdp` and `total_variation`, or both `notion` and `claim` as in
+            `dpjax.audit`.
 
     Returns:
         Result of the audit. From this result, `dpjax.testing.detectable_epsilon` computes the
@@ -183,8 +187,8 @@ def audit_in_test(
         pairs: Neighboring databases. If `pairs` is None, the audit uses the standard pairs of a
             built-in mechanism.
         **options: `notion`, `claim`, `region`, `confidence`, `num_samples`, `num_confirm`,
-            `num_draws`, `seconds` and `key`, as in `assert_private`. By default, the notion is
-            epsilon and there is no claim.
+            `num_draws`, `num_calls`, `seconds` and `key`, as in `assert_private`. By default, the
+            notion is epsilon and there is no claim.
 
     Raises:
         ValueError: If `dpjax.audit` rejects an argument, or if both sizes and `seconds` are passed.

@@ -11,7 +11,7 @@ from dpjax.audit import audit
 from dpjax.core import validate
 from dpjax.core.execution import Execution
 from dpjax.core.wording import BadValue
-from dpjax.methods import METHODS, Events, Method, Sequential, pairs_to_audit
+from dpjax.methods import METHODS, Events, Guesses, Method, Sequential, pairs_to_audit
 from dpjax.methods._patience import with_warning
 from dpjax.notions import Epsilon, Notion, Terms
 from dpjax.partitions import RegionLike
@@ -39,6 +39,9 @@ _LEAST_DRAWS draws per side of each pair.
 _LEAST_LEFT = 0.05
 """Minimum time limit, in seconds, of an audit whose search for pairs used all of its time."""
 
+_OF_EVENTS = ("num_samples", "num_confirm", "num_draws", "region")
+"""Names of the options that only the method `Events` has."""
+
 _SHORTER = (
     "Pass seconds=60 to limit the test to a minute, or run pytest with --dpjax-budget 600 to limit "
     "all privacy tests together to ten minutes."
@@ -59,13 +62,15 @@ class Asked:
     num_samples: int | None = None
     num_confirm: int | None = None
     num_draws: int | None = None
+    num_calls: int | None = None
     seconds: float | None = None
     key: int | Array = 0
 
     @property
     def has_sizes(self) -> bool:
-        """Whether the test passes `num_samples`, `num_confirm` or `num_draws`."""
-        return (self.num_samples, self.num_confirm, self.num_draws) != (None, None, None)
+        """Whether the test passes `num_samples`, `num_confirm`, `num_draws` or `num_calls`."""
+        sizes = self.num_samples, self.num_confirm, self.num_draws, self.num_calls
+        return sizes != (None, None, None, None)
 
     def after_search(self, used: float) -> "Asked":
         """Return the audit with its time limit, if any, reduced by the time of a search."""
@@ -94,8 +99,8 @@ def run(asked: Asked) -> AuditResult:
     if asked.seconds is not None:
         if asked.has_sizes:
             raise BadValue(
-                "num_samples, num_confirm and num_draws must not be passed together with seconds: "
-                "sizes determine the time."
+                "num_samples, num_confirm, num_draws and num_calls must not be passed together "
+                "with seconds: sizes determine the time."
             )
         validate.positive(seconds=asked.seconds)
     session, source = _session.CURRENT, as_source(asked.subject)
@@ -207,6 +212,8 @@ def _with_sizes(source: Source, asked: Asked) -> _Ran:
     draws = _spent(result, sizes).draws(num_pairs)
     if asked.num_draws is not None:
         draws = 2 * asked.num_draws
+    if asked.num_calls is not None:
+        draws = asked.num_calls
     return _Ran(result, time.perf_counter(), draws)
 
 
@@ -250,16 +257,21 @@ def _audit(
 
 
 def _method(source: Source, asked: Asked, sizes: Sizes) -> Method:
-    """Return the default method of the source; if the method is `Events`, set its sizes.
+    """Return the method of a test with sizes: `Guesses` for calls, or the source's default method.
 
     Raises:
         ValueError: If numbers of draws or a region are passed, but the method is not `Events`.
     """
+    if asked.num_calls is not None:
+        for name in _OF_EVENTS:
+            if getattr(asked, name) is not None:
+                raise BadValue(f"{name} must not be passed together with num_calls.")
+        return Guesses(num_calls=asked.num_calls)
     if source.usual_method == Events.name:
         if asked.num_draws is not None:
             return Events(asked.num_samples, asked.num_confirm, asked.region, asked.num_draws)
         return Events(sizes.num_samples, sizes.num_confirm, asked.region)
-    for name in ("num_samples", "num_confirm", "num_draws", "region"):
+    for name in _OF_EVENTS:
         if getattr(asked, name) is not None:
             raise BadValue(f"{name} must be left out for {source.name}, which draws no outputs.")
     return METHODS[source.usual_method]()

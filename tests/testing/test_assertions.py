@@ -142,8 +142,13 @@ def test_the_rate_of_false_alarms_is_that_of_the_confidence():
 @pytest.mark.parametrize(
     "arguments, name",
     [
-        ({"num_samples": 9, "seconds": 1.0}, "num_samples, num_confirm and num_draws must not be"),
-        ({"num_draws": 900, "seconds": 1.0}, "num_samples, num_confirm and num_draws must not be"),
+        ({"num_samples": 9, "seconds": 1.0}, "num_draws and num_calls must not be passed"),
+        ({"num_calls": 900, "seconds": 1.0}, "num_draws and num_calls must not be passed"),
+        (
+            {"num_calls": 900, "num_draws": 9},
+            "num_draws must not be passed together with num_calls",
+        ),
+        ({"num_draws": 900, "seconds": 1.0}, "num_draws and num_calls must not be passed"),
         ({"num_draws": 900, "num_samples": 9}, "num_draws is the total .* combined with num_samp"),
         ({"num_draws": 1}, "num_draws"),
         ({"num_samples": 0}, "num_samples"),
@@ -325,3 +330,25 @@ def test_the_time_limit_includes_the_search_for_pairs(monkeypatch):
 
     result = testing.assert_private(slow, 1.0, pairs=dpjax.neighbors([1.0, 2.0]), seconds=100.0)
     assert now[0] < 101 and result.settings["drawn"] > 100
+
+
+def test_outputs_that_depend_on_earlier_calls_are_tested_with_coins():
+    """The location drifts; the level of the noise is 1."""
+
+    def drifting():
+        state, rng = [0.0], np.random.default_rng(5)
+
+        def function(database):
+            state[0] += rng.normal(0, 0.1)
+            return database + rng.laplace() + state[0]
+
+        return function
+
+    with pytest.raises(
+        AssertionError, match=r"(?s)do not look independent.*or num_calls=20_000 in a test"
+    ):
+        testing.assert_private(drifting(), 1.0, pairs=[(0, 1)], num_draws=4000)
+    result = testing.assert_private(drifting(), 1.0, pairs=[(0, 1)], num_calls=4000)
+    assert result.recipe["method"]["name"] == "guesses"
+    with pytest.raises(AssertionError, match=r"(?s)guesses +\d+ of \d+ right.*num_calls=4000"):
+        testing.assert_private(drifting(), 0.3, pairs=[(0, 1)], num_calls=4000)

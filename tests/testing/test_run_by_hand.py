@@ -52,7 +52,8 @@ def test_numbers_of_pairs(pairs, number):
 
 
 def test_methods_of_sources():
-    asked = SimpleNamespace(num_samples=None, num_confirm=None, num_draws=None, region=(0.0, 1.0))
+    nothing = {"num_samples": None, "num_confirm": None, "num_draws": None, "num_calls": None}
+    asked = SimpleNamespace(**nothing, region=(0.0, 1.0))
     drawn = SimpleNamespace(usual_method="events", name="a function")
     assert _run._method(drawn, asked, Sizes(20, 30)) == Events(20, 30, (0.0, 1.0))
     canaries = SimpleNamespace(usual_method="guesses", name="canaries")
@@ -62,7 +63,7 @@ def test_methods_of_sources():
         ("num_confirm", 5),
         ("num_draws", 5),
     ):
-        asked = SimpleNamespace(num_samples=None, num_confirm=None, num_draws=None, region=None)
+        asked = SimpleNamespace(**nothing, region=None)
         assert _run._method(canaries, asked, Sizes(20, 30)) == Guesses()
         setattr(asked, name, value)
         with pytest.raises(ValueError, match=f"{name} must be left out for canaries, which draws"):
