@@ -67,8 +67,10 @@ def test_coins_are_fair_and_differ_between_keys_and_runs():
     source = dpjax.HostMechanism(function, batched=False)
     drawn = [
         flip_coins(source, PAIR, flips(1000, 0.1, run, words)).coins
-        for run, words in [(0, (5, 6)), (1, (5, 6)), (0, (5, 7))]
+        for run, words in [(0, (5, 6)), (1, (5, 6)), (0, (5, 7)), (2, (5, 7))]
     ]
+    # Exactly half of the coins are heads in all four runs with probability 5e-7.
+    assert any(coins.sum() != 450 for coins in drawn)
     for coins in drawn:
         low, high = stats.binom.ppf([2e-7, 1 - 2e-7], 900, 0.5)
         assert low <= coins.sum() <= high
