@@ -31,7 +31,7 @@ def worst(n, r, c, epsilon, delta):
     return found
 
 
-@pytest.mark.parametrize(("n", "r"), [(1, 1), (9, 4), (60, 20), (60, 60), (2000, 300)])
+@pytest.mark.parametrize(("n", "r"), [(1, 1), (9, 4), (60, 20), (60, 60), (400, 60)])
 def test_p_values_are_those_of_the_worst_mechanism(n, r):
     for epsilon, delta in itertools.product((0.0, 0.7, 3.0), (1e-6, 0.01, 0.2)):
         for c in {1, r // 2 + 1, math.ceil(0.8 * r), r}:
