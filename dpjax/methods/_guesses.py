@@ -29,12 +29,12 @@ from dpjax.methods._numbers_of_guesses import (
     Numbers,
     best_numbers,
     count,
-    in_order,
     planned_error,
 )
 from dpjax.notions import Epsilon, Gdp, GuessCounts, Notion, Terms, level_of
 from dpjax.results import NOT_REFUTED, VIOLATED, Conclusion, Finding, Findings, Observed, conclude
 from dpjax.sources import ONE_RUN, Source
+from dpjax.sources._flips import in_order
 
 _PLANNED_FACTOR = 2.5
 """Factor for the size of the planned set.

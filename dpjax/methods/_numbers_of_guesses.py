@@ -40,14 +40,6 @@ class Numbers(NamedTuple):
     outside: int
 
 
-def in_order(
-    scores: NDArray[np.float64], included: NDArray[np.bool_], generator: np.random.Generator
-) -> NDArray[np.bool_]:
-    """Return the coins of the canaries sorted by decreasing score, with ties in random order."""
-    shuffled = generator.permutation(len(scores))
-    return included[shuffled[np.argsort(-scores[shuffled], kind="stable")]]
-
-
 def count(
     coins: NDArray[np.bool_],
     numbers: Numbers,

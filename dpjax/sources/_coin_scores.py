@@ -17,6 +17,7 @@ from dpjax.partitions import Encoder, Outputs, Partition
 from dpjax.partitions._batches import joined
 from dpjax.partitions._scored import fold_of
 from dpjax.sources._counting import count_halves
+from dpjax.sources._flips import in_order
 from dpjax.sources._learned import lay_best
 
 _EARLIER = 15
@@ -62,7 +63,7 @@ class Scorer:
         pilots = encoder.fixed(sides)
         found = cls._laid(encoder, pilots, None)
         width = pilots[0].values.shape[1]
-        if not 1 <= width <= _WIDEST or any(pilot.alone.any() for pilot in pilots):
+        if width > _WIDEST or any(pilot.alone.any() for pilot in pilots):
             return found
         values = np.empty((len(coins), width))
         for pilot, side in zip(pilots, (coins, ~coins), strict=True):
@@ -202,9 +203,7 @@ def sorted_coins(
         for counts, coin in zip(other, (True, False), strict=True):
             scores.append(np.repeat(learned, counts))
             coins.append(np.full(int(counts.sum()), coin))
-    order = generator.permutation(int(halves.sum()))
-    every = np.concatenate(scores)[order]
-    return np.concatenate(coins)[order][np.argsort(-every, kind="stable")]
+    return in_order(np.concatenate(scores), np.concatenate(coins), generator)
 
 
 def _groups(cells: Partition) -> list[NDArray[np.int64]]:

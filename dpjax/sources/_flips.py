@@ -54,3 +54,11 @@ class Flipped(NamedTuple):
     event: Callable[[float, bool, bool], str]
     settings: JsonObject
     notes: list[str]
+
+
+def in_order(
+    scores: NDArray[np.float64], included: NDArray[np.bool_], generator: np.random.Generator
+) -> NDArray[np.bool_]:
+    """Return coins in decreasing order of the score of their canary or call, and ties at random."""
+    shuffled = generator.permutation(len(scores))
+    return included[shuffled[np.argsort(-scores[shuffled], kind="stable")]]

@@ -19,9 +19,9 @@ from dpjax.inference import (
 )
 from dpjax.inference._chosen_guesses import refuted_by_chosen
 from dpjax.methods._guesses import _chosen
-from dpjax.methods._numbers_of_guesses import in_order
 from dpjax.notions import GuessCounts, evidence_from_plain
 from dpjax.results import conclude
+from dpjax.sources._flips import in_order
 
 SURE = 1 - 1e-5
 

@@ -16,9 +16,9 @@ from dpjax.methods._numbers_of_guesses import (
     best_numbers,
     cautious,
     count,
-    in_order,
 )
 from dpjax.notions import GuessCounts, Terms, level_of
+from dpjax.sources._flips import in_order
 
 RNG = np.random.default_rng(3)
 

@@ -20,7 +20,6 @@ from dpjax.methods._numbers_of_guesses import (
     best_numbers,
     cautious,
     count,
-    in_order,
 )
 from dpjax.methods._pairs import _rung_sizes
 from dpjax.methods._pairs_counted import _places
@@ -28,6 +27,7 @@ from dpjax.methods._rungs import Ladder, Ranked
 from dpjax.methods.histogram import Histogram, HistogramEstimate
 from dpjax.notions import Terms
 from dpjax.sources import as_source
+from dpjax.sources._flips import in_order
 
 LAPLACE = [(0.0, float(shift)) for shift in range(20)]
 

@@ -62,7 +62,6 @@ class CallGuessCounts(GuessCounts):
     def _story(self) -> tuple[dict[str, int], str, str]:
         counts = {
             "Calls with hidden coins": self.canaries,
-            "Calls whose coins were revealed to choose the numbers of guesses": self.revealed,
             "Guesses that a call got the database": self.guessed_in,
             "Guesses that a call got the neighbor": self.guessed_out,
             "Correct guesses": self.right,
