@@ -74,12 +74,17 @@ class Guesses:
     claim is about the sequence of all outputs. If the claim is not pure epsilon, it must hold for
     each call given the earlier outputs.
 
+    **Recorded calls.** If somebody else made the calls, pass the outputs and the coins in the order
+    of the calls as `dpjax.Recorded.of_calls`, or as `dpjax.Recorded.from_file` if a column of a
+    file names the database of each row.
+
     Attributes:
         num_in: Number of guesses that a canary was included, or that a call got the database.
         num_out: Number of guesses that a canary was left out, or that a call got the neighbor.
         reveal_fraction: Fraction of the coins that are revealed: for canaries, in the chosen set;
             for calls, of the first calls.
-        num_calls: Number of calls, or None for 20,000 calls. It must be None for canaries.
+        num_calls: Number of calls, or None for 20,000 calls. It must be None for canaries and for
+            recorded calls.
 
     Raises:
         TypeError: If a number of guesses or calls is not an integer.
@@ -134,7 +139,12 @@ class Guesses:
     def accepts(self, source: Source) -> str | None:
         """Return None if a source can be audited, and otherwise a message that explains why not."""
         if source.flips_coins:
-            return None
+            if source.repeatable or self.num_calls is None:
+                return None
+            return Sentence(
+                f"{term('num_calls', '--num-calls')} must be left out for recorded calls, because "
+                "all of them are used."
+            )
         if source.has_canaries:
             if self.num_calls is None:
                 return None
@@ -144,8 +154,10 @@ class Guesses:
             )
         return Sentence(
             f"{term('Guesses', '--method guesses')} needs the scores of canaries in one run "
-            f"({term('dpjax.OneRun', '--one-run')}), or a function or program that draws its own "
-            f"random numbers, but {source.name} is neither: use {EVENTS}."
+            f"({term('dpjax.OneRun', '--one-run')}), a function or program that draws its own "
+            f"random numbers, or recorded outputs in the order of the calls with fair coins "
+            f"({term('dpjax.Recorded.of_calls', '--by')}), but {source.name} is none of these: use "
+            f"{EVENTS}."
         )
 
     def run(

@@ -88,10 +88,12 @@ def _no_claim(result: Parts) -> list[str]:
 def _doubtful(result: Parts) -> list[str]:
     if is_from_calls(result.evidence.settings):
         return ["Change the audited code so that every output has its own noise, and audit again."]
-    if guesses_of(result.evidence.counted) is not None:
+    if (made := guesses_of(result.evidence.counted)) is not None:
+        stated_by = "fair_coins=True" if made.unit == "canary" else "independent=True"
         return [
-            "In the next run, toss a separate fair coin for each canary.",
-            "If you know that each canary had its own coin, pass fair_coins=True to get a verdict.",
+            f"Next time, toss a separate fair coin for each {made.unit}.",
+            f"If you know that each {made.unit} had its own coin, pass {stated_by} to get a "
+            "verdict.",
         ]
     return [
         "Record the outputs again, each from a separate call that draws fresh noise.",

@@ -134,11 +134,13 @@ def _settled(finding: Finding) -> tuple[Conclusion, list[str]]:
 def _doubted(stated: Conclusion, observed: Observed) -> Conclusion:
     """Return a statement with the verdict "doubtful", because draws do not look independent."""
     required = "independent draws, and the outputs do not look independent"
-    if guesses_of(observed.counted) is not None:
-        required = "a separate fair coin for each canary, and perhaps there was none"
-        stated_by, known = term("fair_coins=True", "--fair-coins"), "each canary had its own coin"
+    stated_by = term("independent=True", "--independent")
+    if (made := guesses_of(observed.counted)) is not None:
+        required = f"a separate fair coin for each {made.unit}, and perhaps there was none"
+        known = f"each {made.unit} had its own coin"
+        if made.unit == "canary":
+            stated_by = term("fair_coins=True", "--fair-coins")
     else:
-        stated_by = term("independent=True", "--independent")
         known = "the outputs are independent"
     instead = f"If you know that {known}, pass {stated_by}."
     if is_from_calls(observed.settings):

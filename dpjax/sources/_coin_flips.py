@@ -21,9 +21,9 @@ from dpjax.core.wording import BadValue, term
 from dpjax.partitions import Outputs
 from dpjax.partitions._batches import joined
 from dpjax.partitions.targets import targets_of
-from dpjax.sources._coin_scores import Scorer, best_group, scores_of_cells, sorted_coins
+from dpjax.sources._coin_scores import Scorer
 from dpjax.sources._counting import Tally
-from dpjax.sources._flips import Flipped, Flips
+from dpjax.sources._flips import FEWEST_CALLS, Flipped, Flips
 from dpjax.sources._host_counts import NO_REPLAY
 from dpjax.sources._pairs import AnyPairs
 from dpjax.sources._schedule import Draw
@@ -31,14 +31,8 @@ from dpjax.sources._time_limit import Quota, TooShort
 from dpjax.sources._watched import Watched
 from dpjax.sources.streams import CONFIRM, SEARCH
 
-FEWEST_CALLS = 40
-"""Minimum number of calls in each of the two stages."""
-
 _TOSSED = 2**16
 """Maximum number of coins that are tossed at the same time in the first stage."""
-
-_COINS = 5
-"""Index of the random stream from which the coins of a run are drawn."""
 
 
 def flip_coins(source: Any, pairs: object, flips: Flips) -> Flipped:
@@ -61,7 +55,7 @@ def flip_coins(source: Any, pairs: object, flips: Flips) -> Flipped:
             f"pair(s), and leave {FEWEST_CALLS} calls whose coins are guessed, but was "
             f"{flips.num_calls}."
         )
-    generator = np.random.default_rng([*flips.words, _COINS, flips.run])
+    generator = flips.generator()
     with source.drawing() as draw:
         calls = _Calls(source, draw, every, flips)
         sizes = [(first + pair) // len(every) for pair in range(len(every))[::-1]]
@@ -71,20 +65,11 @@ def flip_coins(source: Any, pairs: object, flips: Flips) -> Flipped:
         second, notes = calls.in_time(second)
         coins = generator.integers(0, 2, second).astype(bool)
         outputs = joined([*calls.outputs(pair, coins, CONFIRM)])
-    group = best_group(scorer.cells, scorer.halves)
-    scores = scores_of_cells(scorer.halves.sum(axis=0), group)
-    revealed = sorted_coins(scorer.halves, group, generator)
-
-    def event(score: float, is_least: bool, whole: bool) -> str:
-        mask = scores >= score if is_least else scores <= score
-        return f"{scorer.cells.describe(mask, whole=whole)}{scorer.change}"
-
     settings = {"calls_to_learn": calls.tally.seen - second, "calls_to_guess": second}
     notes += [*scorer.encoder.notes(), *calls.watched.notes_on_both(pair)]
     if not source.replayable:
         notes.append(NO_REPLAY)
-    found = scores[scorer.places(outputs)]
-    return Flipped(found, coins, every, pair, revealed, event, settings, notes)
+    return scorer.judged(outputs, coins, generator, (every, pair), settings, notes)
 
 
 class _Calls:
@@ -138,7 +123,7 @@ class _Calls:
             coins.append(coin)
             if len(found) >= FEWEST_CALLS and time.perf_counter() - start > share:
                 break
-        return Scorer.learn(self._encoders[pair], found, np.array(coins))
+        return Scorer.learn(self._encoders[pair], joined(found), np.array(coins))
 
     def _outputs_to_learn(
         self, pair: int, size: int, generator: np.random.Generator

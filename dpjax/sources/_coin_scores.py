@@ -13,12 +13,13 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from dpjax.core.types import JsonObject
 from dpjax.partitions import Encoder, Outputs, Partition
-from dpjax.partitions._batches import joined
 from dpjax.partitions._scored import fold_of
 from dpjax.sources._counting import count_halves
-from dpjax.sources._flips import in_order
+from dpjax.sources._flips import Flipped, in_order
 from dpjax.sources._learned import lay_best
+from dpjax.sources._pairs import AnyPairs
 
 _EARLIER = 15
 """Number of earlier outputs whose median is subtracted from a number."""
@@ -54,12 +55,9 @@ class Scorer:
     last: dict[int, NDArray[np.float64]] | None
 
     @classmethod
-    def learn(cls, encoder: Encoder, outputs: list[Outputs], coins: NDArray[np.bool_]) -> Self:
+    def learn(cls, encoder: Encoder, outputs: Outputs, coins: NDArray[np.bool_]) -> Self:
         """Learn scores from outputs in the order of the calls, and from their coins, bool [n]."""
-        sides = [
-            joined([one for one, coin in zip(outputs, coins, strict=True) if coin == side])
-            for side in (True, False)
-        ]
+        sides = [Outputs(*(column[coins == side] for column in outputs)) for side in (True, False)]
         pilots = encoder.fixed(sides)
         found = cls._laid(encoder, pilots, None)
         width = pilots[0].values.shape[1]
@@ -103,6 +101,36 @@ class Scorer:
         if self.last is None:
             return ""
         return f", after subtraction of the median of the {_EARLIER} outputs before it"
+
+    def judged(
+        self,
+        outputs: Outputs,
+        coins: NDArray[np.bool_],
+        generator: np.random.Generator,
+        of: tuple[AnyPairs, int],
+        settings: JsonObject,
+        notes: list[str],
+    ) -> Flipped:
+        """Return the scores of later outputs, and what guesses about their coins need.
+
+        Args:
+            outputs: The outputs of the later calls.
+            coins: Whether each later call got the database, bool [n].
+            generator: Generator of the order of earlier calls with equal scores.
+            of: All pairs of the audit, and the index of the pair.
+            settings: Numbers of calls, for the result.
+            notes: Notes for the result.
+        """
+        group = best_group(self.cells, self.halves)
+        scores = scores_of_cells(self.halves.sum(axis=0), group)
+        revealed = sorted_coins(self.halves, group, generator)
+
+        def event(score: float, is_least: bool, whole: bool) -> str:
+            mask = scores >= score if is_least else scores <= score
+            return f"{self.cells.describe(mask, whole=whole)}{self.change}"
+
+        found = scores[self.places(outputs)]
+        return Flipped(found, coins, *of, revealed, event, settings, notes)
 
     def places(self, outputs: Outputs) -> NDArray[np.int64]:
         """Return the cell of each later output, int64 [n]."""

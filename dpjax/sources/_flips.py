@@ -9,6 +9,12 @@ from numpy.typing import NDArray
 from dpjax.core.types import JsonObject
 from dpjax.sources._pairs import AnyPairs
 
+FEWEST_CALLS = 40
+"""Minimum number of calls in each of the two stages."""
+
+_COINS = 5
+"""Index of the random stream from which the coins of a run are drawn."""
+
 
 class Flips(NamedTuple):
     """A request for calls with coins.
@@ -16,7 +22,7 @@ class Flips(NamedTuple):
     Attributes:
         words: The key for all runs, as two words, uint32 [2].
         run: Index of the run.
-        num_calls: Number of calls in both stages together.
+        num_calls: Number of calls in both stages together. Recorded calls are all used.
         share: Fraction of the calls that belong to the first stage.
         progress: Function that is called with (number of calls so far, total number), or None.
     """
@@ -26,6 +32,10 @@ class Flips(NamedTuple):
     num_calls: int
     share: float
     progress: Callable[[int, int], None] | None = None
+
+    def generator(self) -> np.random.Generator:
+        """Return a new generator of the coins, and of the order of calls with equal scores."""
+        return np.random.default_rng([*self.words, _COINS, self.run])
 
 
 class Flipped(NamedTuple):

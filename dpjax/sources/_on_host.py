@@ -34,8 +34,12 @@ class OnHost(Source):
         time_limit: Maximum time, in seconds, that an audit spends on drawing, or None for no limit.
     """
 
-    flips_coins: ClassVar[bool] = True
     repeatable: ClassVar[bool] = True
+
+    @property
+    def flips_coins(self) -> bool:
+        """Whether coins can be flipped before calls, which is so; see `Source`."""
+        return True
 
     @property
     def one_by_one(self: Any) -> bool:

@@ -1,6 +1,5 @@
 """Scores of canaries from a single run, for audits that guess which canaries were included."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Self
@@ -12,17 +11,13 @@ from dpjax.core.arrays import to_numpy
 from dpjax.core.options import option
 from dpjax.core.types import JsonObject
 from dpjax.core.wording import BadType, BadValue, Doubt, Sentence, term
+from dpjax.sources._fair_coins import doubts_about_half, refuse_unfair
 from dpjax.sources._plain import files_of, known_options, place_of, stated_options
 from dpjax.sources._source import Source, Trust
 from dpjax.sources.readers._recording import Recording
 
 FEWEST = 20
 """Minimum number of canaries in a run."""
-
-_DEVIATIONS = 5.2
-"""Largest accepted deviation of the number of included canaries from its mean, in standard
-deviations. If the coins are fair, only one run in five million has a larger deviation.
-"""
 
 _SCORES = term("scores", "--score")
 """Name of the scores in messages; the option names a single column."""
@@ -113,21 +108,12 @@ class OneRun(GuessedCanaries):
                 f"included must have one entry per score, but had {len(included)} entries for "
                 f"{len(scores)} scores."
             )
-        _refuse_unfair(included)
+        refuse_unfair(included, "included", "canaries", "were included")
         return scores, included
 
     def doubts_about(self, included: NDArray[np.bool_]) -> list[Doubt]:
         """Return a doubt if exactly half of the canaries were included; see `Source`."""
-        number = len(included)
-        if self.fair_coins or 2 * int(included.sum()) != number:
-            return []
-        return [
-            Doubt(
-                f"Exactly half of {number} canaries were included, as if a fixed number had been "
-                "chosen; no bound holds then. If each canary had its own fair coin, the "
-                f"probability of this is {_chance_of_half(number):.2g}."
-            )
-        ]
+        return [] if self.fair_coins else doubts_about_half(included, "canaries", "were included")
 
     def _coins(self) -> NDArray[np.bool_]:
         found = _read("included", self.included)
@@ -191,19 +177,3 @@ def scores_of(found: NDArray) -> NDArray[np.float64]:
     if (scores == scores[0]).all():
         raise BadValue(f"{_SCORES} must differ, but all were {scores[0]:g}.")
     return scores
-
-
-def _chance_of_half(number: int) -> float:
-    """Return the probability that exactly half of an even number of fair coins show heads."""
-    logs = math.lgamma(number + 1) - 2 * math.lgamma(number / 2 + 1)
-    return math.exp(logs - number * math.log(2))
-
-
-def _refuse_unfair(included: NDArray[np.bool_]) -> None:
-    """Raise ValueError if the number of included canaries is too far from one half of all."""
-    number, inside = len(included), int(included.sum())
-    if abs(inside - number / 2) > _DEVIATIONS * math.sqrt(number) / 2:
-        raise BadValue(
-            f"included must come from fair coins, one per canary, but {inside} of {number} "
-            "canaries were included, which is too far from one half."
-        )

@@ -2,10 +2,11 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
+import numpy as np
 from jax import Array
 
 from dpjax.core import validate
@@ -16,15 +17,18 @@ from dpjax.core.wording import EVENTS, BadValue
 from dpjax.partitions import RegionLike
 from dpjax.partitions.low_bits import check_bits
 from dpjax.partitions.previews import preview
-from dpjax.sources._held import refuse_other_columns
+from dpjax.sources._fair_coins import coins_from
+from dpjax.sources._flips import Flipped, Flips
+from dpjax.sources._held import as_outputs, refuse_other_columns
 from dpjax.sources._opened import Request, Smoothing
 from dpjax.sources._plain import files_of, known_options, place_of, stated_options
 from dpjax.sources._recorded_arrays import RecordedArrays, recorded_arrays
+from dpjax.sources._recorded_calls import flip_recorded
 from dpjax.sources._recorded_counts import OpenedRecorded
 from dpjax.sources._recorded_in_order import OpenedInOrder
 from dpjax.sources._shared_draws import refuse_same_origin
 from dpjax.sources._source import Source, Trust
-from dpjax.sources.readers._databases import recordings_by
+from dpjax.sources.readers._databases import are_of_one_file, recordings_by
 from dpjax.sources.readers._recording import Recording
 
 
@@ -51,9 +55,12 @@ class Recorded(Source):
             that outputs chosen at random from different blocks are independent. The audit counts
             one random output from each block of the confirmation set.
         independent: Set to True to state that the outputs are independent draws, even if the
-            outputs look dependent. If `independent` is True, doubts about independence become
-            notes, which do not change the verdict.
+            outputs look dependent; or, for `dpjax.Guesses`, that each call had its own coin. If
+            `independent` is True, doubts about independence become notes, which do not change the
+            verdict.
         name: Name of the outputs in the result.
+        coins: For each output, in the order of the calls, whether it belongs to `x`, bool [n]; or
+            None if the order is unknown. Only `dpjax.Guesses` needs it; see `of_calls`.
 
     Raises:
         ValueError: If an option is out of range, or if `x` and `y` are the same object or share a
@@ -81,6 +88,8 @@ class Recorded(Source):
         flag="--independent",
     )
     name: str = "recorded outputs"  # pyright: ignore[reportIncompatibleMethodOverride]
+    # A factory marks a field that is not an option of recipes.
+    coins: object = field(default_factory=type(None), repr=False)
     kind: ClassVar[str] = "samples"
     asked: ClassVar[tuple[str, str]] = (
         "Recorded outputs for both databases (npy, npz, parquet, feather, csv, tsv, txt, jsonl, "
@@ -131,6 +140,52 @@ class Recorded(Source):
         """
         x, y = recordings_by(where, by, column)
         return cls(x, y, **{"name": f"{x.name}: {by} {x.value} / {y.value}", **options})
+
+    @classmethod
+    def of_calls(cls, outputs: Any, coins: Any, **options: Any) -> Self:
+        """Create the source from outputs in the order of the calls, for an audit by guesses.
+
+        A fair coin must have decided before each call whether the call got the database or its
+        neighbor. Outputs may depend on earlier outputs; see `dpjax.Guesses`. For files, see
+        `from_file`.
+
+        Args:
+            outputs: Outputs in the order of the calls, in the same form as `x`.
+            coins: Whether each call got the database, bool [n].
+            **options: Options of this class, such as `name`.
+
+        Raises:
+            TypeError: If `coins` is not boolean.
+            ValueError: If there is not one coin per output.
+        """
+        tossed, whole = coins_from(coins), as_outputs("outputs", outputs)
+        if len(whole) != len(tossed):
+            raise BadValue(
+                f"coins must have one entry per output, but had {len(tossed)} entries for "
+                f"{len(whole)} outputs."
+            )
+        return cls(whole[tossed], whole[~tossed], **{"coins": tossed, **options})
+
+    @property
+    def flips_coins(self) -> bool:
+        """Whether the coin of each output and the order of the outputs are known; see `Source`."""
+        return self.coins is not None or are_of_one_file(self.x, self.y)
+
+    def flipped(self, pairs: object, flips: Flips) -> Flipped:
+        """Return the recorded calls; see `Source`.
+
+        Raises:
+            ValueError: If pairs were passed, or if there are too few calls, or if the coins do not
+                look fair.
+            TypeError: If the sides contain outputs of different kinds, or if `coins` is not
+                boolean.
+        """
+        self.refuse_pairs(pairs)
+        refuse_other_columns(self.x, self.y)
+        if self.coins is not None:
+            return flip_recorded(self, coins_from(self.coins), flips)
+        assert isinstance(self.x, Recording)
+        return flip_recorded(self, np.concatenate([*self.x.marks()]), flips)
 
     @contextmanager
     def opened(self, pairs: object, request: Request) -> Iterator["OpenedRecorded | OpenedInOrder"]:
@@ -183,7 +238,9 @@ class Recorded(Source):
     def to_plain(self) -> JsonObject | None:
         """Return the files and columns of both sides, and the options; see `Source`."""
         sides = {name: files_of(side) for name, side in (("x", self.x), ("y", self.y))}
-        return None if None in sides.values() else {**sides, **stated_options(self)}
+        if self.coins is not None or None in sides.values():
+            return None
+        return {**sides, **stated_options(self)}
 
     @classmethod
     def from_plain(cls, content: JsonObject, database: object, trust: Trust) -> Self:

@@ -43,7 +43,6 @@ class Source:
             estimated.
         has_canaries: Whether the source provides scores of canaries from one run instead of
             outputs.
-        flips_coins: Whether each call can get one of two databases, as a fair coin decides.
         repeatable: Whether another run draws new outputs. A sweep requires a repeatable source.
         side_by_side: Whether many runs are computed in parallel; if False, the runs are computed
             one after another.
@@ -59,7 +58,6 @@ class Source:
     takes_pairs: ClassVar[bool] = True
     has_arrays: ClassVar[bool] = False
     has_canaries: ClassVar[bool] = False
-    flips_coins: ClassVar[bool] = False
     repeatable: ClassVar[bool] = False
     side_by_side: ClassVar[bool] = False
     stacks_pairs: ClassVar[bool] = False
@@ -69,6 +67,11 @@ class Source:
     @property
     def one_by_one(self) -> bool:
         """Whether each output needs a separate call, so that drawing may be slow."""
+        return False
+
+    @property
+    def flips_coins(self) -> bool:
+        """Whether fair coins decide, or have decided, which of two databases each call gets."""
         return False
 
     @property
@@ -149,7 +152,7 @@ class Source:
         raise NotImplementedError
 
     def flipped(self, pairs: object, flips: Flips) -> Flipped:
-        """Make calls whose databases are chosen by fair coins.
+        """Make calls whose databases are chosen by fair coins, or return recorded calls.
 
         Args:
             pairs: Pairs in the caller's form.

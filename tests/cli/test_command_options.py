@@ -25,7 +25,7 @@ from dpjax.cli._audit_options import (
 )
 from dpjax.cli._table import options_of
 
-OTHER_WORDS = {"name", "batch_size", "inputs"}
+OTHER_WORDS = {"name", "batch_size", "inputs", "coins"}
 """Python arguments that a command line cannot express."""
 
 SUBJECTS = {
@@ -131,7 +131,8 @@ def test_options_are_read_from_the_source_as_dataclasses_have_them():
     for declared, kind in kinds:
         assert kind.__doc__.startswith(declared.title) and declared.title
         missing = dataclasses.MISSING
-        needed = [f.name for f in dataclasses.fields(kind) if f.default is missing]
+        fields = dataclasses.fields(kind)
+        needed = [f.name for f in fields if f.default is f.default_factory is missing]
         assert list(declared.required) == needed
         found = list(as_imported(kind))
         assert len(found) == len(declared.options)

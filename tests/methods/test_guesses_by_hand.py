@@ -186,7 +186,7 @@ def test_numbers_that_are_given():
     assert method.accepts(source) is None
     assert method.accepts(dpjax.HostMechanism(print)) is None
     said = method.accepts(dpjax.Recorded(np.arange(9.0), np.arange(9.0)))
-    assert said.startswith("Guesses needs the scores of canaries in one run (dpjax.OneRun), or ")
+    assert said.startswith("Guesses needs the scores of canaries in one run (dpjax.OneRun), a ")
     for pairs, asked, words in (
         ([(0, 1)], terms(), "^pairs must be left out for one run because canaries take the place"),
         (

@@ -7,11 +7,16 @@ import pytest
 
 from dpjax import CanaryRuns, OneRun, Recording
 from dpjax.sources import Trust
-from dpjax.sources._one_run import GuessedCanaries, _refuse_unfair, scores_of
+from dpjax.sources._fair_coins import refuse_unfair
+from dpjax.sources._one_run import GuessedCanaries, scores_of
 
 
 def coins(inside, number):
     return np.arange(number) < inside
+
+
+def refuse(included):
+    refuse_unfair(included, "included", "canaries", "were included")
 
 
 @pytest.mark.parametrize(
@@ -20,13 +25,13 @@ def coins(inside, number):
 def test_coins_deviate_by_at_most_so_many_standard_deviations(number, most):
     """The limit is 5.2 standard deviations; a standard deviation is sqrt(n) / 2."""
     assert most == min(math.floor(number / 2 + 5.2 * math.sqrt(number) / 2), number)
-    _refuse_unfair(coins(most, number))
-    _refuse_unfair(coins(number - most, number))
+    refuse(coins(most, number))
+    refuse(coins(number - most, number))
     if most == number:
         return
     for inside in (most + 1, number - most - 1):
         with pytest.raises(ValueError, match=f"but {inside} of {number} canaries were included, w"):
-            _refuse_unfair(coins(inside, number))
+            refuse(coins(inside, number))
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from dpjax.sources._canary_runs import CanaryRuns
 from dpjax.sources._command import _database_text, _filled
 from dpjax.sources._drawn import Drawn
 from dpjax.sources._family import Member, _Interval, _range_of
-from dpjax.sources._one_run import _refuse_unfair, scores_of
+from dpjax.sources._one_run import scores_of
 from dpjax.sources._source import Source
 from dpjax.sources.libraries import LibraryMechanism
 
@@ -91,22 +91,6 @@ def test_databases_that_are_no_texts(database):
 def test_places_are_filled_at_once():
     places = {"database": "{seed}", "num_samples": "7", "seed": "{database}"}
     assert _filled("a{database}b{num_samples}{seed}{other}", places) == "a{seed}b7{database}{other}"
-
-
-@pytest.mark.parametrize(
-    ("inside", "refused"),
-    [
-        # 5.2 standard deviations of 10,000 coins are 260.
-        (5260, None), (5261, "5261 of 10000"), (4740, None), (4739, "4739 of 10000"), (5000, None),
-    ],
-)  # fmt: skip
-def test_coins_that_are_not_fair(inside, refused):
-    included = np.arange(10_000) < inside
-    if refused is None:
-        _refuse_unfair(included)
-        return
-    with pytest.raises(ValueError, match=refused):
-        _refuse_unfair(included)
 
 
 @pytest.mark.parametrize(

@@ -66,6 +66,7 @@ class GuessCounts(Evidence):
     more: ClassVar[str] = (
         "Use more canaries in the next training run: the bound grows with their number."
     )
+    unit: ClassVar[str] = "canary"
     noun: ClassVar[str] = "canaries"
     basis: ClassVar[str] = "one run"
 

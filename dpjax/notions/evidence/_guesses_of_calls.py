@@ -30,6 +30,7 @@ class CallGuessCounts(GuessCounts):
 
     kind: ClassVar[str] = "guesses_of_calls"
     more: ClassVar[str] = "Make more calls: the bound grows with their number."
+    unit: ClassVar[str] = "call"
     noun: ClassVar[str] = "calls"
     basis: ClassVar[str] = "coins of calls"
 

@@ -1,6 +1,7 @@
 """Files with the outputs of both databases, in which a column names the database of each row."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from dpjax.core.wording import BadValue, term
@@ -46,6 +47,13 @@ def _column_beside(path: Path, by: str | int) -> str:
     if not found:  # The readers of some formats do not list columns.
         which = f"which may hold several arrays besides {by!r}"
     raise BadValue(f"{term('column')} must name the outputs in {path}, {which}, but was None.")
+
+
+def are_of_one_file(x: object, y: object) -> bool:
+    """Return whether two sides are rows of the same files with different values in a column."""
+    if not isinstance(x, Recording) or not isinstance(y, Recording) or x.by is None:
+        return False
+    return x.value != y.value and x == replace(y, value=x.value)
 
 
 def shared_path(x: Recording, y: Recording) -> str | None:

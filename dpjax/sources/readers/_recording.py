@@ -19,7 +19,7 @@ from dpjax.sources.readers._columns import place_of, without_indices
 from dpjax.sources.readers._json_lines import json_chunks, json_columns
 from dpjax.sources.readers._numpy import npy_chunks, npz_chunks
 from dpjax.sources.readers._parquet import parquet_chunks, parquet_columns
-from dpjax.sources.readers._rows import beside_each_other, rows_with
+from dpjax.sources.readers._rows import beside_each_other, rows_with, texts_of
 from dpjax.sources.readers._text import text_chunks, text_columns
 
 _ROWS = 2**18
@@ -250,6 +250,14 @@ class Recording:
                 raise ValueError(f"samples file {path} holds no outputs.")
         if first is None:
             raise BadValue(f"value must be in column {self.by!r}, but {self.value!r} is not.")
+
+    def marks(self) -> Iterator[np.ndarray]:
+        """Yield, for each row of the files, whether the column `by` has the value, bool [n]."""
+        assert self.by is not None
+        for path in self.paths:
+            with _naming(path):
+                for chunk in _READERS[_ending(path)](self._at(path), self.by, _ROWS):
+                    yield texts_of(chunk) == self.value
 
     def _of(self, path: Path) -> Iterator[np.ndarray]:
         with _naming(path):

@@ -1,0 +1,122 @@
+"""Audits by guesses of recorded calls, whose databases were chosen by coins."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import dpjax
+from dpjax.notions import CallGuessCounts
+
+
+def calls(number=4000, level=1.0, seed=0):
+    """Return outputs with Laplace noise and a drift, and coins."""
+    rng = np.random.default_rng(seed)
+    coins = rng.random(number) < 0.5
+    drift = np.cumsum(rng.normal(0, 0.1, number))
+    return rng.laplace(0, 1 / level, number) + coins + drift, coins
+
+
+def audit(source, **options):
+    return dpjax.audit(source, method=dpjax.Guesses(), **options)
+
+
+def test_a_drift_neither_hides_a_leak_nor_looks_like_one():
+    outputs, coins = calls()
+    found = audit(dpjax.Recorded.of_calls(outputs, coins), claim=0.4)
+    assert found.verdict == "violated" and 0.5 < found.lower_bound < 1
+    assert isinstance(found.evidence.counted, CallGuessCounts)
+    assert found.evidence.settings["calls_to_learn"] == 1200
+    assert found.evidence.counted.canaries == 2800
+    assert "after subtraction of the median" in found.witness.output
+
+
+@pytest.mark.slow
+def test_bounds_are_above_the_level_no_more_often_than_allowed():
+    # Each bound is above the level with probability at most 0.2, so the test fails with probability
+    # at most 1e-6.
+    recorded = [calls(200, 0.5, seed) for seed in range(200)]
+    found = [audit(dpjax.Recorded.of_calls(*one), confidence=0.8) for one in recorded]
+    wrong = sum(one.lower_bound > 0.5 for one in found)
+    assert wrong <= stats.binom.ppf(1 - 1e-6, 200, 0.2)
+
+
+def test_both_sides_and_coins_have_the_same_bound_as_all_calls():
+    outputs, coins = calls()
+    whole = audit(dpjax.Recorded.of_calls(outputs, coins))
+    sides = dpjax.Recorded(outputs[coins], outputs[~coins], coins=coins)
+    assert audit(sides).lower_bound == whole.lower_bound
+
+
+def test_files_keep_the_order_of_the_calls(tmp_path):
+    outputs, coins = calls()
+    path = tmp_path / "calls.csv"
+    rows = np.stack([np.where(coins, 0, 1), outputs], axis=1)
+    np.savetxt(path, rows, ["%d", "%.17g"], ",", header="neighbor,answer", comments="")
+    source = dpjax.Recorded.from_file(path, by="neighbor")
+    assert source.flips_coins
+    found = audit(source, claim=0.4)
+    assert found.lower_bound == audit(dpjax.Recorded.of_calls(outputs, coins)).lower_bound
+    assert dpjax.rerun(found).lower_bound == found.lower_bound
+
+
+@pytest.mark.parametrize(
+    "kind", ["labels", "vectors", "dicts", "texts", "numbers and labels", "lists"]
+)
+def test_outputs_of_any_kind(kind):
+    rng = np.random.default_rng(5)
+    coins = rng.random(1000) < 0.5
+    bits = coins ^ (rng.random(1000) < 0.1)
+    outputs = {
+        "labels": np.where(bits, "yes", "no"),
+        "vectors": rng.normal(size=(1000, 3)) + 3 * bits[:, None],
+        "dicts": [{"bit": int(bit), "noise": rng.normal()} for bit in bits],
+        "texts": [f"Text {rng.integers(10**9)}: {'yes' if bit else 'no'}" for bit in bits],
+        "numbers and labels": [rng.normal() if bit else "no" for bit in bits],
+        "lists": [[0.5] * (3 + bit) for bit in bits],
+    }
+    found = audit(dpjax.Recorded.of_calls(outputs[kind], coins), confidence=0.95)
+    # The level is ln 9, which is 2.2, and 0.95 of the guesses are right.
+    assert 1 < found.lower_bound < 2.2
+
+
+def test_coins_that_were_not_tossed_are_doubtful():
+    outputs, coins = calls(2000)
+    alternating = np.arange(2000) % 2 == 0
+    found = audit(dpjax.Recorded.of_calls(outputs, alternating), claim=0.5)
+    assert found.verdict == "doubtful" and len(found.doubts) == 2
+    assert "each call had its own coin" in found.sentence and "independent=True" in found.sentence
+    stated = audit(dpjax.Recorded.of_calls(outputs, alternating, independent=True), claim=0.5)
+    assert stated.verdict == "not refuted" and len(stated.notes) >= 2
+    # No more can be known about coins of which an odd number was tossed.
+    assert not audit(dpjax.Recorded.of_calls(outputs[:-1], coins[:-1])).doubts
+
+
+@pytest.mark.parametrize(
+    ("number", "coins", "error", "message"),
+    [
+        (79, lambda rng: rng.random(79) < 0.5, ValueError, "at least 80 recorded calls"),
+        (400, lambda rng: rng.random(400) < 0.2, ValueError, "too far from one half"),
+        (400, lambda rng: rng.random(399) < 0.5, ValueError, "399 entries for 400 outputs"),
+        (400, lambda rng: rng.integers(0, 2, 400), TypeError, "write coins == 1"),
+    ],
+)
+def test_refusals(number, coins, error, message):
+    rng = np.random.default_rng(8)
+    with pytest.raises(error, match=message):
+        audit(dpjax.Recorded.of_calls(rng.normal(size=number), coins(rng)))
+
+
+def test_sides_must_fit_the_coins():
+    outputs, coins = calls(400)
+    with pytest.raises(ValueError, match="which has"):
+        audit(dpjax.Recorded(outputs[coins], outputs[~coins], coins=~coins))
+
+
+def test_recordings_without_an_order_and_numbers_of_calls_are_refused():
+    outputs, coins = calls(400)
+    source = dpjax.Recorded(outputs[coins], outputs[~coins])
+    assert not source.flips_coins
+    with pytest.raises(TypeError, match="with fair coins"):
+        audit(source)
+    with pytest.raises(TypeError, match="num_calls must be left out for recorded calls"):
+        dpjax.audit(dpjax.Recorded.of_calls(outputs, coins), method=dpjax.Guesses(num_calls=100))
