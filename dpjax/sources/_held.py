@@ -91,6 +91,9 @@ class Sides(Protocol):
     @property
     def independent(self) -> bool: ...
 
+    @property
+    def flips_coins(self) -> bool: ...
+
 
 @dataclass(frozen=True)
 class Held:

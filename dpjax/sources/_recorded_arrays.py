@@ -23,7 +23,7 @@ from dpjax.sources._outcomes import (
     number_outcomes,
 )
 from dpjax.sources._pairs import RECORDED, AnyPairs
-from dpjax.sources._recorded_counts import notes_of_new_draws, weighed
+from dpjax.sources._recorded_counts import advice_on, notes_of_new_draws, weighed
 from dpjax.sources._serial import notes_of_order
 from dpjax.sources._side_values import SideValues
 from dpjax.sources._split import MIN_SEARCH, key_of_side, random_words
@@ -180,7 +180,8 @@ def recorded_arrays(
         # Rank vectors by their first number, and labels alphabetically.
         place = np.unique(outputs.reshape(len(outputs), -1)[:, 0], return_inverse=True)[1]
         split = place >= max(np.median(place), 1)
-        notes += weighed(notes_of_order(name, [split], place), recorded)
+        advice = advice_on(recorded)
+        notes += weighed(notes_of_order(name, [split], place, advice=advice), recorded)
     if count < MIN_SEARCH:
         raise BadValue(
             f"search_fraction must put at least {MIN_SEARCH} outputs per side into the search set, "

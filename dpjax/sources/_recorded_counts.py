@@ -17,7 +17,7 @@ from dpjax.sources._learned import lay_best
 from dpjax.sources._opened import Marked, Request
 from dpjax.sources._pairs import RECORDED, AnyPairs
 from dpjax.sources._row_numbers import RowNumbers
-from dpjax.sources._serial import notes_of_order
+from dpjax.sources._serial import OF_RECORDINGS, OF_TOSSED, Advice, notes_of_order
 from dpjax.sources._shared_draws import refuse_shared_draws
 from dpjax.sources._side_values import SideValues
 from dpjax.sources._split import Split
@@ -106,11 +106,17 @@ class OpenedRecorded:
             # Test whether the marks are in random order. Since an event may be rare, also test the
             # order of the cells, split at their median.
             splits = [v >= max(np.median(v), v.min() + 1) for v in (of_cells[cells], cells)]
-            self._doubt(notes_of_order(self._parts[side].name, splits, cells))
+            name, advice = self._parts[side].name, advice_on(self._source)
+            self._doubt(notes_of_order(name, splits, cells, advice=advice))
         return counts
 
     def _doubt(self, doubts: Sequence[str]) -> None:
         self.notes += weighed(doubts, self._source)
+
+
+def advice_on(source: Sides) -> Advice:
+    """Return what the user can do if recorded outputs are correlated."""
+    return OF_TOSSED if source.flips_coins else OF_RECORDINGS
 
 
 def weighed(notes: Sequence[str], source: Sides) -> Sequence[str]:

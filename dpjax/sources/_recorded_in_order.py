@@ -22,6 +22,7 @@ from dpjax.sources._learned import lay_best
 from dpjax.sources._opened import Marked, Request
 from dpjax.sources._pairs import RECORDED, AnyPairs
 from dpjax.sources._recorded_counts import (
+    advice_on,
     notes_of_new_draws,
     notes_of_summaries,
     refuse_two_kinds,
@@ -165,7 +166,8 @@ class OpenedInOrder:
                 # outputs.
                 order = order[self._first :]
             likely = order >= max(np.median(order), order.min() + 1)
-            self.notes += weighed(notes_of_order(side.name, [likely], order), self._source)
+            doubts = notes_of_order(side.name, [likely], order, advice=advice_on(self._source))
+            self.notes += weighed(doubts, self._source)
         self.tally.searched += 2 * self._first
         return [found]
 

@@ -62,6 +62,14 @@ OF_RECORDINGS = Advice(
     "pass the outputs in the order in which they were drawn",
 )
 
+OF_TOSSED = Advice(
+    Sentence(
+        "If a fair coin was tossed before each call to choose its database, use "
+        f"{term('method=Guesses()', '--method guesses')}, whose bound needs no independence"
+    ),
+    OF_RECORDINGS.if_sorted,
+)
+
 
 def notes_of_order(
     name: str,

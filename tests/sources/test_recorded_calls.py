@@ -79,6 +79,13 @@ def test_outputs_of_any_kind(kind):
     assert 1 < found.lower_bound < 2.2
 
 
+def test_outputs_that_depend_on_each_other_are_doubted_with_advice():
+    source = dpjax.Recorded.of_calls(*calls())
+    for method in (dpjax.Events(), dpjax.Sequential(), dpjax.Local()):
+        found = dpjax.audit(source, claim=0.4, method=method)
+        assert found.verdict == "doubtful" and "use method=Guesses()" in found.doubts[0]
+
+
 def test_coins_that_were_not_tossed_are_doubtful():
     outputs, coins = calls(2000)
     alternating = np.arange(2000) % 2 == 0
