@@ -1,6 +1,6 @@
 """Partitions of vector outputs by a single entry, or by a score that maps vectors to numbers."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -152,17 +152,23 @@ def _column(outputs: Outputs, column: int, unlabeled: bool) -> Outputs:
     return Outputs(labels, outputs.values[:, [column]], outputs.alone)
 
 
-def entry_partition(pilot: Sequence[Outputs], names: Sequence[str], column: int) -> OneEntry:
+def entry_partition(
+    pilot: Sequence[Outputs],
+    names: Sequence[str],
+    column: int,
+    laid_by: Callable[..., Partition] = lay,
+) -> OneEntry:
     """Construct a partition by labels and, for vectors, by one entry.
 
     Args:
         pilot: Outputs from the database and from its neighbor.
         names: Names of all labels in the pilot.
         column: Index of the entry.
+        laid_by: Function (pilot, names) -> partition of outputs that consist of one number.
     """
     beside = np.concatenate([side.labels[~side.alone] for side in pilot])
     unlabeled = np.unique(beside).size > _MOST_LABELS
-    laid = lay([_column(side, column, unlabeled) for side in pilot], names)
+    laid = laid_by([_column(side, column, unlabeled) for side in pilot], names)
     return OneEntry(
         laid.names,
         laid.edges,

@@ -7,6 +7,7 @@ replaced by its difference to the median of the earlier ones. Earlier outputs ar
 is tossed, so they may be used to guess it.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -14,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpjax.core.types import JsonObject
-from dpjax.partitions import Encoder, Outputs, Partition
+from dpjax.partitions import Encoder, Outputs, Partition, lay
 from dpjax.partitions._scored import fold_of
 from dpjax.sources._counting import count_halves
 from dpjax.sources._flips import Flipped, in_order
@@ -90,8 +91,7 @@ class Scorer:
         last: dict[int, NDArray[np.float64]] | None,
     ) -> Self:
         folds = [fold_of(np.arange(len(pilot.labels))) for pilot in pilots]
-        options = {"discrete": False} if _hardly_repeated(pilots) else {}
-        cells = lay_best(pilots, folds, encoder.names, gain_of, encoder.parts, **options)
+        cells = lay_best(pilots, folds, encoder.names, gain_of, encoder.parts, _lay)
         halves = count_halves(cells, [[pilot] for pilot in pilots])
         return cls(encoder, cells, halves, gain_of(cells, halves, 1), last)
 
@@ -150,13 +150,15 @@ def _changed(
     return changed
 
 
-def _hardly_repeated(pilots: list[Outputs]) -> bool:
-    """Return whether hardly any number occurs twice, so that no number is an outcome of its own.
+def _lay(pilots: list[Outputs], names: Sequence[str]) -> Partition:
+    """Divide outputs; arguments as in `lay`.
 
-    Otherwise, each of up to 256 distinct numbers would have a cell, which is never merged.
+    If hardly any number occurs twice, no number is an outcome of its own. Otherwise, each of up to
+    256 distinct numbers would have a cell, which is never merged.
     """
     values = np.concatenate([pilot.values[~pilot.alone] for pilot in pilots])
-    return values.shape[1] == 1 and len(np.unique(values)) > _DISTINCT * len(values)
+    is_real = all(len(np.unique(column)) > _DISTINCT * len(column) for column in values.T)
+    return lay(pilots, names, discrete=False if is_real else None)
 
 
 def relative(values: NDArray[np.float64], before: NDArray[np.float64]) -> NDArray[np.float64]:

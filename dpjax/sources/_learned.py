@@ -61,6 +61,7 @@ def lay_best(
     names: Sequence[str],
     promise: Promise,
     parts: tuple[str, ...] = (),
+    laid_by: Callable[..., Partition] = lay,
     **options: Any,
 ) -> Partition:
     """For a pair's outputs, choose a partition whose expected bound is nearly the largest.
@@ -75,7 +76,9 @@ def lay_best(
         promise: See `Promise`.
         parts: Path of each number within a nested output. Descriptions of events contain these
             paths.
-        options: Options of `dpjax.partitions.lay`.
+        laid_by: Function that divides numbers, and vectors into boxes, with the arguments of
+            `dpjax.partitions.lay`.
+        options: Options of `laid_by`.
 
     Raises:
         ValueError: If `lay` refuses the outputs, or if the outputs have too many dimensions for
@@ -83,15 +86,16 @@ def lay_best(
     """
     dimension = pilots[0].values.shape[1]
     if dimension == 1 or options.get("region") is not None:
-        return replace(lay(pilots, names, **options), parts=parts)
+        return replace(laid_by(pilots, names, **options), parts=parts)
     first = [part_of(pilot, slice(PILOT)) for pilot in pilots]
     columns = [n for n in range(dimension) if not parts or not parts[n].startswith(UNUSED)]
-    entries = [entry_partition(first, names, column) for column in _promising(first, columns)]
+    tried = _promising(first, columns)
+    entries = [entry_partition(first, names, column, laid_by) for column in tried]
     others: list[Partition] = [*score_partitions(pilots, folds, names)]
     if dimension <= _MOST_BOXES:
         # Try boxes directly after the linear score, since events that consist of boxes are as easy
         # to describe as events of a linear score.
-        others.insert(1, lay(first, names, **options))
+        others.insert(1, laid_by(first, names, **options))
 
     # All entries compete, although only the most promising ones are tried.
     num_partitions = len(columns) + len(others)
