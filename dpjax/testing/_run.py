@@ -213,7 +213,8 @@ def _with_sizes(source: Source, asked: Asked) -> _Ran:
     if asked.num_draws is not None:
         draws = 2 * asked.num_draws
     if asked.num_calls is not None:
-        draws = asked.num_calls
+        # A time limit of the function may permit fewer calls.
+        draws = sum(result.settings[f"calls_to_{stage}"] for stage in ("learn", "guess"))
     return _Ran(result, time.perf_counter(), draws)
 
 

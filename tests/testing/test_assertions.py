@@ -352,3 +352,20 @@ def test_outputs_that_depend_on_earlier_calls_are_tested_with_coins():
     assert result.recipe["method"]["name"] == "guesses"
     with pytest.raises(AssertionError, match=r"(?s)guesses +\d+ of \d+ right.*num_calls=4000"):
         testing.assert_private(drifting(), 0.3, pairs=[(0, 1)], num_calls=4000)
+
+
+def test_the_table_states_the_calls_that_were_made(monkeypatch):
+    now, session = [0.0], _session.Session(None, {})
+    monkeypatch.setattr("dpjax.sources._coin_flips.time.perf_counter", lambda: now[0])
+    monkeypatch.setattr(_session, "CURRENT", session)
+
+    def slow(database, rng):
+        now[0] += 0.01
+        return database + rng.laplace()
+
+    source = dpjax.HostMechanism(slow, batched=False, time_limit=2.0)
+    result = testing.assert_private(source, 1.0, pairs=PAIRS, num_calls=5000)
+    (row,) = session.pending
+    # The time limit is reached after 200 of 5000 calls.
+    assert row["draws"] == sum(result.settings[f"calls_to_{it}"] for it in ("learn", "guess"))
+    assert 190 <= row["draws"] <= 210
