@@ -11,7 +11,9 @@ output. The calls of the second stage are canaries, and their coins are guessed 
 import math
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache, partial
+from itertools import count
 from typing import Any
 
 import numpy as np
@@ -46,15 +48,13 @@ def flip_coins(source: Any, pairs: object, flips: Flips) -> Flipped:
     Raises:
         ValueError: If there are too few calls, or if the outputs cannot be compared.
     """
+    # One process makes all calls, one after another, so that the function keeps its state.
+    source = replace(source, workers=min(source.workers, 1))
     every = AnyPairs.of(pairs)
-    first = max(round(flips.share * flips.num_calls), FEWEST_CALLS * len(every))
+    first = _to_learn(flips.num_calls, flips.share, len(every))
     second = flips.num_calls - first
     if second < FEWEST_CALLS:
-        raise BadValue(
-            f"num_calls must be at least {(len(every) + 1) * FEWEST_CALLS} for {len(every)} "
-            f"pair(s), and leave {FEWEST_CALLS} calls whose coins are guessed, but was "
-            f"{flips.num_calls}."
-        )
+        raise BadValue(_too_few(flips, len(every)))
     generator = flips.generator()
     with source.drawing() as draw:
         calls = _Calls(source, draw, every, flips)
@@ -70,6 +70,21 @@ def flip_coins(source: Any, pairs: object, flips: Flips) -> Flipped:
     if not source.replayable:
         notes.append(NO_REPLAY)
     return scorer.judged(outputs, coins, generator, (every, pair), settings, notes)
+
+
+def _to_learn(num_calls: int, share: float, pairs: int) -> int:
+    """Return the number of calls in the first stage."""
+    return max(round(share * num_calls), FEWEST_CALLS * pairs)
+
+
+def _too_few(flips: Flips, pairs: int) -> str:
+    """Return the message for too few calls."""
+    share = flips.share
+    least = next(n for n in count() if n - _to_learn(n, share, pairs) >= FEWEST_CALLS)
+    return (
+        f"num_calls must be at least {least} for {pairs} {'pair' if pairs == 1 else 'pairs'} and "
+        f"{term('reveal_fraction', '--reveal-fraction')} {share:g}, but was {flips.num_calls}."
+    )
 
 
 class _Calls:

@@ -195,10 +195,10 @@ class HostMechanism(OnHost):
             deadline = Deadline.of(self.timeout, self.time_limit)
             yield partial(self._batches, self._call(deadline), None, None)
             return
-        # Pass a deadline to the workers: alarms work in their main threads, and all processes share
-        # a clock.
-        call = self._call(Deadline.of_workers(self.timeout, self.time_limit))
         with _refusing_gradients(NO_WORKERS), worker_pool(self.workers) as pool:
+            # Pass a deadline to the workers: alarms work in their main threads, and all processes
+            # share a clock.
+            call = self._call(Deadline.of_workers(self.timeout, self.time_limit))
             yield partial(self._batches, call, pool, None if self.replayable else {})
 
     def _call(self, deadline: Deadline | None) -> Callable[..., Raw]:

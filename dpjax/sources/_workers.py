@@ -2,12 +2,13 @@
 
 import copyreg
 import io
+import os
 import pickle
 import signal
 import sys
 from collections.abc import Callable, Iterator
 from concurrent import futures
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from contextvars import ContextVar
 from multiprocessing import resource_tracker
 from multiprocessing.context import SpawnContext, SpawnProcess
@@ -110,15 +111,18 @@ def kept_workers() -> Iterator[None]:
 def worker_pool(workers: int) -> Iterator[futures.Executor]:
     """Return a context manager that provides worker processes, new ones or kept ones.
 
-    If the context ends with an exception, the workers are killed.
+    The processes have started, so their start is not a part of the time of the first calls. If the
+    context ends with an exception, the workers are killed.
     """
     kept = _KEPT.get()
     if kept is None:
         with new_pool(workers) as pool:
+            _wait_for_start(pool, workers)
             yield pool
         return
     if workers not in kept.pools:
         kept.pools[workers] = kept.stack.enter_context(new_pool(workers))
+        _wait_for_start(kept.pools[workers], workers)
     pool = kept.pools[workers]
     try:
         yield pool
@@ -144,6 +148,13 @@ def new_pool(workers: int) -> Iterator["futures.ProcessPoolExecutor"]:
         except BaseException:
             _kill(pool)
             raise
+
+
+def _wait_for_start(pool: futures.Executor, workers: int) -> None:
+    """Wait until the workers have imported dpjax, so that they can be called."""
+    # If a worker cannot start, the first call raises the error.
+    with suppress(futures.BrokenExecutor):
+        futures.wait([pool.submit(os.getpid) for _ in range(workers)])
 
 
 def _kill(pool: "futures.ProcessPoolExecutor") -> None:

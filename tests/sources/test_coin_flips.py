@@ -116,11 +116,38 @@ def test_the_pair_that_reveals_more_is_guessed():
     assert len(found.coins) == 840
 
 
-@pytest.mark.parametrize(("share", "pairs"), [(0.3, 1), (0.9, 1), (0.3, 3)])
-def test_too_few_calls(share, pairs):
+@pytest.mark.parametrize(
+    ("share", "pairs", "least", "said"),
+    [
+        (0.3, 1, 80, "1 pair and reveal_fraction 0.3"),
+        (0.3, 3, 160, "3 pairs and reveal_fraction 0.3"),
+        (0.9, 1, 396, "1 pair and reveal_fraction 0.9"),
+    ],
+)
+def test_too_few_calls(share, pairs, least, said):
     source = dpjax.HostMechanism(lambda database: 0.0, batched=False)
-    with pytest.raises(ValueError, match=f"num_calls must be at least {40 * (pairs + 1)} for"):
-        flip_coins(source, [(0, 1)] * pairs, flips(79 + 40 * (pairs - 1), share))
+    with pytest.raises(ValueError) as error:
+        flip_coins(source, [(0, 1)] * pairs, flips(least - 1, share))
+    assert (
+        str(error.value) == f"num_calls must be at least {least} for {said}, but was {least - 1}."
+    )
+    assert len(flip_coins(source, [(0, 1)] * pairs, flips(least, share)).coins) == 40
+
+
+def test_one_worker_makes_all_calls(monkeypatch):
+    """Several workers would each have a part of the function's state, and would not be faster."""
+    opened = []
+
+    def drawing(self):
+        opened.append(self.workers)
+        return drawing_here(dpjax.HostMechanism(self.function, batched=False))
+
+    drawing_here = dpjax.HostMechanism.drawing
+    monkeypatch.setattr(dpjax.HostMechanism, "drawing", drawing)
+    for workers in (0, 1, 3):
+        source = dpjax.HostMechanism(abs, batched=False, workers=workers)
+        flip_coins(source, [(0, 1)], flips(100))
+    assert opened == [0, 1, 1]
 
 
 def test_a_time_limit_reduces_the_calls(monkeypatch):

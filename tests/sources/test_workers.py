@@ -53,6 +53,11 @@ def events(monkeypatch):
             self._processes = {1: SimpleNamespace(kill=lambda: told.append(f"killed {self.name}"))}
             told.append(f"began {self.name}")
 
+        def submit(self, function):
+            started = Future()
+            started.set_result(function())
+            return started
+
         def __enter__(self):
             return self
 
@@ -188,3 +193,31 @@ def test_parts_of_tensors_are_sent_alone(monkeypatch, kind):
     assert len(content) < 1000
     first, second = pickle.loads(content)
     assert first["weight"].tolist() == [1.5, 1.5] and second == 3
+
+
+def test_all_workers_start_before_the_first_call(monkeypatch):
+    """The start of processes takes seconds, which would make fast calls seem slow."""
+    asked = []
+
+    class Pool:
+        def __init__(self, workers, **options):
+            pass
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *raised):
+            pass
+
+        def submit(self, function):
+            asked.append(function)
+            started = Future()
+            # A worker that cannot start makes the first call fail, and not the start.
+            started.set_exception(_workers.futures.BrokenExecutor())
+            return started
+
+    monkeypatch.setattr(_workers.futures, "ProcessPoolExecutor", Pool)
+    with worker_pool(3):
+        assert len(asked) == 3
+    with kept_workers(), worker_pool(2), worker_pool(2):
+        assert len(asked) == 5
