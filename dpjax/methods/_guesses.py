@@ -69,10 +69,11 @@ class Guesses:
 
     **Calls of a function or program.** A fair coin decides before each call whether the call gets
     the database or the neighbor. The outputs of the first calls, whose coins are revealed,
-    determine a score and the numbers of guesses. The coins of all later calls are then guessed. The
-    bound is valid even if outputs depend on earlier calls, as running times do, provided that the
-    claim is about the sequence of all outputs. If the claim is not pure epsilon, it must hold for
-    each call given the earlier outputs.
+    determine a score and the numbers of guesses. The coins of all later calls are then guessed. At
+    most one worker makes the calls, so that the function keeps its state. The bound is valid even
+    if outputs depend on earlier calls, as running times do, provided that the claim is about the
+    sequence of all outputs. If the claim is not pure epsilon, it must hold for each call given the
+    earlier outputs.
 
     **Recorded calls.** If somebody else made the calls, pass the outputs and the coins in the order
     of the calls as `dpjax.Recorded.of_calls`, or as `dpjax.Recorded.from_file` if a column of a

@@ -311,6 +311,8 @@ def _witness(result: AuditResult) -> str:
     if witness.difference is not None:
         pair = witness.difference
     lines = f"  pair         {witness.pair}: {pair}\n"
+    if guesses_of(result.evidence.counted) is not None and witness.event is not None:
+        return f"{lines}  event        {witness.event}\n"
     if witness.event_counts is None or not all(totals):
         return lines
     first, second = (

@@ -46,7 +46,7 @@ def test_bounds_use_the_share_of_the_error(notion, fixed, chosen):
 
 
 def test_notions_that_guesses_do_not_bound():
-    with pytest.raises(ValueError, match="guesses in one run, which cannot bound"):
+    with pytest.raises(ValueError, match="guesses about coins, which cannot bound"):
         FIXED.answer(Renyi(2.0), 0.99, 1, None)
 
 

@@ -350,7 +350,9 @@ def test_outputs_that_depend_on_earlier_calls_are_tested_with_coins():
         testing.assert_private(drifting(), 1.0, pairs=[(0, 1)], num_draws=4000)
     result = testing.assert_private(drifting(), 1.0, pairs=[(0, 1)], num_calls=4000)
     assert result.recipe["method"]["name"] == "guesses"
-    with pytest.raises(AssertionError, match=r"(?s)guesses +\d+ of \d+ right.*num_calls=4000"):
+    with pytest.raises(
+        AssertionError, match=r"(?s)guesses +\d+ of \d+ right.*event +the output.*num_calls=4000"
+    ):
         testing.assert_private(drifting(), 0.3, pairs=[(0, 1)], num_calls=4000)
 
 

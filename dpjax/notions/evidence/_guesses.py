@@ -218,7 +218,7 @@ def level_of(guessed: Guessed, notion: Notion, error: float, chosen: bool = Fals
         "notion must be dpjax.Epsilon(delta=...), Gdp(), Profile() or TotalVariation()",
         "--notion must be epsilon, gdp, profile or total-variation",
     )
-    raise BadValue(f"{must} for guesses in one run, which cannot bound {notion.claimable}.")
+    raise BadValue(f"{must} for guesses about coins, which cannot bound {notion.claimable}.")
 
 
 def _at_one_point(guessed: Guessed, claim: _Points, error: float) -> tuple[float, Crossing | None]:
