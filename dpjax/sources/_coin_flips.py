@@ -54,7 +54,7 @@ def flip_coins(source: Any, pairs: object, flips: Flips) -> Flipped:
     first = _to_learn(flips.num_calls, flips.share, len(every))
     second = flips.num_calls - first
     if second < FEWEST_CALLS:
-        raise BadValue(_too_few(flips, len(every)))
+        raise _too_few(flips, len(every))
     generator = flips.generator()
     with source.drawing() as draw:
         calls = _Calls(source, draw, every, flips)
@@ -77,11 +77,11 @@ def _to_learn(num_calls: int, share: float, pairs: int) -> int:
     return max(round(share * num_calls), FEWEST_CALLS * pairs)
 
 
-def _too_few(flips: Flips, pairs: int) -> str:
-    """Return the message for too few calls."""
+def _too_few(flips: Flips, pairs: int) -> BadValue:
+    """Return the error for too few calls."""
     share = flips.share
     least = next(n for n in count() if n - _to_learn(n, share, pairs) >= FEWEST_CALLS)
-    return (
+    return BadValue(
         f"num_calls must be at least {least} for {pairs} {'pair' if pairs == 1 else 'pairs'} and "
         f"{term('reveal_fraction', '--reveal-fraction')} {share:g}, but was {flips.num_calls}."
     )
