@@ -20,14 +20,19 @@ _STEPS, _TAILS = 48, range(6, 12)
 _STEPS - 1, and 2^-t and 1 - 2^-t for all t in _TAILS.
 """
 
-_FREQUENT, _REPEATED = 0.005, 0.5
+_FREQUENT, _OFTEN, _REPEATED = 0.005, 5, 0.5
 """A score is frequent if at least the fraction _FREQUENT of all outputs of both sides have exactly
-this score. Scores are discrete if at least the fraction _REPEATED of all outputs share their score
-with another output.
+this score, and at least _OFTEN outputs. Scores are discrete if at least the fraction _REPEATED of
+all outputs share their score with another output.
 """
 
-_FEWEST, _MANY = 500, 5000
-"""Minimum number of outputs per side for a linear score (_FEWEST) and for other scores (_MANY)."""
+_FEWEST, _FEWEST_CHOSEN, _MANY, _NARROW = 20, 500, 5000, 128
+"""Minimum numbers of outputs per side: _FEWEST for any score, and _MANY for a network.
+
+_FEWEST_CHOSEN applies to the entries of longer vectors that were chosen by the same outputs. With fewer than _MANY outputs per side, scores that are not linear are fitted only if an output has
+at most _NARROW numbers, and not more numbers than there are outputs per side. They would take
+seconds otherwise, or predict less than linear scores.
+"""
 
 _SEEN, _WORSE = 2.0, 2.0
 """Thresholds, in standard errors, of the conditions under which four more networks are trained. The
@@ -227,11 +232,11 @@ def score_partitions(
         few = _together([part_of(part, slice(PILOT)) for part in pilot], [f[:PILOT] for f in folds])
     scores: list[Score] = []
     columns = Columns.of(few[0])
-    if fewest >= _FEWEST:
+    if fewest >= (_FEWEST if columns_given < MOST_COLUMNS else _FEWEST_CHOSEN):
         for kind in ("linear", "common", "clipped") if fewest > PILOT else ("linear",):
             features = Features.of(kind, columns, few[0])
             scores.append(fit_combination(features, outputs, side, fold))
-    if fewest >= _MANY:
+    if fewest >= _MANY or _FEWEST <= fewest >= columns_given <= _NARROW:
         for kind in ("additive", "products"):
             scores.append(fit_combination(Features.of(kind, columns, few[0]), *few))
     found = [_cut(score, few[0], few[2], names) for score in scores]
@@ -322,7 +327,8 @@ def _edges(fresh: np.ndarray, held_out: np.ndarray) -> tuple[np.ndarray, np.ndar
         held_out: Held-out scores of the outputs, float32 [n].
     """
     values, times = np.unique(fresh, return_counts=True)
-    is_frequent = times >= _FREQUENT * len(fresh)
+    # Otherwise, each score of few outputs would be frequent, and no output would be held out.
+    is_frequent = times >= max(_FREQUENT * len(fresh), _OFTEN)
     frequent = values[is_frequent]
     scores = np.where(np.isin(fresh, frequent), fresh, held_out).astype(np.float64)
     tails = 0.5 ** np.array(_TAILS)

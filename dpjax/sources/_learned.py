@@ -12,8 +12,12 @@ from dpjax.partitions._nested import UNUSED
 from dpjax.partitions._scored import entry_partition
 from dpjax.sources._counting import halves_of
 
-_ENOUGH = 0.97
-"""A simpler score is preferred if its expected bound is at least this share of the largest one."""
+_ENOUGH, _ENOUGH_OF_FEW, _FEW = 0.97, 0.9, 5000
+"""A simpler score is preferred if its expected bound is at least this share of the largest one.
+
+_ENOUGH_OF_FEW applies if there are fewer than _FEW outputs per side, for which expected bounds are
+less precise. For 300 to 5,000 outputs per side, shares from 0.85 to 0.97 lead to equal bounds.
+"""
 
 _MOST_ENTRIES, _ROWS = 128, 4000
 """Maximum number of entries that are tried alone, and number of outputs per side by which they are
@@ -111,5 +115,6 @@ def lay_best(
     best = int(np.argmax(bounds))
     found = [(entries[best], bounds[best]), *((cells, promised(cells)) for cells in others)]
     largest = max(bound for _, bound in found)
-    best_cells = next(cells for cells, bound in found if bound >= _ENOUGH * largest)
+    enough = _ENOUGH if min(len(pilot.labels) for pilot in pilots) >= _FEW else _ENOUGH_OF_FEW
+    best_cells = next(cells for cells, bound in found if bound >= enough * largest)
     return replace(best_cells, parts=parts)

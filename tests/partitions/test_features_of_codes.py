@@ -156,6 +156,7 @@ def test_other_scores_than_linear_ones_are_fitted_to_the_first_outputs(monkeypat
     assert PILOT == 2**16
     monkeypatch.setattr(_scored, "PILOT", 600)
     rng = np.random.default_rng(3)
+    others = ["additive", "products"]
     for size, kinds in ((600, ["linear"]), (601, ["linear", "common", "clipped"])):
         pilot = [
             Outputs(np.zeros(size, np.int32), rng.normal(side, 1.0, (size, 2)),
@@ -163,7 +164,7 @@ def test_other_scores_than_linear_ones_are_fitted_to_the_first_outputs(monkeypat
         ]  # fmt: skip
         folds = [np.arange(size) % 5] * 2
         found = score_partitions(pilot, folds, ("a number",))
-        assert [cells.score.plain()["kind"] for cells in found] == kinds
+        assert [cells.score.plain()["kind"] for cells in found] == kinds + others
         assert all(isinstance(cells, Scored) for cells in found)
         # The edges are quantiles of the scores of the first outputs only.
         first = Outputs(*(np.concatenate([c[:600] for c in column])

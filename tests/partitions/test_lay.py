@@ -149,8 +149,17 @@ def scored(counts, dimension=2):
 
 
 def test_scores_need_outputs_of_both_sides():
-    assert len(scored((499, 700))) == 0
-    assert [len(scored(counts)) for counts in ((500, 500), (700, 500), (4999, 6000))] == [1, 1, 1]
+    assert len(scored((19, 700))) == 0
+    assert [len(scored(counts)) for counts in ((20, 20), (700, 20), (4999, 700))] == [3, 3, 3]
+
+
+@pytest.mark.parametrize(
+    ("size", "dimension", "number"),
+    [(21, 21, 3), (20, 21, 1), (150, 128, 3), (150, 129, 1), (499, 1000, 0), (500, 1000, 1)],
+)
+def test_scores_of_few_outputs_with_many_numbers(size, dimension, number):
+    """Linear scores need fewer outputs, unless 1,000 numbers were chosen by these outputs."""
+    assert len(scored((size, size), dimension)) == number
 
 
 @pytest.mark.slow
@@ -161,7 +170,7 @@ def test_limits_of_entries(monkeypatch):
     with pytest.raises(ValueError, match=r"1000 numbers each, .* but had 1001 and 1\.2012e\+06"):
         scored((600, 600), 1001)
     monkeypatch.setattr(_scored, "_MAX_ENTRIES", 2400)
-    assert len(scored((600, 600), 2)) == 1
+    assert len(scored((600, 600), 2)) == 3
     with pytest.raises(ValueError, match=r"at most 2400 in the .* but had 2 and 2402"):
         scored((600, 601), 2)
 

@@ -258,8 +258,11 @@ def test_a_scaled_column_gives_the_same_events():
     assert np.corrcoef(first, second)[0, 1] > 0.999
 
 
+ALL_KINDS = ["linear", "additive", "products"]
+
+
 def test_which_scores_there_are_enough_outputs_for():
-    for n, kinds in ((300, []), (800, ["linear"]), (5000, ["linear", "additive", "products"])):
+    for n, kinds in ((19, []), (20, ALL_KINDS), (5000, ALL_KINDS)):
         scored = score_partitions(*shifted(10, n, 3), NAMES)
         assert [cells.score.plain()["kind"] for cells in scored][:3] == kinds
     with pytest.raises(ValueError, match=r"at most 1000 numbers each, .* but had 1001 and"):
@@ -428,9 +431,9 @@ def test_one_entry_keeps_labels_apart():
     assert cells.describe(mask).startswith("the output is a vector with entry 1 of at least")
 
 
-@pytest.mark.parametrize(("size", "number"), [(499, 0), (500, 1), (4999, 1)])
+@pytest.mark.parametrize(("size", "number"), [(19, 0), (20, 3), (4999, 3)])
 def test_scores_that_there_are_enough_outputs_for(size, number):
-    """A linear score needs 500 on the smaller side; four others are tested elsewhere."""
+    """Scores need 20 outputs on the smaller side; others are tested elsewhere."""
     sides, folds = shifted(0, 4999, 2)
     few = [sides[0], Outputs(*(column[:size] for column in sides[1]))]
     assert len(score_partitions(few, [folds[0], folds[1][:size]], NAMES)) == number
@@ -571,3 +574,18 @@ def test_equal_outputs_have_equal_scores_in_every_array(kind):
                 equal = np.asarray(np.tile(row, (number, 1)), order=order)
                 scores |= {*score.values(Encoder("it").encode(equal)).tolist()}
         assert len(scores) == 1 and abs(scores.pop()) < 1e-12
+
+
+@pytest.mark.parametrize("dimension", [20, 100])
+def test_scores_of_few_outputs_are_held_out(dimension):
+    """Equal sides: scores that are not held out would tell apart most of 90 outputs per side.
+
+    The probability that a difference of means exceeds 6 standard errors is below 1e-8.
+    """
+    generator = rng(31)
+    sides = [vectors(generator.normal(size=(90, dimension))) for _ in range(2)]
+    folds = [fold_of(np.arange(90))] * 2
+    for cells in score_partitions(sides, folds, NAMES):
+        first, second = (cells.index_held_out(*given) for given in zip(sides, folds, strict=True))
+        error = np.sqrt((first.var() + second.var()) / 90)
+        assert abs(first.mean() - second.mean()) < 6 * error
