@@ -9,6 +9,7 @@ import numpy as np
 
 from dpjax.core import validate
 from dpjax.core.errors import text_of
+from dpjax.core.exact import exact, is_exact, restored
 from dpjax.core.wording import ERRORS, OUTCOMES, BadValue
 from dpjax.partitions.missing import missing
 from dpjax.partitions.previews import shortened
@@ -109,11 +110,11 @@ class Labels:
 
     def to_plain(self) -> list[Any] | None:
         """Return the labels as JSON values, or None if JSON cannot represent them."""
-        kinds = {"str": str, "int": int, "bool": bool, "float": float, "DpjaxLabel": str}
-        if any(kind not in kinds for kind, _ in self._indices):
+        plain = [str(v) if isinstance(v, DpjaxLabel) else v for v in self.values]
+        if not all(map(is_exact, plain)):
             return None
-        named = zip(self._indices, self.names[1:], strict=True)
-        return [[kind, kinds[kind](label), name] for (kind, label), name in named]
+        kinds = [kind for kind, _ in self._indices]
+        return [list(row) for row in zip(kinds, map(exact, plain), self.names[1:], strict=True)]
 
     def restore(self, plain: Sequence[Any]) -> None:
         """Restore the labels that `to_plain` returned.
@@ -121,7 +122,8 @@ class Labels:
         Raises:
             ValueError, TypeError: If the content is not what `to_plain` returned.
         """
-        for kind, label, name in plain:
+        for kind, content, name in plain:
+            label = restored(content)
             value: Any = DpjaxLabel(label) if kind == "DpjaxLabel" else label
             if type(value).__name__ != kind:
                 raise ValueError(f"the label {label!r} does not have the type {kind}")

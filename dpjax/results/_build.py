@@ -4,11 +4,11 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Protocol
 
 from dpjax.core.errors import text_of
+from dpjax.core.exact import is_exact
 from dpjax.core.options import Dataclass
 from dpjax.core.types import JsonObject
 from dpjax.core.wording import Doubt, SameOutputs, Sentence, confidence_text, term
 from dpjax.notions import Evidence, Statement, Terms, guesses_of
-from dpjax.results._exact import is_exact
 from dpjax.results._parts import (
     DOUBTFUL,
     NO_CLAIM,

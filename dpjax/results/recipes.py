@@ -9,6 +9,7 @@ import numpy as np
 from dpjax import densities
 from dpjax.core import validate
 from dpjax.core.errors import nearest, text_of
+from dpjax.core.exact import exact, is_exact, restored
 from dpjax.core.options import Dataclass
 from dpjax.core.types import JsonObject
 from dpjax.core.validate import check_names
@@ -18,7 +19,6 @@ from dpjax.databases._pairs import distinct_labels
 from dpjax.notions import NOTIONS, Epsilon, Notion
 from dpjax.partitions import Box, Outcomes, Region
 from dpjax.partitions.previews import preview_database
-from dpjax.results._exact import exact, is_exact, restored
 from dpjax.sources import AnyPairs
 
 _MOST_ROWS = 100

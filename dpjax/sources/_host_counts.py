@@ -291,7 +291,7 @@ class OpenedOnHost:
         if min(self._kept.number(pair, side) for side in (0, 1)) < stop:
             raise ValueError(
                 "the audit cannot be continued: its first outputs are labels that JSON cannot "
-                "represent, such as lists or tuples. Return strings or numbers instead."
+                "represent, such as sets. Return strings, numbers or lists of these instead."
             )
         parts = [self._kept.first(pair, side, 0, stop) for side in (0, 1)]
         search = self._count(pair, [iter([part]) for part in parts if part is not None])

@@ -1,5 +1,7 @@
 """Labels and missing values of NumPy and other libraries, and small hash tables."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -140,3 +142,22 @@ def test_masked_arrays_and_rows():
     assert rows.tolist() == [(1, "a"), (2, "b")] and rows.shape == (2,)
     numbers = np.zeros((2, 2))
     assert rows_of_objects(numbers) is numbers
+
+
+@pytest.mark.parametrize(
+    "label", [("a", "b"), ("a", True, None), (("a", "b"), ("c", float("inf")))]
+)
+def test_tuples_are_the_same_labels_after_an_audit_was_stored(label):
+    """JSON has no tuples, so they would come back as lists, which have no hash."""
+    first, again = Encoder("it"), Encoder("it")
+    first.labels.of(label)
+    again.restore(json.loads(json.dumps(first.to_plain(), allow_nan=False)))
+    assert again.labels.values == [label] and again.names == first.names
+    assert again.labels.of(label) == 1 and again.to_plain() == first.to_plain()
+
+
+def test_labels_without_a_form_in_json_are_not_stored():
+    for label in (frozenset("a"), ("a", b"b"), np.datetime64("2020-01-01")):
+        encoder = Encoder("it")
+        encoder.encode([label])
+        assert encoder.to_plain() is None

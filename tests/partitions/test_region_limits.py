@@ -143,8 +143,5 @@ def test_states_of_encoders_are_kept():
     assert again.labels.named("None") == encoder.labels.named("None") and len(again.names) == len(
         encoder.names
     )
-    tuples = Encoder("x")
-    tuples.encode([("a", "b")])
-    assert tuples.to_plain() is None
     with pytest.raises(ValueError, match="does not have the type int"):
         Encoder("x").restore({"labels": [["int", "a", "a"]], "dimension": None, "columns": None})

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import dpjax
-from dpjax.results._exact import exact, is_exact, restored
+from dpjax.core.exact import exact, is_exact, restored
 from dpjax.results.recipes import pairs_from_plain, pairs_to_plain
 from dpjax.sources import AnyPairs
 from dpjax.testing._replay import _code
@@ -79,7 +79,7 @@ def test_databases_that_cannot_be_restored_are_refused(database):
     ],
 )
 def test_damaged_databases_are_refused(content):
-    with pytest.raises(ValueError, match="a database in the file is damaged"):
+    with pytest.raises(ValueError, match="a database or a label in the file is damaged"):
         restored([content])
 
 

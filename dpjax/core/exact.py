@@ -1,4 +1,4 @@
-"""Conversion of databases of any kind to JSON values, and back without loss.
+"""Conversion of databases and labels of any kind to JSON values, and back without loss.
 
 Numbers, strings, lists and dicts with names are JSON values. Tuples, arrays, and floats that are
 not finite are written as a dict with their type: {"dpjax:type": "tuple", "values": [1, 2]}.
@@ -18,7 +18,11 @@ _KINDS = "biufU"
 
 
 def is_exact(database: object) -> bool:
-    """Return whether `restored(exact(database))` has the same content and types as `database`."""
+    """Return whether `restored(exact(database))` has the same content and types as `database`.
+
+    Args:
+        database: A database, or any other object, such as the label of an output.
+    """
     try:
         return _is_exact(database)
     except RecursionError:  # A list may contain itself.
@@ -80,4 +84,4 @@ def restored(content: Any) -> Any:
             return tuple(values) if kind == "tuple" else float(values)
         return np.asarray(values, kind)[()]
     except (KeyError, TypeError, ValueError) as error:
-        raise BadValue(f"a database in the file is damaged: {content!r:.80}.") from error
+        raise BadValue(f"a database or a label in the file is damaged: {content!r:.80}.") from error
