@@ -15,8 +15,8 @@ from dpjax.results._meaning import meaning
 from dpjax.results._panels import Panel, panels, panels_of_every_notion
 from dpjax.results._shortcuts import Parts
 from dpjax.results._words import (
-    HEADLINES,
     claimed,
+    headline,
     pretty,
     shown_rows,
     unit_of,
@@ -36,7 +36,7 @@ def page_of(result: Parts, content: JsonObject, name: str, *, drawn: bool) -> Pa
     """Build the page of a result."""
     return Page(
         title=f"Audit of {result.mechanism}",
-        verdict=Verdict(result.verdict, HEADLINES[result.verdict], result.sentence),
+        verdict=Verdict(result.verdict, headline(result), result.sentence),
         sections=(
             *([Section("Why it is doubtful", result.doubts)] if result.doubts else ()),
             *([Section("What this means", tuple(means))] if (means := meaning(result)) else ()),

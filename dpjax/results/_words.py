@@ -3,7 +3,7 @@
 import math
 
 from dpjax.core.wording import confidence_text
-from dpjax.notions import NOTIONS, Rows
+from dpjax.notions import NOTIONS, Rows, guesses_of
 from dpjax.results._parts import (
     ASSUMPTION_REFUTED,
     DOUBTFUL,
@@ -30,7 +30,17 @@ HEADLINES = {
     ASSUMPTION_REFUTED: "The assumption is refuted",
     DOUBTFUL: "Doubtful: the draws do not look independent",
 }
-"""Map from each verdict to the headline of a result's page."""
+"""Map from each verdict to the headline of a result's page; see `headline`."""
+
+_OF_COINS = "Doubtful: perhaps not every canary had its own fair coin"
+"""Headline of a doubtful audit of one run, whose bound requires no independent draws."""
+
+
+def headline(result: Parts) -> str:
+    """Return the headline of a result's page, which says what is in doubt if anything is."""
+    if result.verdict == DOUBTFUL and guesses_of(result.evidence.counted) is not None:
+        return _OF_COINS
+    return HEADLINES[result.verdict]
 
 
 def pretty(value: object) -> str:

@@ -12,7 +12,7 @@ from dpjax.mechanisms import Gaussian, Laplace, RandomizedResponse, TruncatedLap
 from dpjax.results._advice import advice
 from dpjax.results._build import judge
 from dpjax.results._meaning import _shown, meaning, right_at
-from dpjax.results._words import HEADLINES, _chance
+from dpjax.results._words import HEADLINES, _chance, headline
 
 ONE, FEW = [(0.0, 1.0)], dpjax.Events(2000, 5000)
 
@@ -143,6 +143,15 @@ def test_a_bound_that_looks_like_the_claim_is_not_shown_as_equal_to_it(bound, sa
     found = replace(result.statement, lower_bound=bound)
     terms = SimpleNamespace(claimed=0.5, confidence=0.999, notion=dpjax.Epsilon())
     assert judge(found, terms)[1].endswith(said)
+
+
+def test_a_doubtful_run_is_about_its_coins_and_not_about_draws():
+    """Exactly half of the canaries were included, so perhaps a fixed number was chosen."""
+    included = np.arange(400) % 2 == 0
+    result = dpjax.audit(dpjax.OneRun(included.astype(float), included), claim=0.5)
+    assert result.verdict == "doubtful" and "own fair coin" in headline(result)
+    assert "fair coin" in result.sentence and "canary" in advice(result)[0]
+    assert headline(audited(claim=0.5)) == HEADLINES["violated"]
 
 
 @pytest.mark.parametrize("verdict", HEADLINES)
