@@ -1,7 +1,7 @@
 """Graphs of networkx and igraph, and numbers that summarize links, whatever their order."""
 
 from collections import Counter
-from collections.abc import Collection, Hashable, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
@@ -10,6 +10,9 @@ from typing import Any
 
 _FEWEST = 8
 """Smallest number of pairs that may be the edges of a graph."""
+
+_ATTRIBUTE = "attribute "
+"""Word before the name of an attribute that is also the name of a column."""
 
 Link = tuple[str, str]
 """The texts of the two members of a pair, or of the two nodes of an edge."""
@@ -55,9 +58,9 @@ def content_of_graph(graph: Any) -> Graph | dict[str, Any]:
     is_directed = bool(graph.is_directed())
     ends = [_link(names[one], names[other], is_directed) for one, other, _ in edges]
     found = Graph(tuple(sorted(names.values())), tuple(sorted(ends)), is_directed)
-    of_nodes = [{"node": names[node], **at} for node, at in nodes if at]
+    of_nodes = [{"node": names[node]} | _beside({"node"}, at) for node, at in nodes if at]
     of_edges = [
-        {"first": link[0], "second": link[1], **at}
+        {"first": link[0], "second": link[1]} | _beside({"first", "second"}, at)
         for link, (_, _, at) in zip(ends, edges, strict=True)
         if at
     ]
@@ -66,12 +69,31 @@ def content_of_graph(graph: Any) -> Graph | dict[str, Any]:
     return {"graph": found, "nodes": _in_order(of_nodes), "edges": _in_order(of_edges)}
 
 
+def _beside(taken: Collection[str], attributes: Mapping[Any, Any]) -> dict[Any, Any]:
+    """Return attributes whose names differ from those of the columns that name the nodes.
+
+    A further "attribute" before such a name keeps the names of all attributes different, too.
+    """
+    return {
+        f"{_ATTRIBUTE}{name}"
+        if isinstance(name, str) and name.replace(_ATTRIBUTE, "") in taken
+        else name: value
+        for name, value in attributes.items()
+    }
+
+
 def _link(one: str, other: str, is_directed: bool) -> Link:
     return (one, other) if is_directed or one <= other else (other, one)
 
 
 def _in_order(records: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Sort records by their nodes, because a graph has no order."""
+    """Sort records by their nodes, because a graph has no order.
+
+    A graph object does keep the order in which its nodes and edges were added, but this order is
+    lost or changed by most ways to publish a graph, and most programs add them in an arbitrary
+    order, in which hardly any two graphs would be equal. A mechanism that publishes an order
+    returns a list, whose entries are compared by place.
+    """
     return sorted(records, key=lambda record: [*map(str, record.values())])
 
 

@@ -116,6 +116,17 @@ def test_attributes_of_nodes_and_edges_are_part_of_a_graph():
     assert found["mean of weight in edges"] == 0.5 and found["edges of 1 and 2 in graph"] == 1
 
 
+def test_attributes_with_the_names_of_columns_leave_the_names_of_nodes():
+    of_edge = {"first": 5, "attribute first": 6, "second": 7, "kind": 8}
+    graph = OfNetworkx({1: {"node": "x"}, 2: {3: "y"}}, [(1, 2, of_edge)])
+    found = content_of_graph(graph)
+    assert found["nodes"] == [{"node": "1", "attribute node": "x"}, {"node": "2", 3: "y"}]
+    assert found["edges"] == [
+        {"first": "1", "second": "2", "attribute first": 5, "attribute attribute first": 6,
+         "attribute second": 7, "kind": 8},
+    ]  # fmt: skip
+
+
 @pytest.mark.parametrize("graph", [OfNetworkx(edges=[(1, 2)]), OfIgraph("ab", [(0, 1)])])
 def test_a_graph_within_an_output(graph):
     one = form_of({"graph": graph, "count": 3})
