@@ -7,6 +7,7 @@ import numpy as np
 
 from dpjax.partitions._graphs import content_of_graph, is_graph
 from dpjax.partitions._labels import DpjaxLabel, Labels
+from dpjax.partitions._lengths import Lengths
 from dpjax.partitions._nested import Nested
 
 Kind = int | tuple[float, ...] | Nested
@@ -18,11 +19,12 @@ class Contents:
 
     Attributes:
         lists: Whether lists of numbers are labels, because their lengths differ.
+        lengths: The structures of nested outputs that are labels, because their lengths differ.
     """
 
     def __init__(self):
         self._items: dict[int, object] = {}
-        self.lists = False
+        self.lists, self.lengths = False, Lengths()
 
     def add(self, label: int, item: object) -> None:
         """Store an output, unless an earlier output has the same label."""
@@ -40,12 +42,17 @@ class Contents:
         self._items = {int(new[label]): item for label, item in self._items.items()}
 
     def of(self, labels: Labels) -> dict[int, object]:
-        """Return the output behind each label, except for labels that dpjax created."""
-        return {
+        """Return the output behind each label, except for labels that dpjax created.
+
+        An output of the most common structure has the index 0 if nested outputs became labels.
+        """
+        found = {
             index: self._items.get(index, label)
             for index, label in enumerate(labels.values, 1)
             if index in self._items or not isinstance(label, DpjaxLabel)
         }
+        usual = {0: self._items[0]} if self.lengths.varied and 0 in self._items else {}
+        return usual | found
 
     def label_lists(
         self, kinds: list[Kind], items: Sequence[object], labels: Labels, base: int | None
@@ -72,4 +79,31 @@ class Contents:
             if len(row) != base and not is_number:
                 index = found[place] = labels.of(row)
                 self.add(index, row)
+        return found
+
+    def label_nested(
+        self, kinds: list[Kind], items: Sequence[object], labels: Labels, *, closed: bool
+    ) -> list[Kind]:
+        """Label nested outputs whose lists of numbers have many different lengths.
+
+        Args:
+            kinds: Classified outputs of a batch.
+            items: The outputs themselves.
+            labels: Labels, to which the outputs are added.
+            closed: Whether the partition has been learned, so that no further structures count.
+        """
+        if closed and not self.lengths.varied:
+            return kinds
+        nested = {place: kind for place, kind in enumerate(kinds) if isinstance(kind, Nested)}
+        if not closed:
+            for one in nested.values():
+                self.lengths.add(one)
+        if not self.lengths.varied:
+            return kinds
+        found = kinds.copy()
+        for place, one in nested.items():
+            if (label := self.lengths.label(one)) is not None:
+                index = found[place] = labels.of(label)
+                if not closed:
+                    self.add(index, items[place])
         return found

@@ -18,6 +18,7 @@ from dpjax.partitions._batches import Outputs, part_of
 from dpjax.partitions._contents import Contents, Kind
 from dpjax.partitions._features import clipped
 from dpjax.partitions._labels import DpjaxLabel, Labels
+from dpjax.partitions._lengths import whole_label, with_numbers
 from dpjax.partitions._nested import SUMMARY, UNUSED, Label, Nested
 from dpjax.partitions._records import number_of
 from dpjax.partitions._summary import Summary, Targets
@@ -122,7 +123,7 @@ class Summarizer:
         known, has_parts = np.zeros((2, len(times)), bool)
         known[[*self._contents]] = True
         has_parts[[label for label, item in self._contents.items() if _has_parts(item)]] = True
-        has_parts[0] = self._lists
+        has_parts[0] |= self._lists
         is_unique = (known | has_parts) & ((times == 1) | (np.arange(len(times)) == 0))
         share, share_of_parts = is_unique[codes].mean(), (is_unique & has_parts)[codes].mean()
         if not (
@@ -147,14 +148,13 @@ class Summarizer:
     def forms(self, outputs: Outputs) -> list[Kind]:
         """Return outputs that were encoded before the outputs were summarized in their new form."""
         found: list[Kind] = []
-        for label, row in zip(outputs.labels.tolist(), outputs.values.tolist(), strict=True):
+        for label, row, alone in zip(*(part.tolist() for part in outputs), strict=True):
             if label in self._contents:
-                summary = summarize_parts(self._contents[label], self._targets())
-                # Other outputs with the same label have other numbers.
-                for path, number in zip(self._paths, row, strict=False):
-                    if path[2:-2] in summary and path == _path(path[2:-2]):
-                        summary[path[2:-2]] = number
-                found.append(self._nested(summary))
+                # Other outputs with the same label have other numbers, unless it stands alone.
+                item = self._contents[label]
+                if not alone:
+                    item = with_numbers(item, dict(zip(self._paths, row, strict=False)))
+                found.append(self._nested(summarize_parts(item, self._targets())))
             else:
                 found.append(self._keep(label) if label else self.bare(tuple(row[: self._base])))
         return found
@@ -174,7 +174,8 @@ class Summarizer:
             label = DpjaxLabel(found.key) if isinstance(found.key, str) else found.key
         else:
             return found
-        if self.kept.known(label):
+        is_whole = isinstance(found, Nested) and self.kept.known(whole_label(found))
+        if is_whole or self.kept.known(label):
             return found
         return self._nested(summarize_parts(item, self._targets()))
 

@@ -220,6 +220,7 @@ class Encoder:
             kinds.append(kind)
         if not self.columns.excludes_plain:
             kinds = self._contents.label_lists(kinds, items, self.labels, self._base)
+        kinds = self._contents.label_nested(kinds, items, self.labels, closed=self.columns.closed)
         return self._placed(kinds, items)
 
     def _placed(self, kinds: Sequence[Kind], items: Sequence[object]) -> Outputs:
@@ -284,8 +285,8 @@ class Encoder:
             if rows[place] is None or not self.columns.needs_no_label(one):
                 key = DpjaxLabel(one.key) if isinstance(one.key, str) else one.key
                 labels[place] = self.labels.of(key, name_of_structure(one.structure))
-                if items and not self.columns.closed:
-                    self._contents.add(int(labels[place]), items[place])
+            if items and not self.columns.closed:
+                self._contents.add(int(labels[place]), items[place])
         if self.columns.extra and not self.columns.excludes_plain:
             for place in plain:
                 rows[place] = self.columns.padded(rows[place] or ())
@@ -319,6 +320,7 @@ class Encoder:
             "base": self._base,
             "columns": columns.to_plain(),
             "closed": columns.closed,
+            "varied": sorted(self._contents.lengths.varied),
         }
 
     def restore(self, plain: JsonObject) -> None:
@@ -334,6 +336,7 @@ class Encoder:
         if columns is not None:
             self.columns.restore(columns)
         self.columns.closed = bool(plain["closed"])
+        self._contents.lengths.varied = {*plain.get("varied", ())}
         if plain.get("wide") is not None:
             self._wide = Wide.restored(plain["wide"])
         if plain.get("summarizer") is not None:

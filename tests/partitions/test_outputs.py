@@ -227,8 +227,8 @@ def test_numbers_of_labels_do_not_show_the_order_of_outputs():
 def test_long_runs_of_numbers_have_short_names():
     """Arrays of different lengths in dicts are told apart by the number of their entries."""
     encoder = Encoder("f")
-    encoder.encode([{"n": 3, "v": [0.5] * size} for size in (1, 7, 8, 9, 40)])
+    encoder.encode([{"n": 3, "v": [0.5] * size} for size in (7, 9, 40)])
     found = " ".join(encoder.names)
-    assert all(f"'v': ({size} numbers)" in found for size in (8, 9, 40))
+    assert all(f"'v': ({size} numbers)" in found for size in (9, 40))
     few = f"({', '.join(['number'] * 7)}, 'number')"
     assert name_of_structure(few) == few
