@@ -105,11 +105,13 @@ class NestedColumns:
 
     def row(self, one: Nested) -> tuple[float, ...] | None:
         """Return the numbers of a nested output, one per column, or None if it has none."""
-        if not one.numbers:
+        # A number that a summary lacks is 0, even if it lacks all of them.
+        is_summary = one.key == SUMMARY
+        if not (one.numbers or is_summary):
             return None
         if self._is_in_order(one):
             return self.padded(one.numbers)
-        row, has_numbers = [0.0] * self.width, False
+        row, has_numbers = [0.0] * self.width, is_summary
         for path, number in zip(one.entries, one.numbers, strict=True):
             place = self._place(path)
             if place is None:

@@ -5,6 +5,7 @@ has, as with texts, then these and all later outputs are summarized, and an audi
 numbers in the summaries.
 """
 
+import math
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -22,7 +23,7 @@ from dpjax.partitions._lengths import whole_label, with_numbers
 from dpjax.partitions._nested import SUMMARY, UNUSED, Label, Nested
 from dpjax.partitions._records import number_of
 from dpjax.partitions._summary import Summary, Targets
-from dpjax.partitions._wide import by_difference
+from dpjax.partitions._wide import by_difference, in_standard_errors
 from dpjax.partitions.summaries import is_nested, summarize_parts
 
 _FEWEST, _SHARE = 16, 0.5
@@ -42,9 +43,11 @@ _MOST_COMPARED, _MOST_NUMBERS = 2_000, 2**21
 outputs, and about _MOST_NUMBERS numbers in their summaries.
 """
 
-_MOST_COLUMNS, _LEAST = 128, 2
-"""At most _MOST_COLUMNS numbers are compared. Each of them occurs in at least _LEAST of the outputs
-from which it was chosen.
+_FEWEST_COLUMNS, _MOST_COLUMNS, _LEAST = 8, 128, 2
+"""At most _MOST_COLUMNS numbers are compared: those whose differences are no chance, but at least
+_FEWEST_COLUMNS. Thousands of words occur in texts, and a score of many words that differ by chance
+in the outputs from which it was learned looks better than a word that really differs. Each number
+occurs in at least _LEAST of the outputs from which it was chosen.
 """
 
 
@@ -254,4 +257,8 @@ def _most_different(sides: Sequence[Sequence[Nested]]) -> list[str]:
             sums[1, columns] += numbers**2
         means[side], squares = sums / max(len(summaries), 1)
         variances[side] = np.maximum(squares - means[side] ** 2, 0) / max(len(summaries), 1)
-    return [paths[place] for place in by_difference(means, variances.sum(axis=0))[:_MOST_COLUMNS]]
+    known = means, variances.sum(axis=0)
+    # If no number differed, the largest of their differences would hardly exceed this one.
+    by_chance = math.sqrt(2 * math.log(max(len(paths), 2)))
+    number = max(int((in_standard_errors(*known) > by_chance).sum()), _FEWEST_COLUMNS)
+    return [paths[place] for place in by_difference(*known)[: min(number, _MOST_COLUMNS)]]

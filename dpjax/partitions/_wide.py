@@ -100,11 +100,23 @@ def by_difference(means: np.ndarray, variances: np.ndarray) -> np.ndarray:
         means: Mean of each column on both sides, float64 [2, columns].
         variances: Variance of each difference of means, float64 [columns].
     """
+    ratios = in_standard_errors(means, variances)
+    return np.argsort(-ratios, kind="stable")
+
+
+def in_standard_errors(means: np.ndarray, variances: np.ndarray) -> np.ndarray:
+    """Return the difference of each column's means, divided by its standard error.
+
+    The result is float32, so that differences are equal if they are equal up to rounding errors.
+
+    Args:
+        means: Mean of each column on both sides, float64 [2, columns].
+        variances: Variance of each difference of means, float64 [columns].
+    """
     gaps, errors = np.abs(means[0] - means[1]), np.sqrt(variances)
     ratios = np.divide(gaps, errors, out=np.where(gaps > 0, np.inf, 0.0), where=errors > 0)
     with np.errstate(over="ignore"):
-        ratios = ratios.astype(np.float32)
-    return np.argsort(-ratios, kind="stable")
+        return ratios.astype(np.float32)
 
 
 def _slices(values: np.ndarray) -> list[np.ndarray]:

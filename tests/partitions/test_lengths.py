@@ -14,7 +14,8 @@ SIZES = (0, 1, 5, 9, 12)
 
 
 def of_length(size, rng=None):
-    return {"n": 1.5, "scores": [0.5] * size if rng is None else rng.normal(size=size).tolist()}
+    scores = [0.5] * size if rng is None else rng.normal(size, size=size).tolist()
+    return {"n": 1.5, "scores": scores}
 
 
 @pytest.mark.parametrize(("sizes", "varied"), [(SIZES[:3], False), (SIZES[:4], True)])

@@ -263,7 +263,7 @@ def test_kept_outputs_are_summarized_like_later_ones():
     for found in (kept.first(0, 0, 0, 60), restored(kept)):
         np.testing.assert_array_equal(found.values, again.values)
         np.testing.assert_array_equal(found.labels, again.labels)
-    assert encoder.is_reduced and again.values.any(axis=1).all()
+    assert encoder.is_reduced and again.values.any(axis=0).all() and not again.alone.any()
 
 
 def test_kept_outputs_are_converted_only_when_they_are_read(monkeypatch):
@@ -362,3 +362,18 @@ def test_letter_case_is_compared():
     result = audited(shouted, [(0.05, 0.8)], dpjax.Events(100, 200))
     assert result.lower_bound > 1
     assert "'number of capitals'" in result.witness.event
+
+
+@pytest.mark.slow
+def test_a_rare_word_is_not_hidden_by_words_that_differ_by_chance():
+    """It occurs in 5% of the neighbor's texts; a score of 128 words showed only 1.6 before."""
+
+    def text(secret, seed):
+        rng = np.random.default_rng(seed)
+        words = [f"word{chr(97 + n % 26)}{chr(97 + n // 26)}" for n in rng.zipf(1.3, 120) % 600]
+        if rng.random() < secret:
+            words[rng.integers(70, 120)] = "secret"
+        return " ".join(words)
+
+    result = dpjax.audit(text, [(0.0, 0.05)], method=dpjax.Events(1000, 6000))
+    assert result.lower_bound > 3.5 and "'secret'" in str(result.witness)
