@@ -26,10 +26,12 @@ from dpjax.partitions._summary import Summary, Targets
 from dpjax.partitions._wide import by_difference, in_standard_errors
 from dpjax.partitions.summaries import is_nested, summarize_parts
 
-_FEWEST, _SHARE = 16, 0.5
+_FEWEST, _SHARE, _RARE = 16, 0.5, 0.05
 """Texts of several words, collections, and dates and other labels that have a value are summarized
-if there are at least _FEWEST outputs, and if at least the fraction _SHARE of them are such outputs
-and occur only once.
+if there are at least _FEWEST labels, and if at least the fraction _SHARE of them are such outputs
+and occur only once. Numbers and vectors beside them do not count, unless less than the fraction
+_RARE of all outputs are labels: an event for a rare label is worth less than a precise event for
+the numbers.
 """
 
 _FEWEST_WORDS, _SHARE_OF_WORDS, _OFTEN = 200, 0.99, 8
@@ -62,8 +64,9 @@ def may_be_summarized(pilots: Sequence[Outputs], lists: bool) -> bool:
     if lists:
         return True
     codes = np.concatenate([pilot.labels for pilot in pilots]) if pilots else np.empty(0, int)
-    times = np.bincount(codes)
-    return len(codes) >= _FEWEST and (times[1:] == 1).sum() >= _SHARE * len(codes)
+    times = np.bincount(codes)[1:]
+    least = max(_FEWEST, _RARE * len(codes))
+    return times.sum() >= least and (times == 1).sum() >= _SHARE * times.sum()
 
 
 class Summarizer:
@@ -104,7 +107,10 @@ class Summarizer:
         """
         if not self._choose_labels(pilots):
             return ()
-        paths = _most_different([self._first_summaries(pilot) for pilot in pilots])
+        summaries = [self._first_summaries(pilot) for pilot in pilots]
+        # Numbers and vectors beside summaries are compared in any case.
+        bare = next((one.entries for one in chain(*summaries) if one.key != SUMMARY), ())
+        paths = [*bare, *(p for p in _most_different(summaries) if p not in bare)]
         self._compared = frozenset(paths)
         unused = (f"{UNUSED} {number}" for number in range(least - len(paths)))
         return (*paths, *unused) if paths else ()
@@ -128,10 +134,11 @@ class Summarizer:
         has_parts[[label for label, item in self._contents.items() if _has_parts(item)]] = True
         has_parts[0] |= self._lists
         is_unique = (known | has_parts) & ((times == 1) | (np.arange(len(times)) == 0))
-        share, share_of_parts = is_unique[codes].mean(), (is_unique & has_parts)[codes].mean()
+        labels = codes[(codes > 0) | has_parts[0]]
+        share, share_of_parts = is_unique[labels].mean(), (is_unique & has_parts)[labels].mean()
         if not (
-            (len(codes) >= _FEWEST and share_of_parts >= _SHARE)
-            or (len(codes) >= _FEWEST_WORDS and share >= _SHARE_OF_WORDS)
+            (len(labels) >= _FEWEST and share_of_parts >= _SHARE)
+            or (len(labels) >= _FEWEST_WORDS and share >= _SHARE_OF_WORDS)
         ):
             return False
         beside = np.bincount(codes[~alone], minlength=len(times)) > 0

@@ -377,3 +377,33 @@ def test_a_rare_word_is_not_hidden_by_words_that_differ_by_chance():
 
     result = dpjax.audit(text, [(0.0, 0.05)], method=dpjax.Events(1000, 6000))
     assert result.lower_bound > 3.5 and "'secret'" in str(result.witness)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("of_text", "least"), [(True, 1.2), (False, 0.6)])
+def test_texts_beside_more_numbers_are_summarized_and_the_numbers_compared(of_text, least):
+    """60% of outputs are numbers. A word is 7 times as likely, or the level of the numbers is 1."""
+
+    def output(side, seed):
+        rng = np.random.default_rng(seed)
+        if rng.random() < 0.6:
+            return rng.laplace() + (not of_text) * 1.5 * side
+        words = [f"word{chr(97 + n % 26)}{chr(97 + n // 26)}" for n in rng.integers(0, 300, 20)]
+        if of_text and rng.random() < 0.1 + 0.6 * side:
+            words[rng.integers(20)] = "secret"
+        return " ".join(words)
+
+    result = dpjax.audit(output, [(0, 1)], method=dpjax.Events(2000, 6000))
+    assert least < result.lower_bound < 1.95
+    assert "Hardly any two outputs are equal" in result.notes[0]
+
+
+def test_rare_texts_beside_numbers_remain_labels():
+    for number, is_reduced in ((990, False), (900, True)):
+        encoder, rng = Encoder("it"), np.random.default_rng(0)
+        sides = [
+            [*rng.normal(size=number), *(unrelated(rng) for _ in range(1000 - number))]
+            for _ in range(2)
+        ]
+        encoder.fixed([encoder.encode(side) for side in sides])
+        assert encoder.is_reduced == is_reduced
