@@ -281,7 +281,11 @@ _ROWS: Table = {
         owners=("sequential",),
     ),
     "score": option(
-        str, "The column of the scores, by name or by index from 0.", owners=("one_run",)
+        str,
+        "The column of the scores, by name or by index from 0; or multiple columns, separated by "
+        "commas, from which a score is learned.",
+        metavar="NAME,...",
+        owners=("one_run",),
     ),
     "included": option(
         str,

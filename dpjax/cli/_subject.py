@@ -166,7 +166,8 @@ def _one_run(written: Given) -> "OneRun":
     for column in ("score", "included"):
         if column not in written:
             raise ValueError(f"--one-run needs --{column}, the name of a column of the file.")
-    scores, included = (Recording(written["one_run"], written[n]) for n in ("score", "included"))
+    columns = column_of(written["score"]), written["included"]
+    scores, included = (Recording(written["one_run"], column) for column in columns)
     options = declared_values(DECLARED_SOURCES["one_run"], written)
     return OneRun(scores, included, name=scores.name, **options)
 

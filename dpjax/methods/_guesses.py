@@ -34,6 +34,7 @@ from dpjax.methods._numbers_of_guesses import (
 from dpjax.notions import Epsilon, Gdp, GuessCounts, Notion, Terms, level_of
 from dpjax.results import NOT_REFUTED, VIOLATED, Conclusion, Finding, Findings, Observed, conclude
 from dpjax.sources import ONE_RUN, Source
+from dpjax.sources._coin_scores import order_by_learned_scores
 from dpjax.sources._flips import in_order
 
 _PLANNED_FACTOR = 2.5
@@ -194,34 +195,64 @@ class Guesses:
     def _found(self, source: Source, terms: Terms, run: int) -> Finding:
         words = random.words_of(terms.root).tolist()
         scores, included = source.canaries(words, run)
-        coins = in_order(scores, included, np.random.default_rng([*words, _ORDER, run]))
-        counted = self._counted(coins, [*words, _REVEALED, run], terms)
-        settings = {"canaries": len(coins), "generator": "PCG64"}
+        generator = np.random.default_rng([*words, _ORDER, run])
+        mask = self._mask(len(included), [*words, _REVEALED, run])
+        learned: list[str] = []
+        if scores.ndim == 1:
+            coins, revealed = in_order(scores, included, generator), None
+        else:
+            coins, revealed = order_by_learned_scores(scores, included, mask, generator)
+            learned = [
+                f"The score of a canary was learned from its {scores.shape[1]} numbers and from "
+                f"{len(revealed):,} canaries whose coins were revealed."
+            ]
+        counted = self._counted(coins, revealed, mask, terms)
+        settings = {"canaries": len(included), "generator": "PCG64"}
         if source.repeatable:
             settings["repeatable"] = True
         observed = Observed(counted, settings)
         stated = conclude(counted, terms)
-        notes = [*terms.notes(), *source.doubts_about(included), *_direction(counted)]
+        doubts = source.doubts_about(included)
+        notes = [*terms.notes(), *doubts, *(learned or _direction(counted))]
         if stated.verdict == NOT_REFUTED:
             # No scores lead to a larger bound than those that separate the two kinds of canaries.
-            best = self._counted(np.sort(coins)[::-1], [*words, _REVEALED, run], terms)
-            notes += _powerless(conclude(best, terms))
+            coins = np.sort(coins)[::-1]
+            revealed = None if revealed is None else np.sort(revealed)[::-1]
+            notes += _powerless(conclude(self._counted(coins, revealed, mask, terms), terms))
         return Finding(stated, observed, notes)
 
-    def _counted(self, coins: NDArray[np.bool_], seed: list[int], terms: Terms) -> GuessCounts:
+    def _mask(self, number: int, seed: list[int]) -> NDArray[np.bool_]:
+        """Return which coins of canaries are revealed, bool [number]."""
+        mask = np.zeros(number, bool)
+        revealed = min(max(round(self.reveal_fraction * number), 1), number - 2)
+        mask[np.random.default_rng(seed).permutation(number)[:revealed]] = True
+        return mask
+
+    def _counted(
+        self,
+        coins: NDArray[np.bool_],
+        revealed: NDArray[np.bool_] | None,
+        mask: NDArray[np.bool_],
+        terms: Terms,
+    ) -> GuessCounts:
         """Return the reported set of guesses.
 
         Args:
-            coins: bool [canaries], whether each canary was included, in decreasing order of score.
-            seed: Seed for the choice of the coins that are revealed.
+            coins: Whether each canary was included, bool [n], in decreasing order of score. If
+                scores were learned, there are only the canaries whose coins are hidden.
+            revealed: Coins from which scores were learned, in decreasing order of score, or None if
+                scores were given.
+            mask: Which coins are revealed if scores were given, bool [n].
             terms: Notion, claim and confidence of the audit.
         """
         if self._given is not None:
             return count(coins, self._given)
-        revealed = np.zeros(len(coins), bool)
-        number = min(max(round(self.reveal_fraction * len(coins)), 1), len(coins) - 2)
-        revealed[np.random.default_rng(seed).permutation(len(coins))[:number]] = True
-        return _better(_planned(coins, terms), _chosen(coins, revealed, terms), terms)
+        if revealed is not None:
+            return _chosen(coins, revealed, terms, 1.0)
+        share = 1 - planned_error(terms.notion)
+        return _better(
+            _planned(coins, terms), _chosen(coins[~mask], coins[mask], terms, share), terms
+        )
 
 
 def _planned(coins: NDArray[np.bool_], terms: Terms) -> GuessCounts:
@@ -231,13 +262,20 @@ def _planned(coins: NDArray[np.bool_], terms: Terms) -> GuessCounts:
     return count(coins, Numbers(size, size), share=planned_error(terms.notion))
 
 
-def _chosen(coins: NDArray[np.bool_], revealed: NDArray[np.bool_], terms: Terms) -> GuessCounts:
-    """Choose numbers of guesses using revealed coins; count correct guesses about hidden coins."""
-    judged = coins[~revealed]
-    share = 1 - planned_error(terms.notion)
+def _chosen(
+    judged: NDArray[np.bool_], revealed: NDArray[np.bool_], terms: Terms, share: float
+) -> GuessCounts:
+    """Choose numbers of guesses using revealed coins; count correct guesses about hidden coins.
+
+    Args:
+        judged: Hidden coins in decreasing order of score, bool [n].
+        revealed: Revealed coins in decreasing order of score, bool [m].
+        terms: Notion, claim and confidence of the audit.
+        share: Fraction of the error probability that is used for these guesses.
+    """
     error = share * (1 - terms.own_confidence)
-    numbers = best_numbers(coins[revealed], len(judged), terms.notion, error)
-    return count(judged, numbers, int(revealed.sum()), share)
+    numbers = best_numbers(revealed, len(judged), terms.notion, error)
+    return count(judged, numbers, len(revealed), share)
 
 
 def _better(planned: GuessCounts, chosen: GuessCounts, terms: Terms) -> GuessCounts:

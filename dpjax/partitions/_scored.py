@@ -29,9 +29,10 @@ all outputs share their score with another output.
 _FEWEST, _FEWEST_CHOSEN, _MANY, _NARROW = 20, 500, 5000, 128
 """Minimum numbers of outputs per side: _FEWEST for any score, and _MANY for a network.
 
-_FEWEST_CHOSEN applies to the entries of longer vectors that were chosen by the same outputs. With fewer than _MANY outputs per side, scores that are not linear are fitted only if an output has
-at most _NARROW numbers, and not more numbers than there are outputs per side. They would take
-seconds otherwise, or predict less than linear scores.
+_FEWEST_CHOSEN applies to the entries of longer vectors that were chosen by the same outputs. With
+fewer than _MANY outputs per side, scores that are not linear are fitted only if an output has at
+most _NARROW numbers, and not more numbers than there are outputs per side. They would take seconds
+otherwise, or predict less than linear scores.
 """
 
 _SEEN, _WORSE = 2.0, 2.0

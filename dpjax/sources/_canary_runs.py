@@ -32,9 +32,10 @@ class CanaryRuns(GuessedCanaries):
     known privacy level. To audit a run that already exists, use `OneRun`.
 
     Attributes:
-        function: Function (included, seed) -> scores of all canaries, [num_canaries]. A higher
-            score means that the canary is more likely to have been included. Entry i of the boolean
-            array `included` states whether to include canary i in the run.
+        function: Function (included, seed) -> scores of all canaries, [num_canaries], or several
+            numbers per canary, [num_canaries, d]; see `OneRun`. A higher score means that the
+            canary is more likely to have been included. Entry i of the boolean array `included`
+            states whether to include canary i in the run.
         num_canaries: Number of canaries, at least 20.
 
     Raises:
@@ -68,7 +69,7 @@ class CanaryRuns(GuessedCanaries):
         """Toss the coins for one run, and return the scores and the coins; see `Source`.
 
         Raises:
-            TypeError: If the scores are not numbers of shape [n].
+            TypeError: If the scores are not numbers of shape [n] or [n, d].
             ValueError: If there is not one score per canary, if a score is NaN, or if all
                 scores are equal.
         """

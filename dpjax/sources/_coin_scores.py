@@ -56,13 +56,22 @@ class Scorer:
     last: dict[int, NDArray[np.float64]] | None
 
     @classmethod
-    def learn(cls, encoder: Encoder, outputs: Outputs, coins: NDArray[np.bool_]) -> Self:
-        """Learn scores from outputs in the order of the calls, and from their coins, bool [n]."""
+    def learn(
+        cls, encoder: Encoder, outputs: Outputs, coins: NDArray[np.bool_], *, ordered: bool = True
+    ) -> Self:
+        """Learn scores from outputs and from their coins.
+
+        Args:
+            encoder: Encoder of the outputs.
+            outputs: Outputs, in the order of the calls if `ordered` is True.
+            coins: Whether each output is from the database, bool [n].
+            ordered: Whether numbers may be compared with those of earlier outputs.
+        """
         sides = [Outputs(*(column[coins == side] for column in outputs)) for side in (True, False)]
         pilots = encoder.fixed(sides)
         found = cls._laid(encoder, pilots, None)
         width = pilots[0].values.shape[1]
-        if width > _WIDEST or any(pilot.alone.any() for pilot in pilots):
+        if not ordered or width > _WIDEST or any(pilot.alone.any() for pilot in pilots):
             return found
         values = np.empty((len(coins), width))
         for pilot, side in zip(pilots, (coins, ~coins), strict=True):
@@ -138,6 +147,33 @@ class Scorer:
         if self.last is not None:
             outputs = outputs._replace(values=_changed(outputs.values, self.last))
         return self.cells.index(outputs)
+
+
+def order_by_learned_scores(
+    features: NDArray[np.float64],
+    included: NDArray[np.bool_],
+    mask: NDArray[np.bool_],
+    generator: np.random.Generator,
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Learn scores of canaries from those with revealed coins, and order the coins by score.
+
+    Args:
+        features: Numbers of each canary, float64 [n, d].
+        included: Coins of the canaries, bool [n].
+        mask: Which coins are revealed, bool [n].
+        generator: Generator of the order of canaries with equal scores.
+
+    Returns:
+        The hidden coins, bool [n - m], and the revealed coins, bool [m], in decreasing order of
+        score.
+    """
+    encoder = Encoder("the canaries")
+    scorer = Scorer.learn(encoder, encoder.encode(features[mask]), included[mask], ordered=False)
+    group = best_group(scorer.cells, scorer.halves)
+    scores = scores_of_cells(scorer.halves.sum(axis=0), group)
+    hidden = scores[scorer.places(encoder.encode(features[~mask]))]
+    revealed = sorted_coins(scorer.halves, group, generator)
+    return in_order(hidden, included[~mask], generator), revealed
 
 
 def _changed(

@@ -1,7 +1,7 @@
 """Scores of canaries from a single run, for audits that guess which canaries were included."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, Self
 
 import numpy as np
@@ -51,9 +51,13 @@ class OneRun(GuessedCanaries):
     The scores may be computed from the run's output in any way that does not use the coins. The
     scores may depend on each other.
 
+    If there are several numbers per canary, such as its losses after several epochs, the audit
+    reveals some coins, from which it learns how to combine the numbers into a score.
+
     Attributes:
-        scores: Score of each canary, [n], or a `dpjax.Recording` of one column of a file. A higher
-            score should mean that the canary is more likely to have been included.
+        scores: Score of each canary, [n], several numbers per canary, [n, d], or a
+            `dpjax.Recording` of one or more columns of a file. A single score should be higher if
+            the canary is more likely to have been included.
         included: Whether each canary was included, bool [n]; or a `dpjax.Recording` of a column
             of 0 and 1, or of true and false.
         fair_coins: Set to True to state that a separate coin was tossed for every canary. Without
@@ -64,7 +68,7 @@ class OneRun(GuessedCanaries):
         ValueError: If there are fewer than 20 canaries, if a score is NaN, if all scores are
             equal, if `included` does not look like the results of fair coins, or if the scores and
             the coins are the same column of a file.
-        TypeError: If `included` is not boolean, or if there are scores from multiple runs.
+        TypeError: If `included` is not boolean, or if the scores are not numbers.
 
     References:
         Steinke, Nasr, Jagielski (2023).
@@ -90,18 +94,22 @@ class OneRun(GuessedCanaries):
     usual_method: ClassVar[str] = "guesses"
 
     def __post_init__(self):
-        if isinstance(self.scores, Recording) and self.scores == self.included:
-            raise BadValue(
-                f"{_SCORES} must not be the same column as {term('included')}, because scores must "
-                f"be computed without the coins, but both were {self.scores.column!r}."
-            )
+        if isinstance(self.scores, Recording) and isinstance(self.included, Recording):
+            columns = self.scores.column
+            several = isinstance(columns, list | tuple)
+            every = columns if several else [columns]
+            if self.included in [replace(self.scores, column=column) for column in every]:
+                raise BadValue(
+                    f"{_SCORES} must not be the same column as {term('included')}, because scores "
+                    f"must be computed without the coins, but both were {self.included.column!r}."
+                )
         if not isinstance(self.scores, Recording) and not isinstance(self.included, Recording):
             self.canaries()
 
     def canaries(
         self, words: Sequence[int] = (), run: int = 0
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """Return the validated scores and coins; see `Source`."""
+        """Return the validated scores, [n] or [n, d], and the coins; see `Source`."""
         scores, included = scores_of(_read("scores", self.scores)), self._coins()
         if len(scores) != len(included):
             raise BadValue(
@@ -159,21 +167,29 @@ def _read(name: str, given: object) -> NDArray:
 
 
 def scores_of(found: NDArray) -> NDArray[np.float64]:
-    """Validate the scores of one run, and return them as numbers."""
+    """Validate the scores of one run, and return them as numbers, [n] or [n, d].
+
+    Raises:
+        TypeError: If the scores are not numbers, or have more than two dimensions.
+        ValueError: If there are fewer than 20 canaries, if a score is NaN, or if all are equal.
+    """
     if found.dtype.kind not in "fiu":
         raise BadType(f"{_SCORES} must be numbers, but were of type {found.dtype}.")
-    if found.ndim != 1:
+    found = found[:, 0] if found.ndim == 2 and found.shape[1] == 1 else found
+    if found.ndim not in (1, 2) or 0 in found.shape[1:]:
         raise BadType(
-            f"{_SCORES} must come from one run, with one number per canary, shape [n], but had "
-            f"shape {found.shape}: audit each run with its own OneRun, and set num_claims."
+            f"{_SCORES} must come from one run, with one or more numbers per canary, shape [n] or "
+            f"[n, d], but had shape {found.shape}."
         )
     if len(found) < FEWEST:
         raise BadValue(
-            f"there must be scores of at least {FEWEST} canaries, but there were {len(found)}."
+            f"there must be scores of at least {FEWEST} canaries from one run, of the shape [n] or "
+            f"[n, d], but there were {len(found)}, of the shape {list(found.shape)}."
         )
     scores = found.astype(np.float64)
     if np.isnan(scores).any():
         raise BadValue(f"{_SCORES} must not be NaN, but {np.isnan(scores).sum()} were.")
     if (scores == scores[0]).all():
-        raise BadValue(f"{_SCORES} must differ, but all were {scores[0]:g}.")
+        said = ", ".join(f"{number:g}" for number in np.atleast_1d(scores[0]))
+        raise BadValue(f"{_SCORES} must differ, but all were {said}.")
     return scores

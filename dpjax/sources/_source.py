@@ -140,7 +140,9 @@ class Source:
     def canaries(
         self, words: Sequence[int], run: int
     ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-        """Return the scores of canaries, float64 [n], and whether each was included, bool [n].
+        """Return the scores of canaries, and whether each was included, bool [n].
+
+        The scores are float64 [n], or float64 [n, d] if a score is to be learned from d numbers.
 
         Args:
             words: The key for all runs, as two words, uint32 [2]. Recorded runs ignore the key.

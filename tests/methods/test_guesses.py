@@ -89,7 +89,8 @@ def test_chosen_numbers_are_judged_by_other_coins(notion, share):
     # If other coins change, the revealed coins choose the same numbers.
     flipped = ~included
     flipped[order[chosen]] = included[order[chosen]]
-    again = _chosen(flipped[order], np.isin(np.arange(2001), chosen), first_terms(notion))
+    known = np.isin(np.arange(2001), chosen)
+    again = _chosen(flipped[order][~known], flipped[order][known], first_terms(notion), share)
     assert (again.guessed_in, again.guessed_out) == (counted.guessed_in, 0) and again.right == 0
 
 
@@ -111,7 +112,8 @@ def test_the_better_of_two_sets_of_guesses_is_reported(scores_and_coins):
     right = included[order[:112]].sum() + (~included[order[-112:]]).sum()
     assert found.evidence.counted == GuessCounts(2001, 112, 112, int(right), 0, 0.9)
     assert found.lower_bound == mu_of_guesses(Guessed(2001, 224, int(right)), 0.9 * (1 - 0.999))
-    other = _chosen(included[order], np.isin(np.arange(2001), chosen), first_terms(dpjax.Gdp()))
+    known, coins = np.isin(np.arange(2001), chosen), included[order]
+    other = _chosen(coins[~known], coins[known], first_terms(dpjax.Gdp()), 0.1)
     bound = mu_of_chosen(other.guessed, other.share * (1 - 0.999))
     assert other.answer(dpjax.Gdp(), 0.999, 1, None).lower_bound == bound < found.lower_bound
     assert other.share + found.evidence.counted.share == 1
@@ -276,13 +278,14 @@ def test_assertions(scores_and_coins):
 @pytest.mark.parametrize(
     ("broken", "sentence"),
     [
-        (lambda s, c: (s[:19], c[:19]), "at least 20 canaries, but there were 19"),
+        (lambda s, c: (s[:19], c[:19]), "there were 19, of the shape [19]"),
         (lambda s, c: (s, c.astype(int)), "included must be booleans"),
         (lambda s, c: (s, c[:-1]), "2000 entries for 2001 scores"),
         (lambda s, c: (s, c & (np.arange(2001) % 4 > 0)), "must come from fair coins"),
         (lambda s, c: (np.where(s > 3, np.nan, s), c), "scores must not be NaN"),
         (lambda s, c: (0 * s, c), "scores must differ"),
-        (lambda s, c: (np.stack([s, s]), c), "scores must come from one run"),
+        (lambda s, c: (np.stack([s, s]), c), "there were 2, of the shape [2, 2001]"),
+        (lambda s, c: (np.stack([s, s])[None], c), "scores must come from one run"),
         (lambda s, c: (s.astype(str), c), "scores must be numbers"),
     ],
 )

@@ -113,7 +113,7 @@ def test_the_chosen_set_has_the_coins_that_were_not_revealed():
         asked = terms(notion)
         error = share * (1 - asked.own_confidence)
         numbers = best_numbers(coins[revealed], int((~revealed).sum()), asked.notion, error)
-        found = _chosen(coins, revealed, asked)
+        found = _chosen(coins[~revealed], coins[revealed], asked, share)
         assert found == count(coins[~revealed], numbers, int(revealed.sum()), share)
 
 
@@ -155,11 +155,12 @@ def test_revealed_coins_are_those_of_a_permutation(monkeypatch, number, fraction
     method = dpjax.Guesses(reveal_fraction=fraction)
     method._found(source, asked, 0)
     words = random.words_of(asked.root).tolist()
-    ((coins, mask, _),) = seen
+    ((judged, known, *_),) = seen
     order = np.random.default_rng([*words, 2, 0]).permutation(number)[:revealed]
-    assert sorted(np.flatnonzero(mask)) == sorted(order)
+    mask = np.isin(np.arange(number), order)
     expected = in_order(scores, included, np.random.default_rng([*words, 1, 0]))
-    assert coins.tolist() == expected.tolist()
+    assert known.tolist() == expected[mask].tolist()
+    assert judged.tolist() == expected[~mask].tolist()
 
 
 @pytest.mark.parametrize(

@@ -55,10 +55,12 @@ def test_exactly_half_of_the_canaries_is_doubted(inside, number, known, chance):
 @pytest.mark.parametrize(
     ("scores", "error", "said"),
     [
-        (np.arange(19.0), ValueError, "at least 20 canaries, but there were 19"),
+        (np.arange(19.0), ValueError, "at least 20 canaries .* but there were 19"),
         (np.full(20, 0.5), ValueError, "scores must differ, but all were 0.5"),
         (np.where(np.arange(20) < 3, np.nan, 1.0), ValueError, "must not be NaN, but 3 were"),
-        (np.zeros((20, 2)), TypeError, r"but had shape \(20, 2\): audit each run with its own"),
+        (np.zeros((20, 2)), ValueError, "scores must differ, but all were 0, 0"),
+        (np.zeros((20, 2, 2)), TypeError, r"but had shape \(20, 2, 2\)"),
+        (np.zeros((20, 0)), TypeError, r"but had shape \(20, 0\)"),
         (np.array(["a"] * 20), TypeError, "scores must be numbers, but were of type <U1"),
         (np.ones(20, bool), TypeError, "scores must be numbers, but were of type bool"),
     ],

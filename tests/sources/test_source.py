@@ -96,8 +96,8 @@ def test_places_are_filled_at_once():
 @pytest.mark.parametrize(
     ("scores", "message"),
     [
-        (np.arange(19), "at least 20 canaries, but there were 19"), (np.zeros(20), "all were 0"),
-        (np.array([np.nan, 1.0] * 10), "but 10 were"), (np.zeros((20, 2)), r"shape \(20, 2\)"),
+        (np.arange(19), "at least 20 canaries .* but there were 19"), (np.zeros(20), "all were 0"),
+        (np.array([np.nan, 1.0] * 10), "but 10 were"), (np.zeros((20, 2)), "all were 0, 0"),
         (np.array(["a"] * 20), "must be numbers"), (np.array([True] * 20), "must be numbers"),
     ],
 )  # fmt: skip
