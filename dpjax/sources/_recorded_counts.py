@@ -81,7 +81,7 @@ class OpenedRecorded:
         )
         self._counts = np.stack([part.counts(encoder, cells, self.tally) for part in parts], axis=1)
         self.num_confirm = int(self._counts[2].sum(axis=1).min())
-        self.notes += _notes_of_nan(cells, self._counts.sum(axis=0))
+        self.notes += _notes_of_nan(cells, encoder.names, [part.labels for part in parts])
         self.notes += _notes_of_atoms(cells, pilots)
         self.notes += notes_of_uneven_ratios(cells, self._counts[2])
         self.notes += notes_of_ignored([encoder.columns])
@@ -204,22 +204,23 @@ def kind_of(outputs: np.ndarray) -> str | None:
     return f"vectors of {outputs.shape[1]} numbers" if outputs.ndim == 2 else "numbers"
 
 
-def _notes_of_nan(cells: Partition, counts: NDArray[np.int64]) -> list[str]:
+def _notes_of_nan(
+    cells: Partition, names: Sequence[str], counts: Sequence[NDArray[np.int64]]
+) -> list[str]:
     """If any numeric outputs are NaN, return a note that states their number.
 
     Args:
         cells: Partition of the outputs.
-        counts: Number of outputs in each cell on each side, int64 [2 sides, cells].
+        names: Name of each label.
+        counts: Number of outputs with each label on each side, int64 [labels].
     """
-    names = [place for place, name in enumerate(cells.names) if "NaN" in name]
-    places = np.isin(cells.labels(), names)
-    if not len(cells.boxed) or not counts[:, places].any():
+    is_nan = np.array(["NaN" in name for name in names])
+    gaps = [int(side[is_nan[: len(side)]].sum()) for side in counts]
+    if not len(cells.boxed) or not any(gaps):
         return []
     found = [
-        f"{gaps:,} of {total:,} outputs of {side}"
-        for side, gaps, total in zip(
-            "xy", counts[:, places].sum(axis=1), counts.sum(axis=1), strict=True
-        )
+        f"{gap:,} of {side.sum():,} outputs of {name}"
+        for name, gap, side in zip("xy", gaps, counts, strict=True)
     ]
     return [f"NaN: {' and '.join(found)}, counted as an outcome of its own."]
 

@@ -69,6 +69,7 @@ class Split:
         fraction: Share of the outputs that form the search set.
         values: Summary of the values of the side, with their counts.
         folds: Fold of each output of the pilot, int64 [n].
+        labels: Number of outputs with each label index, int64 [labels]; see `Outputs`.
         in_order: Cell of each of the first outputs, in recorded order, integers [n]. If outputs
             form blocks, only outputs of the confirmation set are included.
 
@@ -89,6 +90,7 @@ class Split:
         self._key = key_of_side(key, side)
         self.fraction, self._limit = fraction, np.uint64(int(fraction * 2**64))
         self.values, self.in_order = SideValues(), np.empty(0, np.uint8)
+        self.labels = np.zeros(1, np.int64)
 
     def _numbered(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield chunks, with one random word per output; all outputs in a block share one word."""
@@ -163,6 +165,9 @@ class Split:
                 chosen = (words >> np.uint64(1)) % np.uint64(self._block)
                 part[(part == 2) & (place != chosen)] = 3
             outputs = encoder.encode(chunk)
+            labels = np.bincount(outputs.labels, minlength=len(self.labels))
+            labels[: len(self.labels)] += self.labels
+            self.labels = labels
             search = part < 2
             if not cells.cross_fitted:
                 cell = cells.index(outputs)

@@ -101,7 +101,7 @@ def test_vectors_and_labels():
         return np.array([database, -database]) + rng.laplace(size=(num_samples, 2))
 
     result = audit(vectors)
-    assert 1.1 < result.lower_bound <= 2.0 and "x1" in result.witness.event
+    assert 1.1 < result.lower_bound <= 2.0 and "entries 1, 0" in result.witness.event
 
     def responses(database, num_samples, rng):
         truth = np.array(["no", "yes"])[int(database)]

@@ -5,7 +5,7 @@ import pytest
 import scipy.stats
 from sides import request
 
-from dpjax.partitions import Outputs, Partition
+from dpjax.partitions import Outputs, Partition, _scored
 from dpjax.sources import HostMechanism, _host_counts, _learned, _spacings
 from dpjax.sources._learned import lay_best
 from dpjax.sources._shared_draws import _same_ranks, refuse_same_origin
@@ -189,9 +189,14 @@ def vectors(count, dimension, seed):
     return Outputs(np.zeros(count, np.int32), values, np.zeros(count, bool))
 
 
-@pytest.mark.parametrize(("promised", "chosen"), [(0.969, 2), (0.971, 1)])
-def test_simpler_cells_are_chosen_if_nearly_as_good(monkeypatch, promised, chosen):
+@pytest.mark.parametrize(
+    ("few", "promised", "chosen"),
+    [(601, 0.899, 2), (601, 0.901, 1), (600, 0.969, 2), (600, 0.971, 1)],
+)
+def test_simpler_cells_are_chosen_if_nearly_as_good(monkeypatch, few, promised, chosen):
     """Single entries are preferred to a score, and a score to boxes."""
+    monkeypatch.setattr(_scored, "_NARROW", 0)
+    monkeypatch.setattr(_learned, "_FEW", few)
     asked = []
 
     def promise(cells, halves, number):
@@ -216,7 +221,7 @@ def test_few_entries_are_divided_into_boxes(dimension, boxes):
     pilots = [vectors(600, dimension, seed) for seed in (1, 2)]
     promise = lambda cells, halves, number: kinds.append(type(cells)) or 1.0  # noqa: E731
     lay_best(pilots, [np.arange(600) % 5] * 2, ["a number"], promise)
-    assert (Partition in kinds) is boxes and len(kinds) == dimension + 1 + boxes
+    assert (Partition in kinds) is boxes and len(kinds) == dimension + 3 + boxes
 
 
 def test_numbers_and_regions_need_no_score(monkeypatch):
