@@ -240,18 +240,24 @@ def _seeded(law: Law) -> Callable[..., Any]:
     return outputs
 
 
-def oracle(law: Law, seed: int) -> tuple[float, float]:
+def oracle(law: Law, seed: int, scale: float = 1.0) -> tuple[float, float]:
     """Return the oracle's bounds, which use events of the true likelihood ratio.
+
+    Args:
+        law: Pair of distributions.
+        seed: Seed of the oracle's outputs.
+        scale: Factor that multiplies the numbers of draws.
 
     Returns:
         Bound with equal sample sizes on both sides, and bound with the best sample sizes.
     """
     assert law.ratio is not None
     random = np.random.default_rng([seed, 7])
+    search, confirm = int(scale * SEARCH), int(scale * CONFIRM)
     # With the best sizes, one side gets up to 16/9 times as many outputs as with equal sizes.
     scores = [
         [law.ratio(law.draw(random, n, side)).astype(np.float32) for side in (0, 1)]
-        for n in (SEARCH, 16 * CONFIRM // 9 + 1)
+        for n in (search, 16 * confirm // 9 + 1)
     ]
     tails = 0.5 ** np.arange(6, 12)
     levels = np.concatenate([tails, np.arange(1, 48) / 48, 1 - tails])
@@ -263,13 +269,13 @@ def oracle(law: Law, seed: int) -> tuple[float, float]:
     ]
     hypothesis = dpjax.Epsilon(law.delta).hypothesis()
     bounds = []
-    for fresh in (CONFIRM, Shared(CONFIRM)):
+    for fresh in (confirm, Shared(confirm)):
         event = choose_event(
             halves[0], fresh, CONFIDENCE, judge=halves[1], hypothesis=hypothesis,
             positions=[np.arange(size)], coarser=[np.arange(size) // 3],
         )  # fmt: skip
         # The first size belongs to the side on which the event is more likely.
-        first, second = (int(number) for number in divided(event.ratio, CONFIRM))
+        first, second = (int(number) for number in divided(event.ratio, confirm))
         likelier, other = cells[1][int(event.larger)], cells[1][1 - int(event.larger)]
         counts = (int(event.cells[part].sum()) for part in (likelier[:first], other[:second]))
         bound = event_lower_bound(*counts, first, second, CONFIDENCE, hypothesis)
@@ -281,6 +287,7 @@ def main() -> None:
     """Run the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--scale", type=float, default=1.0, help="factor of the numbers of draws")
     parser.add_argument("--only", default="", help="substring of the names")
     arguments = parser.parse_args()
     columns = (
@@ -292,11 +299,12 @@ def main() -> None:
         if arguments.only not in name:
             continue
         start = time.process_time()
-        results = [learned(law, seed) for seed in range(arguments.seeds)]
+        seeds, scale = range(arguments.seeds), arguments.scale
+        results = [learned(law, seed, scale=scale) for seed in seeds]
         seconds = (time.process_time() - start) / arguments.seeds
         bounds = [result.lower_bound for result in results]
         bound, lowest = np.median(bounds), min(bounds)
-        equal, best = np.median([oracle(law, seed) for seed in range(arguments.seeds)], axis=0)
+        equal, best = np.median([oracle(law, seed, scale) for seed in seeds], axis=0)
         ratio = "" if best == 0 else f"{bound / best:.3f}"
         event = results[0].witness.event
         numbers = " | ".join(f"{number:.3f}" for number in (equal, best, bound))
