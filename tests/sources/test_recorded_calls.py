@@ -30,6 +30,15 @@ def test_a_drift_neither_hides_a_leak_nor_looks_like_one():
     assert "after subtraction of the median" in found.witness.output
 
 
+def test_coins_that_are_guessed_change_neither_scores_nor_numbers_of_guesses():
+    outputs, coins = calls()
+    found = audit(dpjax.Recorded.of_calls(outputs, coins)).evidence.counted
+    other = np.where(np.arange(4000) < 1200, coins, ~coins)
+    again = audit(dpjax.Recorded.of_calls(outputs, other)).evidence.counted
+    assert (again.guessed_in, again.guessed_out) == (found.guessed_in, found.guessed_out)
+    assert again.right == found.guessed_in + found.guessed_out - found.right
+
+
 @pytest.mark.slow
 def test_bounds_are_above_the_level_no_more_often_than_allowed():
     # Each bound is above the level with probability at most 0.2, so the test fails with probability
