@@ -3,6 +3,7 @@
 import runpy
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from dpjax.core import validate
 from dpjax.core.types import Database, JsonObject
@@ -68,10 +69,11 @@ def read_case(path: str | Path) -> Case:
     The file sets `package`, `claim`, and either `pairs` (a list of (database, neighbor) tuples) or
     `like` (an example database). If the file sets `like`, it may also set `domain` (the arguments
     of `dpjax.Domain`) and `relation`. The relation is "add-remove", "change-one", or a tuple of a
-    name and a distance, such as ("add-remove", 2) or ("within", 1.0). The file's function
-    `draw(database)` imports the library and returns one output, made of numbers, strings, lists and
-    dicts. Databases must be JSON values. The file may import modules from its own folder, and
-    multiple cases may share these modules.
+    name and a distance, such as ("add-remove", 2) or ("within", 1.0). For vectors, the tuple also
+    states the norm, as in ("within", 1.0, "l2"). The file's function `draw(database)` imports the
+    library and returns one output, made of numbers, strings, lists and dicts. Databases must be
+    JSON values. The file may import modules from its own folder, and multiple cases may share these
+    modules.
 
     Raises:
         ValueError: If the file cannot be run, or if a value that the file sets is missing,
@@ -141,9 +143,13 @@ def _pairs_of(path: Path, made: JsonObject) -> Neighbors | list[tuple[Database, 
         raise BadValue(f"cases: {path} does not define pairs of databases: {error}") from None
 
 
-def _relation_of(written: str | tuple[str, float]) -> Relation | str:
+def _relation_of(written: str | tuple[Any, ...]) -> Relation | str:
     if isinstance(written, str):
         return written
-    name, distance = written
+    name, distance, *norm = written
     validate.one_of(tuple(_RELATIONS), relation=name)
-    return _RELATIONS[name](distance)
+    if not norm:
+        return _RELATIONS[name](distance)
+    if name != "within" or len(norm) > 1:
+        raise BadValue(f"only 'within' has a norm as its third entry, but relation was {written}.")
+    return Within(distance, norm[0])

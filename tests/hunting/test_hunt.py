@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from dpjax.databases import ChangeOne, Domain
+from dpjax.databases import ChangeOne, Domain, Within
 from dpjax.hunting import Environment, environment_of, hunt, read_case
 from dpjax.hunting._draws import _plain
 from dpjax.hunting._hunt import _pace
@@ -100,6 +100,8 @@ def test_a_space_of_neighbours(tmp_path):
     space = read_case(path).pairs
     assert space.relation == ChangeOne(2) and space.domain == Domain(bounds=(0.0, 8.0))
     assert space.allows([1.0, 2.0], [3.0, 4.0]) and not space.allows([1.0], [9.0])
+    path.write_text(text + "relation = ('within', 2.0, 'l2')\n")
+    assert read_case(path).pairs.relation == Within(2.0, "l2")
 
 
 @pytest.mark.slow
@@ -308,6 +310,10 @@ def test_a_release_whose_function_is_missing_is_no_pass(tmp_path):
         ("pairs = [(0, 1, 2)]", "pairs in .* must be a list of"),
         ("pairs, like, domain = None, [1.0], {'limits': 3}", "does not define pairs of databases"),
         ("pairs, like, relation = None, [1.0], ('within',)", "does not define pairs of databases"),
+        (
+            "pairs, like, relation = None, [1.0], ('add-remove', 1, 'l2')",
+            "only 'within' has a norm",
+        ),
         ("raise SystemExit(0)", r"cannot be run: SystemExit\(0\)"),
     ],
 )
