@@ -14,6 +14,12 @@ from dpjax.results._parts import NO_CLAIM, NOT_RANDOM, VIOLATED, Conclusion, Wit
 _USEFUL = 4.0
 """Largest epsilon that is considered a meaningful guarantee if there is no claim."""
 
+_SEEDS = (
+    " If the function hands its seed to numpy.random.seed or to scikit-learn, which require a seed "
+    "below 2^32, use seed % 2**32 instead."
+)
+"""Cause of many a ValueError: dpjax gives seeds below 2^63."""
+
 
 def verdict_on_unvaried(
     stated: Conclusion, witness: Witness | None, trials: tuple[int, int], notes: list[str]
@@ -61,7 +67,7 @@ def refuse_failures(notes: list[str]) -> None:
             raise BadValue(
                 f"there is no verdict, because every call ended with {failure!r}, for both "
                 f"databases of every pair: audited code must return an output. {ERRORS} shows the "
-                "whole error."
+                f"whole error.{_SEEDS if failure == 'error: ValueError' else ''}"
             )
 
 

@@ -99,6 +99,16 @@ def test_calls_that_all_fail_are_no_verdict(method):
     assert dpjax.audit(text, [(0, 1)], method=method, claim=1.0).verdict == "not refuted"
 
 
+def seeds_numpy(database, seed):
+    np.random.seed(seed)
+    return database + np.random.laplace()
+
+
+def test_a_seed_that_numpy_does_not_accept_is_explained():
+    with pytest.raises(ValueError, match=r"'error: ValueError'.* use seed % 2\*\*32 instead"):
+        dpjax.audit(seeds_numpy, [(0, 1)], method=FEW, claim=1.0)
+
+
 def forgets(database, rng):
     database + rng.laplace()
 
