@@ -39,6 +39,18 @@ class Partition(Cells):
         """Whether `index_held_out` differs from `index`."""
         return type(self).index_held_out is not Partition.index_held_out
 
+    def along(self, outputs: Outputs, fold: np.ndarray | None = None) -> np.ndarray | None:
+        """Return the score that defines the cells, or None if there is none.
+
+        Args:
+            outputs: Outputs [n].
+            fold: Fold of each output, int [n], for scores fitted without this fold; or None.
+
+        Returns:
+            Numbers that increase from cell to cell, float64 [n], or None.
+        """
+        return None
+
     def index(self, outputs: Outputs) -> np.ndarray:
         """Return the cell of each output, int64 [n]."""
         labels, values, alone = outputs

@@ -120,6 +120,12 @@ class Scored(Partition):
         score = self.score
         return not (isinstance(score, Weighted) and score.weights.any(axis=0).sum() == 1)
 
+    def along(self, outputs: Outputs, fold: np.ndarray | None = None) -> np.ndarray | None:
+        """Return the score of each output; see `Partition`. Outputs without numbers have none."""
+        if len(self.codes) or outputs.alone.any():
+            return None
+        return self.score.values(outputs, fold).astype(np.float64)
+
     def index(self, outputs: Outputs) -> np.ndarray:
         """Return the cell of each output, int64 [n]."""
         return self._cell(outputs, self.score.values(outputs))

@@ -1,15 +1,16 @@
 """Scores of outputs, learned from calls whose coins are known.
 
-The score of an output estimates ln P(output | database) - ln P(output | neighbor), shrunk towards 0
-by its standard error. Adjacent bins are merged if this improves predictions. If numbers are
-compared better with the outputs right before them, as under a changing load, then each number is
-replaced by its difference to the median of the earlier ones. Earlier outputs are known when a coin
-is tossed, so they may be used to guess it.
+Outputs are divided into cells, whose counts determine the scores; see `_cell_scores`. If a learned
+score divides vectors into cells, it may be used instead of the counts. If numbers are compared
+better with the outputs right before them, as under a changing load, then each number is replaced by
+its difference to the median of the earlier ones. Earlier outputs are known when a coin is tossed,
+so they may be used to guess it.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Self
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,7 @@ from numpy.typing import NDArray
 from dpjax.core.types import JsonObject
 from dpjax.partitions import Encoder, Outputs, Partition, lay
 from dpjax.partitions._scored import fold_of
+from dpjax.sources._cell_scores import best_group, gain_of, scores_of_cells, sorted_coins
 from dpjax.sources._counting import count_halves
 from dpjax.sources._flips import Flipped, in_order
 from dpjax.sources._learned import lay_best
@@ -35,6 +37,14 @@ _ENOUGH = 0.97
 """Numbers are compared as they are if their gain is at least this fraction of the other gain."""
 
 
+class Order(NamedTuple):
+    """Scores of later outputs; see `Flipped` for the attributes."""
+
+    scores: NDArray[np.float64]
+    revealed: NDArray[np.bool_]
+    event: Callable[[float, bool, bool], str]
+
+
 @dataclass(frozen=True)
 class Scorer:
     """Scores of outputs of one pair.
@@ -47,6 +57,8 @@ class Scorer:
         last: For each column of numbers that are replaced by their differences, the last values
             before the outputs to be scored, float64 [at most 15]; or None if there is no such
             column.
+        held_out: If a learned score defines the cells, the held-out scores of the learned outputs
+            of each side, float64 [n]; or None.
     """
 
     encoder: Encoder
@@ -54,6 +66,7 @@ class Scorer:
     halves: NDArray[np.int64]
     gain: float
     last: dict[int, NDArray[np.float64]] | None
+    held_out: list[NDArray[np.float64]] | None = None
 
     @classmethod
     def learn(
@@ -102,7 +115,10 @@ class Scorer:
         folds = [fold_of(np.arange(len(pilot.labels))) for pilot in pilots]
         cells = lay_best(pilots, folds, encoder.names, gain_of, encoder.parts, _lay)
         halves = count_halves(cells, [[pilot] for pilot in pilots])
-        return cls(encoder, cells, halves, gain_of(cells, halves, 1), last)
+        along = [cells.along(pilot, fold) for pilot, fold in zip(pilots, folds, strict=True)]
+        held_out = [values for values in along if values is not None]
+        gain = gain_of(cells, halves, 1)
+        return cls(encoder, cells, halves, gain, last, held_out if len(held_out) == 2 else None)
 
     @property
     def change(self) -> str:
@@ -130,23 +146,53 @@ class Scorer:
             settings: Numbers of calls, for the result.
             notes: Notes for the result.
         """
-        group = best_group(self.cells, self.halves)
-        scores = scores_of_cells(self.halves.sum(axis=0), group)
-        revealed = sorted_coins(self.halves, group, generator)
+        scores, revealed, event = self.order(outputs, generator)
+        return Flipped(scores, coins, *of, revealed, event, settings, notes)
 
-        def event(score: float, is_least: bool, whole: bool) -> str:
-            mask = scores >= score if is_least else scores <= score
-            return f"{self.cells.describe(mask, whole=whole)}{self.change}"
+    def order(self, outputs: Outputs, generator: np.random.Generator) -> Order:
+        """Return scores of later outputs, and the revealed coins in decreasing order of score.
 
-        found = scores[self.places(outputs)]
-        return Flipped(found, coins, *of, revealed, event, settings, notes)
+        If a learned score defines the cells, and if it separates the revealed coins at least as
+        well as the counts in the cells do, then the learned score itself orders the outputs.
 
-    def places(self, outputs: Outputs) -> NDArray[np.int64]:
-        """Return the cell of each later output, int64 [n]."""
+        Args:
+            outputs: The later outputs.
+            generator: Generator of the order of earlier outputs with equal scores.
+        """
         outputs = self.encoder.padded(outputs)
         if self.last is not None:
             outputs = outputs._replace(values=_changed(outputs.values, self.last))
-        return self.cells.index(outputs)
+        group = best_group(self.cells, self.halves)
+        of_cells = scores_of_cells(self.halves.sum(axis=0), group)
+        revealed = sorted_coins(self.halves, group, generator)
+
+        def event(score: float, is_least: bool, whole: bool) -> str:
+            mask = of_cells >= score if is_least else of_cells <= score
+            return f"{self.cells.describe(mask, whole=whole)}{self.change}"
+
+        along = self.cells.along(outputs)
+        if along is not None and self.held_out is not None:
+            first, second = self.held_out
+            sign = 1.0 if first.mean() >= second.mean() else -1.0
+            coins = np.repeat([True, False], [len(first), len(second)])
+            coins = in_order(sign * np.concatenate(self.held_out), coins, generator)
+            if _separation(coins) >= _separation(revealed):
+                return Order(sign * along, coins, partial(self._event_along, sign))
+        return Order(of_cells[self.cells.index(outputs)], revealed, event)
+
+    def _event_along(self, sign: float, score: float, is_least: bool, whole: bool) -> str:
+        """Describe the outputs on one side of a score; see `Flipped`."""
+        is_above, edge = is_least == (sign > 0), sign * score
+        edge = edge if is_above else np.nextafter(edge, np.inf)
+        cells = replace(self.cells, edges=(np.array([edge]),))
+        mask = np.arange(cells.size) == cells.num_alone + is_above
+        return f"{cells.describe(mask, whole=whole)}{self.change}"
+
+
+def _separation(coins: NDArray[np.bool_]) -> float:
+    """Return how much earlier the coins of the database are in a sequence than the others."""
+    places = np.arange(len(coins))
+    return float(places[~coins].mean() - places[coins].mean())
 
 
 def order_by_learned_scores(
@@ -169,10 +215,7 @@ def order_by_learned_scores(
     """
     encoder = Encoder("the canaries")
     scorer = Scorer.learn(encoder, encoder.encode(features[mask]), included[mask], ordered=False)
-    group = best_group(scorer.cells, scorer.halves)
-    scores = scores_of_cells(scorer.halves.sum(axis=0), group)
-    hidden = scores[scorer.places(encoder.encode(features[~mask]))]
-    revealed = sorted_coins(scorer.halves, group, generator)
+    hidden, revealed, _ = scorer.order(encoder.encode(features[~mask]), generator)
     return in_order(hidden, included[~mask], generator), revealed
 
 
@@ -212,88 +255,3 @@ def relative(values: NDArray[np.float64], before: NDArray[np.float64]) -> NDArra
     medians = np.zeros(len(values))
     medians[some] = np.nanmedian(earlier[some], axis=1)
     return values - medians
-
-
-def gain_of(cells: Partition, halves: NDArray[np.int64], compared: int) -> float:
-    """Return how well one half of the calls predicts the coins of the other half.
-
-    Args:
-        cells: Partition of the outputs.
-        halves: Counts of the outputs in the cells, int64 [2 halves, 2 sides, cells].
-        compared: Number of partitions among which the best one is chosen, which does not matter.
-
-    Returns:
-        Mean log-likelihood of a coin, in nats, minus that of a fair coin; at least 0. The value is
-        the largest one among the groupings of adjacent cells.
-    """
-    return max(_predicted(halves, group) for group in _groups(cells))
-
-
-def best_group(cells: Partition, halves: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the grouping of cells with the largest gain; arguments as in `gain_of`."""
-    return max(_groups(cells), key=lambda group: _predicted(halves, group))
-
-
-def scores_of_cells(counts: NDArray[np.int64], group: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the score of each cell, float64 [cells].
-
-    Args:
-        counts: Counts of the outputs in the cells, int64 [2 sides, cells].
-        group: For each cell, the index of the merged cell that contains it, int64 [cells].
-    """
-    first, second = _merged(counts, group)
-    ratio = _log_ratio(first, second)
-    error = np.sqrt(1 / (first + 0.5) + 1 / (second + 0.5))
-    return (np.sign(ratio) * np.maximum(np.abs(ratio) - error, 0.0))[group]
-
-
-def sorted_coins(
-    halves: NDArray[np.int64], group: NDArray[np.int64], generator: np.random.Generator
-) -> NDArray[np.bool_]:
-    """Return the coins of the counted calls in decreasing order of score.
-
-    The scores of the calls in one half are learned from the other half. Calls with equal scores are
-    in random order.
-
-    Args:
-        halves: Counts as in `gain_of`.
-        group: As in `scores_of_cells`.
-        generator: Generator of the random order.
-
-    Returns:
-        Whether each call got the database, bool [calls].
-    """
-    scores, coins = [], []
-    for known, other in (halves, halves[::-1]):
-        learned = scores_of_cells(known, group)
-        for counts, coin in zip(other, (True, False), strict=True):
-            scores.append(np.repeat(learned, counts))
-            coins.append(np.full(int(counts.sum()), coin))
-    return in_order(np.concatenate(scores), np.concatenate(coins), generator)
-
-
-def _groups(cells: Partition) -> list[NDArray[np.int64]]:
-    """Return the groupings of cells, as for `Partition.groups`; the first has no merged cells."""
-    return [np.arange(cells.size), *cells.coarser()]
-
-
-def _merged(counts: NDArray[np.int64], group: NDArray[np.int64]) -> list[NDArray[np.intp]]:
-    """Return the counts of both sides in merged cells."""
-    return [np.bincount(group, side) for side in counts]
-
-
-def _log_ratio(first: NDArray[np.intp], second: NDArray[np.intp]) -> NDArray[np.float64]:
-    shares = ((side + 0.5) / (side.sum() + 1) for side in (first, second))
-    return np.log(next(shares)) - np.log(next(shares))
-
-
-def _predicted(halves: NDArray[np.int64], group: NDArray[np.int64]) -> float:
-    """Return the gain for one grouping of cells, at least 0; see `gain_of`."""
-    merged = [_merged(half, group) for half in halves]
-    found = 0.0
-    for known, other in (merged, merged[::-1]):
-        odds = _log_ratio(*known)
-        # ln(2 sigmoid(x)) is ln 2 minus the softplus of -x.
-        for side, sign in zip(other, (1, -1), strict=True):
-            found += float(side @ (np.log(2) - np.logaddexp(0, -sign * odds)))
-    return max(found / max(int(halves.sum()), 1), 0.0)
