@@ -37,10 +37,13 @@ def pytest_configure(config: pytest.Config) -> None:
     A shell makes its background processes ignore interrupts, and nohup makes them ignore hangups.
     All processes that tests start and signal would inherit this.
 
+    Garbage collection waits until all tests are imported (see pytest_collection_finish).
+
     JAX's own limit (`jax_compilation_cache_max_size`) requires the package filelock and reads the
     whole folder whenever it adds an entry. Here, the age of a file is the time since it was last
     read or written.
     """
+    gc.disable()
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     hangup = getattr(signal, "SIGHUP", None)
@@ -73,9 +76,15 @@ def positions(item: pytest.Item) -> list[int]:
 
 
 def pytest_collection_finish() -> None:
-    """Exclude all imported objects from garbage collection, which saves an eighth of the time."""
+    """Collect garbage from now on, but less often, and never look at imported objects.
+
+    Each of the three saves time: a third of the collection of tests, an eighth of the tests, and a
+    fourteenth of tests that trace programs, which make many objects.
+    """
     gc.collect()
     gc.freeze()
+    gc.set_threshold(20_000, 10, 10)
+    gc.enable()
 
 
 @pytest.fixture
