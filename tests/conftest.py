@@ -5,6 +5,7 @@ import os
 import signal
 import time
 import tracemalloc
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import pytest
@@ -69,10 +70,25 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def positions(item: pytest.Item) -> list[int]:
-    """Return the position of a case in the list of each `parametrize` of its test."""
-    lists = [mark.args[0] for mark in item.iter_markers("parametrize")]
-    names = [(one.split(",") if isinstance(one, str) else one)[0].strip() for one in lists]
-    return [item.callspec.indices[name] for name in names]
+    """Return the position of a case in the list of each `parametrize` of its test.
+
+    `callspec.indices` does not always contain them: for several lists, recent versions of pytest
+    store the number of the combination there.
+    """
+    return [position(item.callspec.params, *one.args) for one in item.iter_markers("parametrize")]
+
+
+def position(case: dict[str, object], names: str | Sequence[str], values: Iterable) -> int:
+    """Return the position of the case's values of `names` in the list of a `parametrize`."""
+    names = [name.strip() for name in names.split(",")] if isinstance(names, str) else names
+    for number, listed in enumerate(values):
+        if isinstance(listed, type(pytest.param())):
+            listed = listed.values
+        elif len(names) == 1:
+            listed = (listed,)
+        if all(case[name] is value for name, value in zip(names, listed, strict=True)):
+            return number
+    raise ValueError(f"one_in needs a list that contains the values of {names} themselves")
 
 
 def pytest_collection_finish() -> None:

@@ -39,7 +39,7 @@ MIXED = [
 """Search sets with equal and with different cells, with and without a region."""
 
 
-@pytest.mark.one_in(7)
+@pytest.mark.one_in(5)
 @pytest.mark.parametrize("notion", [Epsilon(), Epsilon(0.01), Gdp(), TotalVariation(), Zcdp()])
 @pytest.mark.parametrize("rows", [1, 3, 256])
 def test_pairs_together_are_pairs_alone(notion, rows, monkeypatch):

@@ -44,7 +44,7 @@ def without_figure(text):
     return re.sub(r"<svg.*</svg>", "", text, flags=re.S)
 
 
-@pytest.mark.one_in(4)
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("name", METHODS)
 def test_a_report_says_what_was_found(results, name, kind):
