@@ -202,6 +202,7 @@ def test_counts_of_events(mechanism, called):
     assert called == {"sample_blocks", "search_counts_runs", "confirm_counts_runs"}
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("density", ["binned", "direct"])
 @pytest.mark.parametrize(
     "mechanism",

@@ -61,6 +61,7 @@ def parts(database):
     return [*database] if isinstance(database, tuple) else [database]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("relation", ["add-remove", "change-one"])
 @pytest.mark.parametrize(("like", "arrays"), LIKES.values(), ids=LIKES)
 def test_pairs_of_tensors_are_those_of_arrays(like, arrays, relation):
