@@ -1,6 +1,7 @@
 """Checks that recorded coins look like separate fair coins."""
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 import scipy
@@ -23,8 +24,18 @@ _CHANCE = 1e-6
 _EARLIER, _PERIODS = (0, 1, 2, 3, 4, 8), (1, 2, 3, 4, 5, 6, 7, 8, 10, 12)
 """Numbers of earlier coins, and periods, from which the next coin is predicted."""
 
-_MOST = 2**17
-"""Maximum number of coins whose order is checked."""
+_PIECES, _SEGMENTS = 32, (4, 8, 16)
+"""Models in which the probability of heads changes: once, after any number of _PIECES pieces of
+equal length, or after each of several longer segments.
+"""
+
+_LEADS = 8
+"""Largest lead of heads over tails that models of balanced coins distinguish."""
+
+_MOST, _MOST_REPEATED = 2**17, 2**20
+"""Maximum numbers of coins that are predicted from the coins right before them, and from coins far
+before them.
+"""
 
 
 def coins_from(given: object) -> NDArray[np.bool_]:
@@ -32,7 +43,13 @@ def coins_from(given: object) -> NDArray[np.bool_]:
 
     Raises:
         TypeError: If the coins are not boolean, or not one-dimensional.
+        ValueError: If coins are masked.
     """
+    if np.ma.is_masked(given):
+        raise BadValue(
+            f"coins must not be masked, but {np.ma.count_masked(given)} entries were: leave out "
+            "the coins and the outputs of those calls."
+        )
     coins = to_numpy(given)
     if coins.dtype != bool or coins.ndim != 1:
         raise BadType(
@@ -79,7 +96,7 @@ def doubts_about_order(coins: NDArray[np.bool_]) -> list[Doubt]:
     Args:
         coins: bool [n], the coins in the order in which they were tossed.
     """
-    if log_evidence(coins[:_MOST]) < -math.log(_CHANCE):
+    if log_evidence(coins) < -math.log(_CHANCE):
         return []
     return [
         Doubt(
@@ -95,9 +112,10 @@ def log_evidence(coins: NDArray[np.bool_]) -> float:
     """Return the logarithm of an e-value against separate fair coins.
 
     The e-value is the mean likelihood ratio of several models and of fair coins. In each model, the
-    probability of heads is unknown for each combination of the k coins before and the position
-    modulo a period, and Krichevsky and Trofimov's estimate takes its place. For fair coins, the
-    mean of the e-value is 1, so by Markov's inequality it exceeds 1 / p with probability at most p.
+    probability of heads is unknown in each of several states, and Krichevsky and Trofimov's
+    estimate takes its place. The state before a toss depends only on earlier coins and on the
+    position. For fair coins, the mean of the e-value is 1, so by Markov's inequality it exceeds
+    1 / p with probability at most p.
 
     Args:
         coins: bool [n], the coins in the order in which they were tossed.
@@ -105,6 +123,17 @@ def log_evidence(coins: NDArray[np.bool_]) -> float:
     References:
         Krichevsky, Trofimov (1981), "The performance of universal encoding".
     """
+    found = [
+        *(_log_ratio(coins[:_MOST], states) for states in _recent(coins[:_MOST])),
+        *_log_ratios_of_changes(coins),
+        *(_log_ratio(coins, states) for states in _balanced(coins)),
+        _log_ratio_of_repeats(coins[:_MOST_REPEATED]),
+    ]
+    return float(np.logaddexp.reduce(found)) - math.log(len(found))
+
+
+def _recent(coins: NDArray[np.bool_]) -> Iterator[NDArray[np.int64]]:
+    """Yield states that consist of the k coins before, and of the position modulo a period."""
     size = len(coins)
     history = np.zeros(size, np.int64)
     histories = {0: history}
@@ -112,23 +141,62 @@ def log_evidence(coins: NDArray[np.bool_]) -> float:
         history = history.copy()
         history[distance:] += coins[:-distance].astype(np.int64) << (distance - 1)
         histories[distance] = history
-    found = []
     for known in _EARLIER:
         for period in _PERIODS:
-            states = histories[known] * period + np.arange(size) % period
-            pairs = np.bincount(2 * states + coins, minlength=2 * period << known).reshape(-1, 2)
-            found.append(_log_likelihood(pairs) + size * math.log(2))
-    return float(np.logaddexp.reduce(found)) - math.log(len(found))
+            yield histories[known] * period + np.arange(size) % period
 
 
-def _log_likelihood(counts: NDArray[np.intp]) -> float:
-    """Return the log-likelihood of coins under Krichevsky and Trofimov's estimate.
+def _log_ratios_of_changes(coins: NDArray[np.bool_]) -> Iterator[float]:
+    """Yield the log-likelihood ratios of models in which the probability of heads changes."""
+    pieces = np.arange(len(coins)) * _PIECES // max(len(coins), 1)
+    counts = np.bincount(2 * pieces + coins, minlength=2 * _PIECES).reshape(-1, 2)
+    whole = len(coins) * math.log(2)
+    before = counts.cumsum(axis=0)[:-1]
+    for parts in np.stack([before, counts.sum(axis=0) - before], axis=1):
+        yield float(_log_likelihoods(*parts.T).sum()) + whole
+    for segments in _SEGMENTS:
+        parts = counts.reshape(segments, -1, 2).sum(axis=1)
+        yield float(_log_likelihoods(*parts.T).sum()) + whole
 
-    Args:
-        counts: Numbers of tails and heads in each state, int [states, 2].
+
+def _balanced(coins: NDArray[np.bool_]) -> Iterator[NDArray[np.int64]]:
+    """Yield states that consist of the lead of heads, as if coins were to fall equally often."""
+    lead = np.cumsum(2 * coins.astype(np.int64) - 1)
+    lead = np.concatenate([[0], lead[:-1]]) if len(coins) else lead
+    for unit in (1, max(math.isqrt(len(coins)) // _LEADS, 1)):
+        yield np.clip(lead // unit, -_LEADS, _LEADS) + _LEADS
+
+
+def _log_ratio_of_repeats(coins: NDArray[np.bool_]) -> float:
+    """Return the logarithm of the e-value against coins that repeat earlier ones, or the opposite.
+
+    If a generator of coins is started again with the same seed, coins repeat at one distance. For
+    fair coins and any distance, the comparisons of all coins with the coins at this distance before
+    them are separate fair coins, too. The e-value is the mean over all distances.
     """
-    tails, heads = counts.T
-    return float((scipy.special.betaln(tails + 0.5, heads + 0.5) - math.log(math.pi)).sum())
+    size = len(coins)
+    if size < 2:
+        return 0.0
+    signs = np.where(coins, 1.0, -1.0)
+    length = 2 ** (2 * size - 1).bit_length()
+    spectrum = np.fft.rfft(signs, length)
+    sums = np.rint(np.fft.irfft(np.abs(spectrum) ** 2, length)[1:size])
+    number = size - np.arange(1, size)
+    equal = (number + sums) / 2
+    ratios = _log_likelihoods(number - equal, equal) + number * math.log(2)
+    return float(scipy.special.logsumexp(ratios)) - math.log(size - 1)
+
+
+def _log_ratio(coins: NDArray[np.bool_], states: NDArray[np.int64]) -> float:
+    """Return the log-likelihood ratio of a model with the given states and of fair coins."""
+    number = int(states.max(initial=0)) + 1
+    tails, heads = np.bincount(2 * states + coins, minlength=2 * number).reshape(-1, 2).T
+    return float(_log_likelihoods(tails, heads).sum()) + len(coins) * math.log(2)
+
+
+def _log_likelihoods(tails: NDArray, heads: NDArray) -> NDArray[np.float64]:
+    """Return the log-likelihood of the coins in each state under the estimate of `log_evidence`."""
+    return scipy.special.betaln(tails + 0.5, heads + 0.5) - math.log(math.pi)
 
 
 def _chance_of_half(number: int) -> float:

@@ -7,31 +7,53 @@ import numpy as np
 import pytest
 
 from dpjax.core.wording import Doubt
-from dpjax.sources._fair_coins import doubts_about_order, log_evidence
+from dpjax.sources._fair_coins import coins_from, doubts_about_order, log_evidence
 
 
-def predicted(coins, known, period):
+def predicted(coins, state):
     """Return the likelihood ratio of one model, by one prediction after the other."""
     seen, ratio = {}, 1.0
     for place, coin in enumerate(coins):
-        before = tuple(
-            coins[place - distance] if place >= distance else False
-            for distance in range(1, known + 1)
-        )
-        counts = seen.setdefault((before, place % period), [0, 0])
+        counts = seen.setdefault(state(place), [0, 0])
         ratio *= 2 * (counts[coin] + 0.5) / (sum(counts) + 1)
         counts[coin] += 1
     return ratio
 
 
 def test_the_e_value_is_the_mean_of_sequential_predictions():
-    coins = np.random.default_rng(0).random(40) < 0.5
+    coins = (np.random.default_rng(0).random(40) < 0.5).tolist()
+
+    def recent(known, period):
+        def state(place):
+            before = [place >= far and coins[place - far] for far in range(1, known + 1)]
+            return *before, place % period
+
+        return state
+
+    def lead(unit):
+        def state(place):
+            return min(max((2 * sum(coins[:place]) - place) // unit, -8), 8)
+
+        return state
+
     ratios = [
-        predicted(coins.tolist(), known, period)
+        predicted(coins, recent(known, period))
         for known in (0, 1, 2, 3, 4, 8)
         for period in (1, 2, 3, 4, 5, 6, 7, 8, 10, 12)
     ]
-    assert log_evidence(coins) == pytest.approx(math.log(np.mean(ratios)), rel=1e-9)
+    for split in range(1, 32):
+        ratios.append(predicted(coins, lambda place, split=split: place * 32 // 40 < split))
+    for segments in (4, 8, 16):
+        pieces = 32 // segments
+        ratios.append(predicted(coins, lambda place, n=pieces: place * 32 // 40 // n))
+    # The square root of 40 is below 8, so both units are 1.
+    ratios += 2 * [predicted(coins, lead(1))]
+    repeats = [
+        predicted([coins[place] == coins[place - far] for place in range(far, 40)], lambda _: 0)
+        for far in range(1, 40)
+    ]
+    ratios.append(np.mean(repeats))
+    assert log_evidence(np.array(coins)) == pytest.approx(math.log(np.mean(ratios)), rel=1e-9)
 
 
 def test_the_mean_e_value_of_all_sequences_is_1():
@@ -39,7 +61,7 @@ def test_the_mean_e_value_of_all_sequences_is_1():
     assert np.mean([math.exp(log_evidence(coins)) for coins in every]) == pytest.approx(1, rel=1e-9)
 
 
-@pytest.mark.parametrize("number", [80, 1000, 20_000])
+@pytest.mark.parametrize("number", [0, 1, 2, 80, 1000, 20_000])
 def test_fair_coins_are_not_doubted(number):
     # Each of 20 sequences is doubted with probability at most 1e-6.
     rng = np.random.default_rng(number)
@@ -52,6 +74,15 @@ def of_blocks(rng, length):
     return np.concatenate([rng.permutation(block) for _ in range(2000 // length)])
 
 
+def balanced(rng, number):
+    """Return coins that fall more often on the side that has been rarer so far (Efron, 1971)."""
+    coins, lead = [], 0
+    for _ in range(number):
+        coins.append(bool(rng.random() < 0.5 - np.sign(lead) / 6))
+        lead += 1 if coins[-1] else -1
+    return np.array(coins)
+
+
 STRANGE = {
     "alternating": lambda rng: np.arange(200) % 2 == 0,
     "pairs": lambda rng: np.arange(200) % 4 < 2,
@@ -61,6 +92,14 @@ STRANGE = {
     "blocks of two": lambda rng: of_blocks(rng, 2),
     "blocks of four": lambda rng: of_blocks(rng, 4),
     "a pattern of ten": lambda rng: np.tile(rng.random(10) < 0.5, 100),
+    "a generator started again": lambda rng: np.tile(rng.random(300) < 0.5, 2),
+    "a generator started again after other coins": lambda rng: np.concatenate(
+        [first := rng.random(500) < 0.5, rng.random(301) < 0.5, first[:100]]
+    ),
+    "the opposite coins": lambda rng: np.concatenate([first := rng.random(300) < 0.5, ~first]),
+    "a replaced coin": lambda rng: rng.random(3000) < np.repeat([0.4, 0.6], 1500),
+    "a drifting coin": lambda rng: rng.random(1000) < np.linspace(0.2, 0.8, 1000),
+    "coins that balance each other": lambda rng: balanced(rng, 1000),
 }
 
 
@@ -68,3 +107,9 @@ STRANGE = {
 def test_coins_that_can_be_predicted_are_doubted(kind):
     (doubt,) = doubts_about_order(STRANGE[kind](np.random.default_rng(3)))
     assert isinstance(doubt, Doubt) and "can be predicted" in doubt
+
+
+def test_masked_coins_are_refused():
+    coins = np.ma.masked_array(np.arange(100) % 3 == 0, mask=np.arange(100) < 2)
+    with pytest.raises(ValueError, match="coins must not be masked, but 2 entries were"):
+        coins_from(coins)
