@@ -163,7 +163,25 @@ def _read(name: str, given: object) -> NDArray:
             f"{name} must not be masked, but {np.ma.count_masked(given)} entries were: leave out "
             "the scores and the coins of those canaries."
         )
-    return to_numpy(given)
+    return _array(name, given)
+
+
+def _array(name: str, given: object) -> NDArray:
+    """Return an array of given numbers or coins, also if its entries are Python objects.
+
+    A pandas frame whose columns may lack values is an array of objects for NumPy.
+    """
+    try:
+        found = to_numpy(given)
+    except ValueError:
+        raise BadValue(
+            f"{name} must have equally many numbers for each canary, but the canaries had "
+            "different numbers of them."
+        ) from None
+    if found.dtype != object:
+        return found
+    plain = np.array(found.tolist())
+    return plain if plain.dtype.kind in "biuf" else found
 
 
 def scores_of(found: NDArray) -> NDArray[np.float64]:

@@ -111,3 +111,19 @@ def test_columns_of_a_file_and_repeated_runs(tmp_path):
         lambda included, seed: run(2000, seed=seed)[0] + 3 * included[:, None], 2000
     )
     assert dpjax.audit(runs).lower_bound > 2
+
+
+def test_frames_with_objects_and_unequal_numbers():
+    pandas = pytest.importorskip("pandas")
+    numbers, included = run(300)
+    frame = pandas.DataFrame(numbers).astype("Float64")
+    coins = pandas.Series(included, dtype="boolean")
+    usual = audit(numbers, included).lower_bound
+    assert audit(frame, coins).lower_bound == audit(numbers.astype(object), included).lower_bound
+    assert audit(frame, coins.astype(object)).lower_bound == usual
+    with pytest.raises(TypeError, match="scores must be numbers, but were of type object"):
+        audit(frame.mask(frame > 2), coins)
+    with pytest.raises(TypeError, match="included must be booleans"):
+        audit(frame, coins.mask(coins.index < 2))
+    with pytest.raises(ValueError, match="scores must have equally many numbers for each canary"):
+        audit([[0.0] * (1 + place % 2) for place in range(300)], included)
