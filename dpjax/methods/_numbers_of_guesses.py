@@ -60,8 +60,8 @@ def count(
     inside, outside = numbers
     if inside + outside > len(coins):
         raise BadValue(
-            f"the sum of num_in and num_out must not exceed the number of {kind.noun}, "
-            f"{len(coins)}, but they were {inside} and {outside}."
+            f"the sum of num_in and num_out must not exceed the number of {kind.noun} whose coins "
+            f"are guessed, {len(coins)}, but they were {inside} and {outside}."
         )
     right = int(coins[:inside].sum()) + int((~coins[len(coins) - outside :]).sum())
     return kind(len(coins), inside, outside, right, revealed, share)

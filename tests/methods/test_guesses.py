@@ -323,7 +323,7 @@ def test_one_half_is_doubtful_unless_the_coins_were_fair():
         ({"distance": 2}, "distance must be 1 if coins are guessed"),
         ({"notion": dpjax.Zcdp()}, "notion must be dpjax.Epsilon(delta=...)"),
         ({"notion": dpjax.TradeOff()}, "which cannot bound the trade-off curve"),
-        ({"method": dpjax.Guesses(2000, 2)}, "must not exceed the number of canaries, 2001"),
+        ({"method": dpjax.Guesses(2000, 2)}, "canaries whose coins are guessed, 2001"),
     ],
 )
 def test_what_does_not_fit_is_refused(options, sentence, scores_and_coins):

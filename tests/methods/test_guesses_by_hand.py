@@ -47,8 +47,8 @@ def test_counts_of_right_guesses():
     with pytest.raises(ValueError) as raised:
         count(coins, Numbers(5, 4))
     assert str(raised.value) == (
-        "the sum of num_in and num_out must not exceed the number of canaries, 8, but they were 5 "
-        "and 4."
+        "the sum of num_in and num_out must not exceed the number of canaries whose coins are "
+        "guessed, 8, but they were 5 and 4."
     )
 
 

@@ -124,7 +124,10 @@ def test_given_numbers_of_guesses():
     found = dpjax.audit(lambda database: database + rng.laplace(), PAIR, method=method)
     counted = found.evidence.counted
     assert (counted.guessed_in, counted.guessed_out, counted.canaries) == (50, 70, 500)
-    with pytest.raises(ValueError, match="must not exceed the number of calls, 500, but they were"):
+    with pytest.raises(
+        ValueError,
+        match="must not exceed the number of calls whose coins are guessed, 500, but they were",
+    ):
         dpjax.audit(
             lambda database: database + rng.laplace(),
             PAIR,
