@@ -143,7 +143,7 @@ class Recorded(Source):
 
     @classmethod
     def of_calls(cls, outputs: Any, coins: Any, **options: Any) -> Self:
-        """Create the source from outputs in the order of the calls, for an audit by guesses.
+        """Create the source from outputs in the order of the calls; the default method is guesses.
 
         A fair coin must have decided before each call whether the call got the database or its
         neighbor. Outputs may depend on earlier outputs; see `dpjax.Guesses`. For files, see
@@ -165,6 +165,11 @@ class Recorded(Source):
                 f"{len(whole)} outputs."
             )
         return cls(whole[tossed], whole[~tossed], **{"coins": tossed, **options})
+
+    @property
+    def usual_method(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Name of the default method: guesses if coins were given."""
+        return "events" if self.coins is None else "guesses"
 
     @property
     def flips_coins(self) -> bool:

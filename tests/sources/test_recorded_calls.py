@@ -5,6 +5,7 @@ import pytest
 from scipy import stats
 
 import dpjax
+import dpjax.testing
 from dpjax.notions import CallGuessCounts
 
 
@@ -47,6 +48,16 @@ def test_bounds_are_above_the_level_no_more_often_than_allowed():
     found = [audit(dpjax.Recorded.of_calls(*one), confidence=0.8) for one in recorded]
     wrong = sum(one.lower_bound > 0.5 for one in found)
     assert wrong <= stats.binom.ppf(1 - 1e-6, 200, 0.2)
+
+
+def test_coins_are_guessed_by_default():
+    source = dpjax.Recorded.of_calls(*calls(level=3.0))
+    found = dpjax.audit(source)
+    assert found.lower_bound == audit(source).lower_bound > 0
+    with pytest.raises(AssertionError, match=r"guesses .* of 2800 calls"):
+        dpjax.testing.assert_private(source, 0.4)
+    dpjax.testing.assert_private(source, 3.0)
+    assert dpjax.Recorded([0.0], [1.0]).usual_method == "events"
 
 
 def test_both_sides_and_coins_have_the_same_bound_as_all_calls():
