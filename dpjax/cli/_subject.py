@@ -167,6 +167,8 @@ def _one_run(written: Given) -> "OneRun":
         if column not in written:
             raise ValueError(f"--one-run needs --{column}, the name of a column of the file.")
     columns = column_of(written["score"]), written["included"]
+    if isinstance(names := columns[0], list) and len({*names}) < len(names):
+        raise ValueError(f"--score must name distinct columns, but was {written['score']!r}.")
     scores, included = (Recording(written["one_run"], column) for column in columns)
     options = declared_values(DECLARED_SOURCES["one_run"], written)
     return OneRun(scores, included, name=scores.name, **options)

@@ -282,6 +282,13 @@ def test_one_half_of_the_canaries_is_doubtful(run, tmp_path):
     assert run(*command, "--fair-coins").exit_code == 1
 
 
+def test_a_column_of_scores_that_is_named_twice_is_refused(run, tmp_path):
+    (tmp_path / "run.csv").write_text("s,i\n" + "1,0\n" * 30)
+    done = run("audit", "--one-run", tmp_path / "run.csv", "--score", "s,s", "--included", "i")
+    assert done.exit_code == 2
+    assert "--score must name distinct columns, but was 's,s'" in done.error
+
+
 def test_one_file_with_a_column_that_names_the_database(run, tmp_path):
     rng = np.random.default_rng(0)
     rows = [(side, side + rng.laplace(size=1)[0]) for side in rng.integers(0, 2, 4000).tolist()]
