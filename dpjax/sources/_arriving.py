@@ -107,7 +107,7 @@ class Arriving(Recorded):
     """
 
     gone: int = 0
-    usual_method: ClassVar[str] = "sequential"  # pyright: ignore[reportIncompatibleMethodOverride]
+    usual_method: ClassVar[str] = "sequential"
     counts_again: ClassVar[bool] = False
     has_arrays: ClassVar[bool] = False
 

@@ -102,6 +102,9 @@ class Recorded(Source):
     counts_again: ClassVar[bool] = True
 
     def __post_init__(self):
+        if self.coins is not None:
+            # Classes state their default methods, so this one applies to the instance alone.
+            object.__setattr__(self, "usual_method", "guesses")
         refuse_same_origin(self.x, self.y)
         check_bits(self.bits)
         validate.open_unit(search_fraction=self.search_fraction)
@@ -165,11 +168,6 @@ class Recorded(Source):
                 f"{len(whole)} outputs."
             )
         return cls(whole[tossed], whole[~tossed], **{"coins": tossed, **options})
-
-    @property
-    def usual_method(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """Name of the default method: guesses if coins were given."""
-        return "events" if self.coins is None else "guesses"
 
     @property
     def flips_coins(self) -> bool:
