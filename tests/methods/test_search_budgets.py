@@ -278,7 +278,7 @@ def test_guesses_are_counted_from_both_ends():
     assert count(coins, Numbers(3, 2)).guessed == Guessed(7, 5, 3)
     assert count(coins, Numbers(0, 1)).guessed == Guessed(7, 1, 1)
     assert count(coins, Numbers(3, 4)).guessed == Guessed(7, 7, 4)
-    with pytest.raises(ValueError, match="the number of canaries, 7, but they were 3 and 5"):
+    with pytest.raises(ValueError, match="coins are guessed, 7, but they were 3 and 5"):
         count(coins, Numbers(3, 5))
 
 
