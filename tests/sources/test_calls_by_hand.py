@@ -6,6 +6,7 @@ import threading
 import numpy as np
 import pytest
 
+import dpjax
 from dpjax import HostMechanism, Recorded, Recording
 from dpjax.partitions.missing import Raised
 from dpjax.sources import Trust
@@ -255,3 +256,11 @@ def test_recordings_in_recipes_and_notebooks(tmp_path):
     with pytest.raises(ValueError, match="pairs must be left out for recorded outputs"):
         mixed.refuse_pairs([(0, 1)])
     assert Recorded(np.zeros(3), np.ones(3)).search_fraction == 0.3
+
+
+def test_an_interrupt_in_a_function_of_many_outputs_stops_the_audit():
+    def interrupted(database, num_samples):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        dpjax.audit(interrupted, [(0, 1)])
