@@ -195,6 +195,18 @@ def _equal() -> Law:
     return Law(lambda r, n, side: r.laplace(size=(n, 10)), lambda x: x[:, 0], level=0.0)
 
 
+def _wide(share: float) -> Law:
+    """Return 5,000 standard normal numbers, a share of which move by a vector of length 3."""
+    random = np.random.default_rng(5000)
+    shift = random.choice([-1.0, 1.0], 5000) * (random.random(5000) < share)
+    shift *= 3 / np.linalg.norm(shift)
+    return Law(
+        lambda r, n, side: r.normal(size=(n, 5000)) + shift * side,
+        lambda x: -(x @ shift) + 4.5,
+        1e-5,
+    )
+
+
 LAWS = {
     "Gaussian shift, 10-d, mu 1 *": _gaussian(10),
     "correlated Laplace, level .8": _correlated(),
@@ -208,6 +220,8 @@ LAWS = {
     "label + 3 numbers, 1.5": _mixed(),
     "scale 1.3, 5-d *": _scale(),
     "gradient sum, 100-d *": _gradients(),
+    "all of 5,000 numbers, mu 3 *": _wide(1.0),
+    "5% of 5,000 numbers, mu 3 *": _wide(0.05),
     "sign of x1 x2 x3, level 1": _sign(),
     "equal, 10-d": _equal(),
 }

@@ -18,6 +18,8 @@ Rng = np.random.Generator
 
 WORDS = np.array("the patient has a fever and reports pain in her chest since monday".split())
 
+LETTERS = "abcdefghijklmn"
+
 RECORDS = [
     "ann smith of 12 mill lane has gout", "bob jones has flu", "cid baker has a cold and a cough",
 ]  # fmt: skip
@@ -59,6 +61,16 @@ def quoting(share: float, words: int) -> Callable[[list[str], Rng], str]:
     return release
 
 
+MANY = np.array([f"word{a}{b}{c}" for a in LETTERS for b in LETTERS for c in LETTERS])
+RANKS = 1 / np.arange(1, len(MANY) + 1)
+
+
+def speaking(factor: float, rng: Rng) -> str:
+    """Return 200 words, of which every tenth is more frequent by a factor, by Zipf's law."""
+    chances = RANKS * np.where(np.arange(len(MANY)) % 10 == 3, factor, 1.0)
+    return " ".join(MANY[rng.choice(len(MANY), 200, p=chances / chances.sum())])
+
+
 BIASED = (0.25, 0.75)
 LEAKED = (RECORDS, RECORDS[1:])
 CASES = {
@@ -80,6 +92,7 @@ CASES = {
     ),
     "text that quotes 3 words in 10% of calls": Case(quoting(0.1, 3), LEAKED, np.inf),
     "text that quotes 8 words in 1% of calls": Case(quoting(0.01, 8), LEAKED, np.inf),
+    "text in which 275 of 2,744 words are 1.4 times as frequent": Case(speaking, (1.0, 1.4), 60.0),
     "text that quotes nothing": Case(quoting(0.0, 0), LEAKED, 0.0),
 }
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from dpjax.core.types import JsonObject
-from dpjax.partitions._nested import SUMMARY, UNUSED, Nested, usual
+from dpjax.partitions._nested import SPREAD, SUMMARY, UNUSED, Nested, usual
 
 _MOST_EXTRA, _MOST_OF_TABLES, _MANY = 64, 256, 100
 """Largest number of further columns, and that for summaries of tables. Among at least _MANY
@@ -154,7 +154,7 @@ class NestedColumns:
         if len(self.paths) < 2:
             return []
         if self.usual is not None and self.usual.key == SUMMARY:
-            paths = [path for path in self.paths if not path.startswith(UNUSED)]
+            paths = [path for path in self.paths if not path.startswith((SPREAD, UNUSED))]
             names = [path[2:-2] if path.startswith("[") else path for path in paths]
             more = f"; and {len(names) - _MOST_SHOWN} others" if len(names) > _MOST_SHOWN else ""
             return [

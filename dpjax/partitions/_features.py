@@ -109,7 +109,7 @@ class Columns:
             indicators of the labels and of the atoms, bool [n, labels + atoms].
         """
         # Every step uses one column at a time, so columns are contiguous.
-        z = np.array(outputs.values.T, order="C")
+        z = np.array(outputs.values[:, : len(self.centre)].T, order="C")
         found = np.empty((self.num_indicators, len(outputs.labels)), bool)
         for label, row in zip(self.labels, found, strict=False):
             np.equal(outputs.labels, label, out=row)

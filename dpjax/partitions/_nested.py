@@ -38,8 +38,13 @@ _COMPLEX = (complex, np.complexfloating)
 _WRITTEN = (str, bytes, int, bool, type(None))
 """Types whose values are equal if and only if their texts are equal."""
 
-_TABLE, SUMMARY, UNUSED = "a table", "a summarized output", "unused"
-"""Structures of tables and other outputs that are summarized, and first word of unused columns."""
+_TABLE, SUMMARY = "a table", "a summarized output"
+"""Structures of tables and other outputs that are summarized."""
+
+UNUSED, SPREAD = "unused", "score without fold"
+"""First words of the paths of columns that are no entries: unused ones, and linear scores of all
+entries, which were fitted without one fold of the search set. See `dpjax.partitions._spread`.
+"""
 
 _LONGEST, _TEXT = 64, "\ue000"
 """_LONGEST is the maximum length of keys in the cache of structures, so that the cache stays small.

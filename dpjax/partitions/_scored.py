@@ -8,11 +8,12 @@ import numpy as np
 from dpjax.core.types import Plain
 from dpjax.partitions._batches import Outputs, part_of
 from dpjax.partitions._bins import bins_of
+from dpjax.partitions._entries import NO_ENTRIES, Entries
 from dpjax.partitions._features import Columns, Features
 from dpjax.partitions._lay import PILOT, lay
 from dpjax.partitions._logistic import FOLDS
 from dpjax.partitions._partition import Partition
-from dpjax.partitions._scores import Score, Weighted, fit_combination
+from dpjax.partitions._scores import OfAll, Score, Weighted, fit_combination
 from dpjax.partitions._wide import MOST_COLUMNS
 
 _STEPS, _TAILS = 48, range(6, 12)
@@ -26,10 +27,8 @@ this score, and at least _OFTEN outputs. Scores are discrete if at least the fra
 all outputs share their score with another output.
 """
 
-_FEWEST, _FEWEST_CHOSEN, _MANY, _NARROW = 20, 500, 5000, 128
-"""Minimum numbers of outputs per side: _FEWEST for any score, and _MANY for a network.
-
-_FEWEST_CHOSEN applies to the entries of longer vectors that were chosen by the same outputs. With
+_FEWEST, _MANY, _NARROW = 20, 5000, 128
+"""Minimum numbers of outputs per side: _FEWEST for any score, and _MANY for a network. With
 fewer than _MANY outputs per side, scores that are not linear are fitted only if an output has at
 most _NARROW numbers, and not more numbers than there are outputs per side. They would take seconds
 otherwise, or predict less than linear scores.
@@ -206,7 +205,10 @@ def pilot_size(dimension: int, num_pairs: int = 1) -> int:
 
 
 def score_partitions(
-    pilot: Sequence[Outputs], folds: Sequence[np.ndarray], names: Sequence[str]
+    pilot: Sequence[Outputs],
+    folds: Sequence[np.ndarray],
+    names: Sequence[str],
+    entries: Entries = NO_ENTRIES,
 ) -> list[Scored]:
     """Fit scores, and return one partition per score, from the simplest to the most complex.
 
@@ -220,10 +222,22 @@ def score_partitions(
         pilot: Vector outputs from the database and from its neighbor.
         folds: Fold of each output, int [n] for each side.
         names: Names of all labels in the pilot.
+        entries: Entries of the outputs.
 
     Raises:
         ValueError: If the outputs have too many numeric entries.
     """
+    found: list[Scored] = []
+    if (number := entries.spread) is not None:
+        some = _together(
+            [part_of(part, slice(PILOT)) for part in pilot], [f[:PILOT] for f in folds]
+        )
+        score = OfAll(number, entries.paths[number].partition(": ")[2])
+        found.append(_cut(score, some[0], some[2], names))
+    number = entries.reliable if entries.reliable is not None else number
+    if number == 0:
+        return found
+    pilot = [part._replace(values=part.values[:, :number]) for part in pilot]
     outputs, side, fold = _together(pilot, folds)
     columns_given = outputs.values.shape[1]
     if columns_given > MOST_COLUMNS or outputs.values.size > _MAX_ENTRIES:
@@ -239,14 +253,14 @@ def score_partitions(
         few = _together([part_of(part, slice(PILOT)) for part in pilot], [f[:PILOT] for f in folds])
     scores: list[Score] = []
     columns = Columns.of(few[0])
-    if fewest >= (_FEWEST if columns_given < MOST_COLUMNS else _FEWEST_CHOSEN):
+    if fewest >= _FEWEST:
         for kind in ("linear", "common", "clipped") if fewest > PILOT else ("linear",):
             features = Features.of(kind, columns, few[0])
             scores.append(fit_combination(features, outputs, side, fold))
     if fewest >= _MANY or _FEWEST <= fewest >= columns_given <= _NARROW:
         for kind in ("additive", "products"):
             scores.append(fit_combination(Features.of(kind, columns, few[0]), *few))
-    found = [_cut(score, few[0], few[2], names) for score in scores]
+    found += [_cut(score, few[0], few[2], names) for score in scores]
     if fewest >= _MANY:
         from dpjax.partitions._network import NetworkFit
 

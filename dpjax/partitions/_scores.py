@@ -107,7 +107,8 @@ class Weighted:
 
     def values(self, outputs: Outputs, fold: np.ndarray | None = None) -> np.ndarray:
         """Return the scores of outputs, float32 [n]; see `Score`."""
-        entries = clipped(outputs.values)
+        # Columns after the entries are scores of their own.
+        entries = clipped(outputs.values[:, : len(self.mean)])
         if fold is None:
             found = np.sum(entries * self.mean[None], axis=1)
         else:
@@ -175,6 +176,36 @@ class Combination:
 
         over_rows(fill, len(found))
         return found
+
+
+@dataclass(frozen=True)
+class OfAll:
+    """A linear score of all entries that was computed for each fold when outputs were encoded.
+
+    Attributes:
+        column: Index of the first of the columns with the scores, one for each fold.
+        text: Description of the score.
+    """
+
+    column: int
+    text: str
+
+    def words(self, whole: bool, parts: tuple[str, ...] = ()) -> str:
+        """Return the description."""
+        return self.text
+
+    def plain(self) -> Plain:
+        """Return the kind of the score."""
+        return {"kind": "linear score of all entries"}
+
+    def values(self, outputs: Outputs, fold: np.ndarray | None = None) -> np.ndarray:
+        """Return the scores of outputs, float32 [n]; see `Score`."""
+        each = outputs.values[:, self.column :]
+        if fold is None:
+            found = each.mean(axis=1)
+        else:
+            found = np.take_along_axis(each, fold[:, None], axis=1)[:, 0]
+        return np.clip(found, -_LARGEST, _LARGEST).astype(np.float32)
 
 
 def _product(weights: np.ndarray, part: np.ndarray) -> np.ndarray:

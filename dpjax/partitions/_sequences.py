@@ -20,11 +20,12 @@ _LONGEST_WORD, _MOST_PAIRS = 256, 1_000
 and the largest number of adjacent entries that are counted.
 """
 
-_NUMBER = re.compile(r"(?:(?<!\w)[-+])?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
+_NUMBER = re.compile(r"(?<!\w)[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 _WORD = re.compile(r"\w+|[^\w\s]")
 _CAPITAL = re.compile("[A-Z]")
 """Patterns of a number, of a word and of a capital letter in a text. A punctuation mark counts as a
-word. A hyphen after a word or a number, as in 1970-01-31, is no minus sign.
+word. A hyphen after a word or a number, as in 1970-01-31, is no minus sign. Digits that follow a
+letter, as in "user17", belong to the word.
 """
 
 Runs = tuple[Sequence[Hashable], Sequence[Hashable]]

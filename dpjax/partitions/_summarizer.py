@@ -5,9 +5,6 @@ has, as with texts, then these and all later outputs are summarized, and an audi
 numbers in the summaries.
 """
 
-import math
-import re
-from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from itertools import chain
@@ -16,14 +13,13 @@ import numpy as np
 
 from dpjax.core.types import JsonObject
 from dpjax.partitions._batches import Outputs, part_of
+from dpjax.partitions._chosen import SpreadOfSummaries, compared
 from dpjax.partitions._contents import Contents, Kind
-from dpjax.partitions._features import clipped
 from dpjax.partitions._labels import DpjaxLabel, Labels
 from dpjax.partitions._lengths import whole_label, with_numbers
 from dpjax.partitions._nested import SUMMARY, UNUSED, Label, Nested
 from dpjax.partitions._records import number_of
 from dpjax.partitions._summary import Summary, Targets
-from dpjax.partitions._wide import by_difference, in_standard_errors
 from dpjax.partitions.summaries import is_nested, summarize_parts
 
 _FEWEST, _SHARE, _RARE = 16, 0.5, 0.05
@@ -43,19 +39,6 @@ _OFTEN times remains a label.
 _MOST_COMPARED, _MOST_NUMBERS = 2_000, 2**21
 """The numbers to compare are chosen from the first outputs of each side: at most _MOST_COMPARED
 outputs, and about _MOST_NUMBERS numbers in their summaries.
-"""
-
-_FEWEST_COLUMNS, _MOST_COLUMNS, _LEAST = 8, 128, 2
-"""At most _MOST_COLUMNS numbers are compared: those whose differences are no chance, but at least
-_FEWEST_COLUMNS. Thousands of words occur in texts, and a score of many words that differ by chance
-in the outputs from which it was learned looks better than a word that really differs. Each number
-occurs in at least _LEAST of the outputs from which it was chosen.
-"""
-
-
-_PLACE, _COUNT = re.compile(r"\[.(?:last|\w+ \d)"), re.compile(r"\[.(?:number|count) of ")
-"""Patterns of the beginning of the path of a number of a place in an output, such as
-"['entry 20']", and of a count, such as "['number of entries']".
 """
 
 
@@ -81,6 +64,7 @@ class Summarizer:
 
     Attributes:
         kept: The labels that occur often, whose outputs are not summarized.
+        chosen: Number of the candidates and of the reliable entries; see `Entries`.
     """
 
     def __init__(
@@ -97,32 +81,46 @@ class Summarizer:
         self._paths, self._base, self._targets = tuple(paths), base, targets
         self._new: dict[int, int] = {}
         self._compared: frozenset[str] = frozenset()
+        self._spread: SpreadOfSummaries | None = None
+        self.chosen = (0, 0)
 
-    def columns(self, pilots: Sequence[Outputs], least: int) -> tuple[str, ...]:
+    def columns(
+        self, pilots: Sequence[Outputs], folds: Sequence[np.ndarray], least: int
+    ) -> tuple[str, ...]:
         """Return the paths of the numbers to compare, or () if labels occur often enough.
 
         Args:
             pilots: First outputs of both sides.
+            folds: Fold of each output, int [n] for each side.
             least: Smallest number of paths. Unused paths are added if there are fewer.
         """
         if not self._choose_labels(pilots):
             return ()
-        summaries = [self._first_summaries(pilot) for pilot in pilots]
+        summaries, rows = zip(*map(self._first_summaries, pilots), strict=True)
+        folds = [fold[row] for fold, row in zip(folds, rows, strict=True)]
         # Numbers and vectors beside summaries are compared in any case.
         bare = next((one.entries for one in chain(*summaries) if one.key != SUMMARY), ())
-        paths = [*bare, *(p for p in _most_different(summaries) if p not in bare)]
+        choice = compared(summaries, folds)
+        self._spread = choice.spread
+        paths = [*bare, *(path for path in choice.paths if path not in bare)]
+        self.chosen = choice.candidates, len(bare) + choice.reliable
         self._compared = frozenset(paths)
-        unused = (f"{UNUSED} {number}" for number in range(least - len(paths)))
-        return (*paths, *unused) if paths else ()
+        if not paths:
+            return ()
+        scores = () if self._spread is None else self._spread.paths
+        number = max(least - len(paths) - len(scores), 0)
+        return (*paths, *(f"{UNUSED} {place}" for place in range(number)), *scores)
 
-    def _first_summaries(self, pilot: Outputs) -> list[Nested]:
-        found, size = [], 0
+    def _first_summaries(self, pilot: Outputs) -> tuple[list[Nested], list[int]]:
+        """Return summaries of the first outputs, and their indices."""
+        found, rows, size = [], [], 0
         for row in range(min(len(pilot.labels), _MOST_COMPARED)):
             (one,) = self.forms(part_of(pilot, slice(row, row + 1)))
             if isinstance(one, Nested) and size <= _MOST_NUMBERS:
                 found.append(one)
+                rows.append(row)
                 size += len(one.numbers)
-        return found
+        return found, rows
 
     def _choose_labels(self, pilots: Sequence[Outputs]) -> bool:
         """Choose the labels to keep, and return whether the other outputs are most outputs."""
@@ -196,14 +194,23 @@ class Summarizer:
         return Nested.bare(row)
 
     def _nested(self, summary: Summary) -> Nested:
-        found = {_path(name): float(number) for name, number in summary.items()}
+        every = {_path(name): float(number) for name, number in summary.items()}
+        found = every
         if self._compared:
-            found = {path: number for path, number in found.items() if path in self._compared}
+            found = {path: number for path, number in every.items() if path in self._compared}
+        if self._spread is not None:
+            found |= self._spread.scores(every)
         return Nested(SUMMARY, tuple(found.values()), tuple(found), True, SUMMARY, is_named=True)
 
     def to_plain(self) -> JsonObject:
         """Return the form of later outputs as JSON values."""
-        return {"lists": self._lists, "compared": sorted(self._compared)}
+        spread = None if self._spread is None else self._spread.to_plain()
+        return {
+            "lists": self._lists,
+            "compared": sorted(self._compared),
+            "chosen": list(self.chosen),
+            "spread": spread,
+        }
 
     @classmethod
     def restored(
@@ -219,6 +226,10 @@ class Summarizer:
         found = cls(kept, Contents(), (), None, targets)
         found.kept = kept
         found._lists, found._compared = bool(plain["lists"]), frozenset(plain["compared"])
+        candidates, reliable = plain["chosen"]
+        found.chosen = int(candidates), int(reliable)
+        if plain["spread"] is not None:
+            found._spread = SpreadOfSummaries.restored(plain["spread"])
         return found
 
 
@@ -231,41 +242,3 @@ def _has_parts(item: object) -> bool:
 def _path(name: str) -> str:
     """Return the path of a number in a summary. Equal names share one path in memory."""
     return f"[{name!r}]"
-
-
-def _complexity(path: str) -> tuple[bool, bool, int, str]:
-    """Return a key by which names that are easier to understand are sorted before others.
-
-    If the numbers of two names differ equally, the first name is preferred: "number of entries" to
-    "different entries", and any number of the whole output to one of a place, such as "entry 20".
-    """
-    return _PLACE.match(path) is not None, _COUNT.match(path) is None, len(path), path
-
-
-def _most_different(sides: Sequence[Sequence[Nested]]) -> list[str]:
-    """Return the paths of the numbers that differ most between the two sides, in standard errors.
-
-    Args:
-        sides: Summaries of both sides. A number that a summary lacks counts as 0.
-    """
-    times = Counter(path for one in chain(*sides) for path in one.entries)
-    paths = sorted((path for path, count in times.items() if count >= _LEAST), key=_complexity)
-    places = {path: place for place, path in enumerate(paths)}
-    means, variances = np.zeros((2, len(paths))), np.zeros((2, len(paths)))
-    for side, summaries in enumerate(sides):
-        sums = np.zeros((2, len(paths)))
-        for one in summaries:
-            known = [
-                (places[p], v) for p, v in zip(one.entries, one.numbers, strict=True) if p in places
-            ]
-            columns = np.array([place for place, _ in known], int)
-            numbers = clipped(np.array([number for _, number in known]))
-            sums[0, columns] += numbers
-            sums[1, columns] += numbers**2
-        means[side], squares = sums / max(len(summaries), 1)
-        variances[side] = np.maximum(squares - means[side] ** 2, 0) / max(len(summaries), 1)
-    known = means, variances.sum(axis=0)
-    # If no number differed, the largest of their differences would hardly exceed this one.
-    by_chance = math.sqrt(2 * math.log(max(len(paths), 2)))
-    number = max(int((in_standard_errors(*known) > by_chance).sum()), _FEWEST_COLUMNS)
-    return [paths[place] for place in by_difference(*known)[: min(number, _MOST_COLUMNS)]]

@@ -7,7 +7,9 @@ import numpy as np
 
 from dpjax.core.types import JsonObject
 from dpjax.partitions._batches import Outputs
-from dpjax.partitions._features import clipped
+from dpjax.partitions._cells import name_of_path
+from dpjax.partitions._entries import Entries
+from dpjax.partitions._spread import Moments, Spread, in_slices
 
 MOST_COLUMNS = 1000
 """Largest number of numeric entries in one output that are compared."""
@@ -15,27 +17,35 @@ MOST_COLUMNS = 1000
 _FURTHER = ("['mean of all entries']", "['norm of all entries']")
 """Paths of two numbers that are computed from all entries."""
 
-_SLICE = 2**22
-"""Number of entries that are converted at a time, so that little additional memory is used."""
+_MOST_SCORED = 2**17
+"""Maximum number of entries for which there are scores of all entries."""
 
 
 class Wide(NamedTuple):
-    """Vectors of which only some entries are compared, beside their mean and Euclidean norm.
+    """Vectors of which only some entries are compared, beside numbers that use all entries.
+
+    These numbers are the mean, the Euclidean norm, and linear scores if they seem to differ.
 
     Attributes:
-        chosen: Indices of the entries that are compared, increasing, int64 [k].
+        chosen: Indices of the entries that are compared, int64 [k]. They increase among the
+            reliable entries, and among the others.
+        reliable: Number of the first chosen entries whose differences are no chance.
         width: Number of all entries.
+        spread: Linear scores of all entries, or None.
     """
 
     chosen: np.ndarray
+    reliable: int
     width: int
+    spread: Spread | None
 
     @classmethod
-    def of(cls, pilots: Sequence[Outputs]) -> "Wide | None":
+    def of(cls, pilots: Sequence[Outputs], folds: Sequence[np.ndarray]) -> "Wide | None":
         """Choose the entries that differ most between two sides, in standard errors.
 
         Args:
             pilots: First outputs of both sides.
+            folds: Fold of each output, int [n] for each side.
 
         Returns:
             The choice, or None if all entries can be compared.
@@ -43,83 +53,66 @@ class Wide(NamedTuple):
         width = pilots[0].values.shape[1] if pilots else 0
         if width <= MOST_COLUMNS:
             return None
-        means, variances = np.zeros((2, width)), np.zeros(width)
-        for side, pilot in enumerate(pilots):
-            values, number = pilot.values, max(len(pilot.values), 1)
-            for rows in _slices(values):
-                means[side] += clipped(rows).sum(axis=0) / number
-            for rows in _slices(values):
-                variances += ((clipped(rows) - means[side]) ** 2).sum(axis=0) / number**2
-        best = by_difference(means, variances)[: MOST_COLUMNS - len(_FURTHER)]
-        return cls(np.sort(best), width)
+        sides = [pilot.values for pilot in pilots]
+        moments = Moments.of(sides, folds)
+        order, number = moments.by_difference()
+        number = min(number, MOST_COLUMNS - len(_FURTHER))
+        others = order[number : MOST_COLUMNS - len(_FURTHER)]
+        chosen = np.concatenate([np.sort(order[:number]), np.sort(others)])
+        spread = None
+        if width <= _MOST_SCORED:
+            spread = Spread.of(sides, folds, moments, [np.ones(width, bool)])
+        return cls(chosen, number, width, spread)
 
-    def narrowed(self, outputs: Outputs) -> Outputs:
-        """Return outputs with the chosen entries, their mean and their norm."""
-        if outputs.values.shape[1] != self.width:
-            return outputs
-        further = [
-            np.stack([rows.mean(axis=1), np.sqrt((rows**2).sum(axis=1))], axis=1)
-            for rows in map(clipped, _slices(outputs.values))
-        ]
-        values = np.hstack([outputs.values[:, self.chosen], np.concatenate(further)])
-        values[outputs.alone] = 0.0
-        return outputs._replace(values=values)
-
-    def parts(self, paths: Sequence[str]) -> tuple[str, ...]:
-        """Return the path of each number that is compared.
+    def entries(self, paths: Sequence[str]) -> Entries:
+        """Describe the columns: numbers that use all entries, the entries, and scores.
 
         Args:
             paths: Paths of all entries, or () if outputs are vectors.
         """
-        known = [paths[int(p)] if paths else f"[{p}]" for p in self.chosen]
-        return (*known, *_FURTHER)
+
+        def path(place: int) -> str:
+            return paths[place] if paths else f"[{place}]"
+
+        scores: tuple[str, ...] = ()
+        if self.spread is not None:
+            scores = self.spread.paths([name_of_path(path(n)) for n in self.spread.largest])
+        every = (*_FURTHER, *map(path, self.chosen.tolist()), *scores)
+        return Entries(every, self.width, len(_FURTHER) + self.reliable)
+
+    def narrowed(self, outputs: Outputs) -> Outputs:
+        """Return outputs with the chosen entries and the numbers that use all entries."""
+        if outputs.values.shape[1] != self.width:
+            return outputs
+        further = [
+            np.stack([rows.mean(axis=1), np.sqrt((rows**2).sum(axis=1))], axis=1)
+            for _, rows in in_slices(outputs.values)
+        ]
+        columns = [np.concatenate(further), outputs.values[:, self.chosen]]
+        if self.spread is not None:
+            columns.append(self.spread.scores(outputs.values))
+        values = np.hstack(columns)
+        values[outputs.alone] = 0.0
+        return outputs._replace(values=values)
 
     def to_plain(self) -> JsonObject:
         """Return the choice as JSON values."""
-        return {"chosen": self.chosen.tolist(), "width": self.width}
+        spread = None if self.spread is None else self.spread.to_plain()
+        numbers = {"reliable": self.reliable, "width": self.width}
+        return {"chosen": self.chosen.tolist(), **numbers, "spread": spread}
 
     @classmethod
     def restored(cls, plain: JsonObject) -> "Wide":
         """Restore the choice that `to_plain` returned."""
-        return cls(np.array(plain["chosen"], int), int(plain["width"]))
+        spread = None if plain["spread"] is None else Spread.restored(plain["spread"])
+        chosen, reliable = np.array(plain["chosen"], int), int(plain["reliable"])
+        return cls(chosen, reliable, int(plain["width"]), spread)
 
     def note(self) -> str:
         """Return a note on the entries that are compared."""
         return (
             f"Outputs have {self.width:,} numbers each. The audit compares the {len(self.chosen)} "
-            "numbers that differ most in the search set, and the mean and the norm of all numbers."
+            "numbers that differ most in the search set, and the mean"
+            f"{' and the norm' if self.spread is None else ', the norm and a linear score'} of all "
+            "numbers."
         )
-
-
-def by_difference(means: np.ndarray, variances: np.ndarray) -> np.ndarray:
-    """Return the indices of columns, from the largest difference in standard errors to the least.
-
-    Columns whose differences are equal up to rounding errors keep their order.
-
-    Args:
-        means: Mean of each column on both sides, float64 [2, columns].
-        variances: Variance of each difference of means, float64 [columns].
-    """
-    ratios = in_standard_errors(means, variances)
-    return np.argsort(-ratios, kind="stable")
-
-
-def in_standard_errors(means: np.ndarray, variances: np.ndarray) -> np.ndarray:
-    """Return the difference of each column's means, divided by its standard error.
-
-    The result is float32, so that differences are equal if they are equal up to rounding errors.
-
-    Args:
-        means: Mean of each column on both sides, float64 [2, columns].
-        variances: Variance of each difference of means, float64 [columns].
-    """
-    gaps, errors = np.abs(means[0] - means[1]), np.sqrt(variances)
-    ratios = np.divide(gaps, errors, out=np.where(gaps > 0, np.inf, 0.0), where=errors > 0)
-    with np.errstate(over="ignore"):
-        return ratios.astype(np.float32)
-
-
-def _slices(values: np.ndarray) -> list[np.ndarray]:
-    """Return all rows of a table, [n, d], in parts of about _SLICE entries each."""
-    step = max(_SLICE // values.shape[1], 1)
-    return [values[start : start + step] for start in range(0, max(len(values), 1), step)]

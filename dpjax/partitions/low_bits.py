@@ -6,6 +6,7 @@ import numpy as np
 
 from dpjax.core import validate
 from dpjax.core.wording import BadValue
+from dpjax.partitions._batches import Outputs
 
 
 def check_bits(bits: int | str | None) -> None:
@@ -22,9 +23,7 @@ def label_bits(
     source: str,
     base: int | None,
     raw: np.ndarray,
-    labels: np.ndarray,
-    values: np.ndarray,
-    alone: np.ndarray,
+    outputs: Outputs,
     narrow: np.ndarray | bool,
     bits: int | str | None,
     named: Callable[[str], int],
@@ -35,9 +34,7 @@ def label_bits(
         source: Origin of the outputs, as named in messages.
         base: Number of entries of an output.
         raw: Numbers in their original dtype, in the first column of [n, d].
-        labels: Label of each output, int32 [n], which is changed.
-        values: Finite numbers, float64 [n, d].
-        alone: Whether an output has only a label, bool [n], which is changed.
+        outputs: The outputs, whose labels are changed.
         narrow: Whether an output is a single number, bool [n] or a single value.
         bits: Option `bits` of `Encoder`.
         named: Function that returns the index of a label.
@@ -50,6 +47,7 @@ def label_bits(
             f"bits applies only to outputs that are single reals, but {source} gave vectors: leave "
             "out bits."
         )
+    labels, values, alone = outputs
     finite = ~alone & narrow
     zero = finite & (values[:, 0] == 0)
     negative = zero & np.signbit(raw[:, 0].astype(np.float64))

@@ -1,9 +1,8 @@
 """The common form of all outputs: a label and optional numbers.
 
 An output of a recording, a program or a Python function is a number, a vector or a label. It may
-also be NaN, an infinity, a missing value or an exception. NaN, an infinity, a missing value and an
-exception are outcomes of their own, because even a crash leaks information if it depends on the
-data.
+also be NaN, an infinity, a missing value or an exception. These are outcomes of their own, because
+even a crash leaks information if it depends on the data.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -18,17 +17,19 @@ from dpjax.partitions._batches import Outputs, widened
 from dpjax.partitions._columns import NestedColumns
 from dpjax.partitions._contents import Contents, Kind
 from dpjax.partitions._distinct import distinct
+from dpjax.partitions._entries import Entries
 from dpjax.partitions._labels import DpjaxLabel, Labels
+from dpjax.partitions._logistic import FOLDS
 from dpjax.partitions._nested import Label, Nested, form_of, table_of
+from dpjax.partitions._rows import encoded_rows
 from dpjax.partitions._summarizer import Summarizer, may_be_summarized
 from dpjax.partitions._summary import Targets
-from dpjax.partitions._wide import MOST_COLUMNS, Wide
+from dpjax.partitions._wide import Wide
 from dpjax.partitions.low_bits import check_bits, label_bits
 from dpjax.partitions.missing import (
     Raised,
     as_known_kind,
     masked_rows,
-    patterns_of,
     rows_of_objects,
     unmasked,
 )
@@ -74,7 +75,7 @@ class Encoder:
     @property
     def dimension(self) -> int | None:
         """Number of columns, or None if no output so far had numbers."""
-        return self._width if self._wide is None else MOST_COLUMNS
+        return self._width if self._wide is None else len(self.parts)
 
     @property
     def _width(self) -> int | None:
@@ -84,8 +85,15 @@ class Encoder:
     @property
     def parts(self) -> tuple[str, ...]:
         """Paths of the numbers in nested outputs. The tuple is empty for numbers and vectors."""
+        return self.entries.paths
+
+    @property
+    def entries(self) -> Entries:
+        """Description of the columns of numbers."""
         paths = self.columns.paths
-        return paths if self._wide is None else self._wide.parts(paths)
+        if self._wide is not None:
+            return self._wide.entries(paths)
+        return Entries(paths, *(self._summarizer.chosen if self._summarizer else ()))
 
     def notes(self) -> list[str]:
         """Return notes on the numbers that are compared."""
@@ -174,25 +182,12 @@ class Encoder:
                     "represent exactly: scale the integers down, or return strings."
                 )
             return self._encode_objects([int(value) for value in rows[:, 0]])
-        # All outputs have one memory layout, because NumPy's sums of rows depend on the layout.
-        # Adding 0.0 turns -0.0 into 0.0.
-        values = rows.astype(np.float64, order="C") + 0.0
-        labels = np.zeros(len(rows), np.int32)
-        finite = np.isfinite(values)
-        strange = np.flatnonzero(~finite.all(axis=1))
-        if strange.size:
-            # Each pattern of NaN and infinities is a label, beside the numbers in other entries.
-            texts, places = patterns_of(values[strange], self._base or 1)
-            labels[strange] = np.array([*map(self.labels.outcome, texts)], np.int32)[places]
-        values[~finite] = 0.0
-        # A further column is 0 in outputs that lack it, and counts only if it is not 0.
-        base = self._base
-        alone = np.all(~finite[:, :base], axis=1) & np.all(values[:, base:] == 0, axis=1)
+        outputs = encoded_rows(rows, self._base, self.labels)
         single = rows.dtype.kind == "f" and self._base == 1
         if self._bits is not None and (single or self._bits != "auto"):
-            given = rows, labels, values, alone, narrow
-            label_bits(self.source, self._base, *given, self._bits, self.labels.named)
-        return Outputs(labels, values, alone)
+            bits, named = self._bits, self.labels.named
+            label_bits(self.source, self._base, rows, outputs, narrow, bits, named)
+        return outputs
 
     def _encode_objects(self, items: Sequence[object]) -> Outputs:
         num_known = len(self.names)
@@ -340,19 +335,26 @@ class Encoder:
         if plain.get("wide") is not None:
             self._wide = Wide.restored(plain["wide"])
         if plain.get("summarizer") is not None:
-            known = plain["summarizer"], self.labels, self.targets
-            self._summarizer = Summarizer.restored(*known)
+            state = plain["summarizer"]
+            self._summarizer = Summarizer.restored(state, self.labels, self.targets)
 
-    def fixed(self, pilots: Sequence[Outputs]) -> list[Outputs]:
+    def fixed(
+        self, pilots: Sequence[Outputs], folds: Sequence[np.ndarray] | None = None
+    ) -> list[Outputs]:
         """Add no further columns, and return outputs with an entry for each column.
 
         If hardly any label occurs twice, these and all later outputs are summarized.
+
+        Args:
+            pilots: First outputs of both sides.
+            folds: Fold of each output, int [n] for each side. By default, its index modulo FOLDS.
         """
+        folds = folds or [np.arange(len(pilot.labels)) % FOLDS for pilot in pilots]
         if self._summarizer is None and may_be_summarized(pilots, self._contents.lists):
             form = self.columns.paths, self._base
             summarizer = Summarizer(self.labels, self._contents, *form, self.targets)
             # Outputs with fewer numbers are those that were encoded before; see `padded`.
-            paths = summarizer.columns(pilots, (self._width or 1) + 1)
+            paths = summarizer.columns(pilots, folds, (self._width or 1) + 1)
             if paths:
                 self._summarizer, self._base = summarizer, len(paths)
                 self.labels, self.columns = summarizer.kept, NestedColumns.of_summaries(paths)
@@ -360,7 +362,7 @@ class Encoder:
         self.columns.closed = True
         found = [self.padded(pilot) for pilot in pilots]
         if self._wide is None:
-            self._wide = Wide.of(found)
+            self._wide = Wide.of(found, folds)
         return [self.padded(pilot) for pilot in found]
 
     @property

@@ -113,7 +113,7 @@ class Scorer:
         last: dict[int, NDArray[np.float64]] | None,
     ) -> Self:
         folds = [fold_of(np.arange(len(pilot.labels))) for pilot in pilots]
-        cells = lay_best(pilots, folds, encoder.names, gain_of, encoder.parts, _lay)
+        cells = lay_best(pilots, folds, encoder.names, gain_of, encoder.entries, _lay)
         halves = count_halves(cells, [[pilot] for pilot in pilots])
         along = [cells.along(pilot, fold) for pilot, fold in zip(pilots, folds, strict=True)]
         held_out = [values for values in along if values is not None]

@@ -356,7 +356,7 @@ class OpenedOnHost:
         if self._request.in_order:
             # A resumed audit knows more labels, but must construct the same cells.
             names = names[: 1 + max(int(pilot.labels.max(initial=0)) for pilot in pilots)]
-        cells = lay_best(pilots, folds, names, self._promise, encoder.parts, region=self._box)
+        cells = lay_best(pilots, folds, names, self._promise, encoder.entries, region=self._box)
         sides = zip(pilots, rests, strict=True)
         halves = count_halves(cells, [chain([p], map(encoder.padded, r)) for p, r in sides])
         return Search(cells, halves[None], cells.inside(self._box))

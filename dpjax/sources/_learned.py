@@ -1,5 +1,6 @@
 """Choice of a partition for a pair's outputs, and of a score if the outputs are vectors."""
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -8,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpjax.partitions import PILOT, Outputs, Partition, lay, part_of, score_partitions
-from dpjax.partitions._nested import UNUSED
+from dpjax.partitions._entries import NO_ENTRIES, Entries
 from dpjax.partitions._scored import entry_partition
 from dpjax.sources._counting import halves_of
 
@@ -64,7 +65,7 @@ def lay_best(
     folds: Sequence[np.ndarray],
     names: Sequence[str],
     promise: Promise,
-    parts: tuple[str, ...] = (),
+    entries: Entries = NO_ENTRIES,
     laid_by: Callable[..., Partition] = lay,
     **options: Any,
 ) -> Partition:
@@ -78,8 +79,7 @@ def lay_best(
         folds: Fold of each output, as one array int [n] per pilot.
         names: Names of all labels that occur in the pilots.
         promise: See `Promise`.
-        parts: Path of each number within a nested output. Descriptions of events contain these
-            paths.
+        entries: Entries of the outputs. Descriptions of events contain their paths.
         laid_by: Function that divides numbers, and vectors into boxes, with the arguments of
             `dpjax.partitions.lay`.
         options: Options of `laid_by`.
@@ -90,12 +90,12 @@ def lay_best(
     """
     dimension = pilots[0].values.shape[1]
     if dimension == 1 or options.get("region") is not None:
-        return replace(laid_by(pilots, names, **options), parts=parts)
+        return replace(laid_by(pilots, names, **options), parts=entries.paths)
     first = [part_of(pilot, slice(PILOT)) for pilot in pilots]
-    columns = [n for n in range(dimension) if not parts or not parts[n].startswith(UNUSED)]
+    columns = entries.of(dimension)
     tried = _promising(first, columns)
-    entries = [entry_partition(first, names, column, laid_by) for column in tried]
-    others: list[Partition] = [*score_partitions(pilots, folds, names)]
+    single = [entry_partition(first, names, column, laid_by) for column in tried]
+    others: list[Partition] = [*score_partitions(pilots, folds, names, entries)]
     if dimension <= _MOST_BOXES:
         # Try boxes directly after the linear score, since events that consist of boxes are as easy
         # to describe as events of a linear score.
@@ -104,17 +104,36 @@ def lay_best(
     # All entries compete, although only the most promising ones are tried.
     num_partitions = len(columns) + len(others)
 
-    def promised(cells: Partition) -> float:
+    def promised(cells: Partition, candidates: int = 0) -> float:
         halves = [
             halves_of(cells, outputs, fold, np.arange(len(fold)))
             for outputs, fold in zip(pilots, folds, strict=True)
         ]
-        return promise(cells, np.stack(halves, axis=1), num_partitions)
+        counts = np.stack(halves, axis=1)
+        by_chance = candidates * _chance(counts.sum(axis=0)) if candidates else 0.0
+        return promise(cells, counts, num_partitions) / (1 + by_chance)
 
-    bounds = [promised(cells) for cells in entries]
+    bounds = [promised(cells, entries.candidates) for cells in single]
     best = int(np.argmax(bounds))
-    found = [(entries[best], bounds[best]), *((cells, promised(cells)) for cells in others)]
+    found = [(single[best], bounds[best]), *((cells, promised(cells)) for cells in others)]
     largest = max(bound for _, bound in found)
     enough = _ENOUGH if min(len(pilot.labels) for pilot in pilots) >= _FEW else _ENOUGH_OF_FEW
     best_cells = next(cells for cells, bound in found if bound >= enough * largest)
-    return replace(best_cells, parts=parts)
+    return replace(best_cells, parts=entries.paths)
+
+
+def _chance(counts: NDArray[np.int64]) -> float:
+    """Return the probability that an entry differs as much, if both sides are equal.
+
+    The entry's difference is the largest difference between the sides' shares of a cell, or of all
+    cells up to a cell, in standard errors.
+
+    Args:
+        counts: Counts of both sides, [2, cells].
+    """
+    sizes = counts.sum(axis=1)
+    shares = counts / np.maximum(sizes, 1)[:, None]
+    shares = np.concatenate([shares, np.cumsum(shares, axis=1)[:, :-1]], axis=1)
+    pooled = np.clip((sizes @ shares) / max(sizes.sum(), 1), 1e-300, 1 - 1e-15)
+    errors = np.sqrt(pooled * (1 - pooled) * (1 / np.maximum(sizes, 1)).sum())
+    return math.erfc((np.abs(shares[0] - shares[1]) / errors).max() / math.sqrt(2))

@@ -16,6 +16,7 @@ from dpjax.databases import Pairs
 from dpjax.databases.trees import nth
 from dpjax.mechanisms import Mechanism
 from dpjax.partitions import Encoder, Outputs, Partition, Region, encode_drawn
+from dpjax.partitions._entries import NO_ENTRIES
 from dpjax.partitions._scored import fold_of
 from dpjax.sources._layouts import blocks_at_once, draws_of_pairs
 from dpjax.sources._learned import Promise, lay_best
@@ -75,13 +76,13 @@ class Laid:
         # Create a new encoder, so that the cells of a pair do not depend on other pairs.
         encoder = Encoder("the mechanism")
         pilots = [encode_drawn(encoder, side, space) for side in raw]
-        parts: tuple[str, ...] = ()
+        entries = NO_ENTRIES
         if isinstance(space, VectorSpace) and options["region"] is None:
             # The encoder compares only some entries of long vectors from now on.
             pilots = encoder.fixed(pilots)
-            parts = encoder.parts
+            entries = encoder.entries
         folds = [fold_of(np.arange(len(pilot.labels))) for pilot in pilots]
-        cells = lay_best(pilots, folds, encoder.names, promise, parts, **options)
+        cells = lay_best(pilots, folds, encoder.names, promise, entries, **options)
         return cls(encoder, cells, raw[0][:num_kept].copy(), pilots)
 
 

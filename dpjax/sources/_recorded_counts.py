@@ -59,7 +59,8 @@ class OpenedRecorded:
         # Counting will read all outputs once more.
         self.tally.expect(sum(part.values.total for part in parts))
         refuse_two_kinds([part.name for part in parts], raw)
-        pilots = encoder.fixed([encoder.encode(outputs) for outputs in raw])
+        folds = [part.folds for part in parts]
+        pilots = encoder.fixed([encoder.encode(outputs) for outputs in raw], folds)
         self._doubt(
             notes_of_new_draws([part.name for part in parts], [part.values for part in parts])
         )
@@ -72,10 +73,10 @@ class OpenedRecorded:
         num_confirm = min(int(part.values.total * (1 - part.fraction) / blocks) for part in parts)
         cells = lay_best(
             pilots,
-            [part.folds for part in parts],
+            folds,
             encoder.names,
             lambda cells, halves, number: self._promise(cells, halves, num_confirm, number),
-            encoder.parts,
+            encoder.entries,
             discrete=self._source.discrete,
             region=self._box,
         )

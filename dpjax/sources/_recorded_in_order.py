@@ -183,7 +183,7 @@ class OpenedInOrder:
             [fold_of(np.arange(len(pilot.labels))) for pilot in pilots],
             encoder.names,
             lambda cells, halves, number: self._request.promise(cells, halves, PLANNED, number),
-            encoder.parts,
+            encoder.entries,
             discrete=self._source.discrete,
             region=None,
         )

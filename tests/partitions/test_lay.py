@@ -155,10 +155,10 @@ def test_scores_need_outputs_of_both_sides():
 
 @pytest.mark.parametrize(
     ("size", "dimension", "number"),
-    [(21, 21, 3), (20, 21, 1), (150, 128, 3), (150, 129, 1), (499, 1000, 0), (500, 1000, 1)],
+    [(21, 21, 3), (20, 21, 1), (150, 128, 3), (150, 129, 1), (20, 1000, 1)],
 )
 def test_scores_of_few_outputs_with_many_numbers(size, dimension, number):
-    """Linear scores need fewer outputs, unless 1,000 numbers were chosen by these outputs."""
+    """Linear scores need fewer outputs than others."""
     assert len(scored((size, size), dimension)) == number
 
 

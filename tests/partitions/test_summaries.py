@@ -32,6 +32,9 @@ def test_numbers_in_a_text():
     assert [found[f"number {place}"] for place in range(8)] == [1970, 1, 31, -3, 5, 0.01, 7, 8]
     assert found["count of '-'"] == 3
     assert summarize("about 1e999")["number 0"] == 2.0**500
+    found = summarize("user17 has 5kg, x=5 and covid19 in [2.5]")
+    assert [found[f"number {place}"] for place in range(3)] == [5, 5, 2.5] and "number 3" not in found
+    assert found["count of 'user17'"] == found["count of 'covid19'"] == found["count of 'kg'"] == 1
 
 
 def test_characters_of_a_text_without_spaces():

@@ -30,13 +30,16 @@ def sides():
 
 def test_entries_that_differ_most_are_chosen(sides):
     x, y = sides
-    wide = Wide.of([outputs(x), outputs(y)])
+    wide = Wide.of([outputs(x), outputs(y)], [np.arange(50) % 5] * 2)
     assert wide is not None and len(wide.chosen) == MOST_COLUMNS - 2
     assert {7, *range(0, WIDTH, 3)} <= {*wide.chosen.tolist()}
-    assert 8 not in wide.chosen and np.all(np.diff(wide.chosen) > 0)
+    assert 8 not in wide.chosen and np.sum(np.diff(wide.chosen) < 0) == 1
     with np.errstate(divide="ignore", invalid="ignore"):
         errors = np.sqrt(x.var(axis=0) / len(x) + y.var(axis=0) / len(y))
         ratios = np.nan_to_num(np.abs(x.mean(axis=0) - y.mean(axis=0)) / errors, posinf=1e300)
+    # The ratio 3.825 hardly occurs among 1,500 numbers that do not differ.
+    assert wide.reliable == np.sum(ratios > np.sqrt(2 * np.log(WIDTH))) >= 500
+    assert np.all(np.diff(wide.chosen[: wide.reliable]) > 0)
     left_out = np.setdiff1d(np.arange(WIDTH), wide.chosen)
     assert ratios[wide.chosen].min() >= ratios[left_out].max() * (1 - 1e-9)
 
@@ -44,32 +47,34 @@ def test_entries_that_differ_most_are_chosen(sides):
 def test_mean_and_norm_are_those_of_all_entries(sides):
     x = sides[0].copy()
     x[3] = 1e200  # The entries are clipped to 2^500, and the norm does not overflow.
-    wide = Wide(np.array([2, 5]), WIDTH)
+    wide = Wide(np.array([2, 5]), 1, WIDTH, None)
     found = wide.narrowed(outputs(x, [False] * 49 + [True])).values
-    np.testing.assert_array_equal(found[:49, :2], x[:49][:, [2, 5]])
-    np.testing.assert_allclose(found[:3, 2], x[:3].mean(axis=1), rtol=1e-12)
-    np.testing.assert_allclose(found[:3, 3], np.linalg.norm(x[:3], axis=1), rtol=1e-12)
+    np.testing.assert_array_equal(found[:49, 2:], x[:49][:, [2, 5]])
+    np.testing.assert_allclose(found[:3, 0], x[:3].mean(axis=1), rtol=1e-12)
+    np.testing.assert_allclose(found[:3, 1], np.linalg.norm(x[:3], axis=1), rtol=1e-12)
     assert np.isfinite(found).all() and not found[49].any()
 
 
 def test_narrow_outputs_are_left_as_they_are():
-    assert Wide.of([outputs(np.zeros((3, MOST_COLUMNS)))] * 2) is None
-    assert Wide.of([]) is None
-    wide, narrow = Wide(np.array([2, 5]), WIDTH), outputs(np.ones((3, 4)))
+    assert Wide.of([outputs(np.zeros((3, MOST_COLUMNS)))] * 2, [np.arange(3)] * 2) is None
+    assert Wide.of([], []) is None
+    wide, narrow = Wide(np.array([2, 5]), 1, WIDTH, None), outputs(np.ones((3, 4)))
     assert wide.narrowed(narrow) is narrow
 
 
 def test_names_of_entries():
-    wide = Wide(np.array([2, 5]), WIDTH)
-    assert wide.parts(()) == ("[2]", "[5]", "['mean of all entries']", "['norm of all entries']")
-    assert wide.parts([f"['w'][{n}]" for n in range(WIDTH)])[:2] == ("['w'][2]", "['w'][5]")
+    wide = Wide(np.array([2, 5]), 1, WIDTH, None)
+    further = ("['mean of all entries']", "['norm of all entries']")
+    assert wide.entries(()) == ((*further, "[2]", "[5]"), WIDTH, 3)
+    paths = wide.entries([f"['w'][{n}]" for n in range(WIDTH)]).paths
+    assert paths == (*further, "['w'][2]", "['w'][5]")
 
 
 def test_an_encoder_is_restored(sides):
     x, y = sides
     encoder = Encoder("it")
     pilots = encoder.fixed([encoder.encode(x), encoder.encode(y)])
-    assert encoder.dimension == pilots[0].values.shape[1] == MOST_COLUMNS == len(encoder.parts)
+    assert encoder.dimension == pilots[0].values.shape[1] == MOST_COLUMNS + 5 == len(encoder.parts)
     again = Encoder("it")
     again.restore(encoder.to_plain())
     for one, other in ((encoder.encode(y), again.encode(y)), (pilots[1], again.encode(y))):
@@ -83,6 +88,6 @@ def test_nested_outputs_are_wide(sides):
         encoder.encode([{"w": row[:900].tolist(), "b": row[900:].tolist()} for row in side])
     (pilot,) = encoder.fixed([encoder.encode([{"w": [1.0] * 900, "b": [2.0] * 600}])] * 1)
     assert pilot.values.shape == (1, MOST_COLUMNS)
-    mean, norm = pilot.values[0, -2:]
+    mean, norm = pilot.values[0, :2]
     assert mean == pytest.approx((900 + 1200) / 1500)
     assert norm == pytest.approx((900 + 4 * 600) ** 0.5)

@@ -6,6 +6,7 @@ import scipy.stats
 from sides import request
 
 from dpjax.partitions import Outputs, Partition, _scored
+from dpjax.partitions._entries import Entries
 from dpjax.sources import HostMechanism, _host_counts, _learned, _spacings
 from dpjax.sources._learned import lay_best
 from dpjax.sources._shared_draws import _same_ranks, refuse_same_origin
@@ -207,7 +208,7 @@ def test_simpler_cells_are_chosen_if_nearly_as_good(monkeypatch, few, promised, 
 
     pilots = [vectors(600, 2, seed) for seed in (1, 2)]
     folds = [np.arange(600) % 5] * 2
-    found = lay_best(pilots, folds, ["a number"], promise, ("['a']", "['b']"))
+    found = lay_best(pilots, folds, ["a number"], promise, Entries(("['a']", "['b']")))
     assert asked == ["OneEntry", "OneEntry", "Scored", "Partition"]
     assert type(found).__name__ == ("OneEntry" if chosen == 1 else "Partition")
     assert found.parts == ("['a']", "['b']")
@@ -226,7 +227,9 @@ def test_few_entries_are_divided_into_boxes(dimension, boxes):
 
 def test_numbers_and_regions_need_no_score(monkeypatch):
     monkeypatch.setattr(_learned, "score_partitions", None)
-    found = lay_best([vectors(9, 1, 1)] * 2, [np.arange(9)] * 2, ["a number"], None, ("x",))
+    found = lay_best(
+        [vectors(9, 1, 1)] * 2, [np.arange(9)] * 2, ["a number"], None, Entries(("x",))
+    )
     assert found.parts == ("x",) and found.shape[0] > 1
     box = _host_counts.as_box(([0.0, 0.0], [1.0, 1.0]))
     found = lay_best([vectors(9, 2, 1)] * 2, [np.arange(9)] * 2, ["a number"], None, region=box)

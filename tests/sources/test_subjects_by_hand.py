@@ -12,6 +12,7 @@ from dpjax.core.types import FiniteSpace, IntegerSpace, RealSpace, VectorSpace
 from dpjax.mechanisms import Laplace, ReportNoisyMax
 from dpjax.partitions import Box, Encoder, Outcomes
 from dpjax.partitions._columns import parts_note
+from dpjax.partitions._entries import NO_ENTRIES
 from dpjax.sources import Rounds, _drawn_counts, _pilots
 from dpjax.sources._drawn_arrays import DrawnArrays, _refuse_lost_outcomes
 from dpjax.sources._layouts import block_size
@@ -183,8 +184,8 @@ def test_cells_of_first_draws(monkeypatch):
     raw = [np.arange(6.0), np.arange(6.0) + 1]
     found = Laid.by(raw, RealSpace(), "promise", 4, {"region": None})
     assert found.first.tolist() == [0, 1, 2, 3] and found.first.base is None
-    ((pilots, folds, names, promise, parts), options) = asked[0]
-    assert parts == ()
+    ((pilots, folds, names, promise, entries), options) = asked[0]
+    assert entries is NO_ENTRIES
     assert found.pilots == pilots and promise == "promise" and options == {"region": None}
     assert [len(fold) for fold in folds] == [6, 6] and list(names) == found.encoder.names
     assert [pilot.values[:, 0].tolist() for pilot in pilots] == [part.tolist() for part in raw]

@@ -1,0 +1,31 @@
+"""Encoding of rows of numbers, some of which may be NaN or infinite."""
+
+import numpy as np
+
+from dpjax.partitions._batches import Outputs
+from dpjax.partitions._labels import Labels
+from dpjax.partitions.missing import patterns_of
+
+
+def encoded_rows(rows: np.ndarray, base: int | None, labels: Labels) -> Outputs:
+    """Encode numbers. Each pattern of NaN and infinities is a label, beside the other entries.
+
+    Args:
+        rows: Numbers, [n, columns].
+        base: Number of the first columns that all outputs have, or None. A further column is 0 in
+            outputs that lack it.
+        labels: Labels, to which those of new patterns are added.
+    """
+    # All outputs have one memory layout, because NumPy's sums of rows depend on the layout.
+    # Adding 0.0 turns -0.0 into 0.0.
+    values = rows.astype(np.float64, order="C") + 0.0
+    codes = np.zeros(len(rows), np.int32)
+    finite = np.isfinite(values)
+    strange = np.flatnonzero(~finite.all(axis=1))
+    if strange.size:
+        texts, places = patterns_of(values[strange], base or 1)
+        codes[strange] = np.array([*map(labels.outcome, texts)], np.int32)[places]
+    values[~finite] = 0.0
+    # A further column counts only if it is not 0.
+    alone = np.all(~finite[:, :base], axis=1) & np.all(values[:, base:] == 0, axis=1)
+    return Outputs(codes, values, alone)
