@@ -100,7 +100,7 @@ def test_an_interrupt_within_a_step_undoes_the_step(monkeypatch, name, claim):
         assert more.evidence.counted.path == whole.evidence.counted.path
 
 
-@pytest.mark.parametrize("batched", [True, False])
+@pytest.mark.parametrize("batched", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_an_audit_with_labels_that_occurred_after_its_cells_were_chosen_goes_on(batched):
     def answer(count, rng):
         share = rng.random()

@@ -49,6 +49,7 @@ def bound_of_arrays(first):
     return bound(dpjax.Recorded(values[side == first], values[side != first]))
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("kind", ["csv", "tsv", "txt", "jsonl", "parquet", "feather", "npz"])
 @pytest.mark.parametrize("named", [["without", "with"], [0, 1], [1.5, -2.0]])
 def test_a_column_splits_a_file_as_two_files_do(tmp_path, kind, named):
