@@ -16,6 +16,8 @@ _CACHED = {"__slotnames__", "__annotations__", "__annotations_cache__"}
 annotations of the class are first read.
 """
 
+_NOTHING: frozenset[tuple[str, int]] = frozenset()
+
 _WRAPPERS = (
     FunctionType, property, staticmethod, classmethod, partial, cached_property,
     type(cache(len)),
@@ -77,10 +79,16 @@ def _add(found: dict[str, object], place: str, value: object) -> None:
     if isinstance(value, FunctionType):
         found[f"{place}.__code__"] = value.__code__
         found[f"{place}.__defaults__"] = value.__defaults__
-        by_name = value.__kwdefaults__ or {}
-        found[f"{place}.__kwdefaults__"] = frozenset((name, id(by_name[name])) for name in by_name)
-    if isinstance(value, _WRAPPERS):
-        for name in _WRAPPED:
-            inner = getattr(value, name, None)
-            if inner is not None:
-                _add(found, f"{place}.{name}", inner)
+        by_name = value.__kwdefaults__
+        found[f"{place}.__kwdefaults__"] = (
+            frozenset((name, id(by_name[name])) for name in by_name) if by_name else _NOTHING
+        )
+        # Most functions have no attributes of their own, and therefore wrap nothing.
+        if not value.__dict__:
+            return
+    elif not isinstance(value, _WRAPPERS):
+        return
+    for name in _WRAPPED:
+        inner = getattr(value, name, None)
+        if inner is not None:
+            _add(found, f"{place}.{name}", inner)
