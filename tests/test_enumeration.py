@@ -107,10 +107,13 @@ def chosen(event, larger):
 
 def probability(held, p, q):
     """Return the probabilities of all counts on both sides as a table."""
-    first, second = (
-        binom.pmf(np.arange(n), n - 1, chance) for n, chance in zip(held.shape, (p, q), strict=True)
-    )
+    first, second = (law(n - 1, chance) for n, chance in zip(held.shape, (p, q), strict=True))
     return first @ held @ second
+
+
+@cache
+def law(size, chance):
+    return binom.pmf(np.arange(size + 1), size, chance)
 
 
 def level(p, q, delta=0.0):

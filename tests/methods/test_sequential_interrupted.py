@@ -49,6 +49,7 @@ def own_noise(count, size):
     return np.random.default_rng().laplace(count, 1.0, size)
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("interrupt", [TimeUp, KeyboardInterrupt])
 @pytest.mark.parametrize(("function", "noted"), [(own_noise, True), (noisy, False)])
 def test_outputs_of_calls_that_hang_are_replaced_only_with_a_note(

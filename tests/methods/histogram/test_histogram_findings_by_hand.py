@@ -125,9 +125,8 @@ def test_the_smallest_count_is_tested():
         given = result([[1, 1, 1]])
         given.counts[0, 2] = count, size - count
         p_value, tested_by = _test(given.of_run(0), FINITE)
-        ways = (math.comb(size, k) * Fraction(1, 8) ** k * Fraction(7, 8) ** (size - k)
-                for k in range(count + 1))  # fmt: skip
-        assert p_value == pytest.approx(min(1.0, 6 * float(sum(ways))), rel=1e-9)
+        ways = sum(math.comb(size, k) * 7 ** (size - k) for k in range(count + 1))
+        assert p_value == pytest.approx(min(1.0, 6 * float(Fraction(ways, 8**size))), rel=1e-9)
         assert tested_by == "rarest count"
         refuted = finding_of(given, FINITE, terms(claim=1.0)).statement.verdict
         assert (refuted == "assumption refuted") == (p_value <= 0.1)
