@@ -39,8 +39,10 @@ class Forecast:
             # start it at the first report of a further stage, which counts from zero again.
             self.before, self._begun = done, time.monotonic()
         self.done, self.total = done, total
+        if self._announce is None:  # Reports may be as frequent as calls of a fast function.
+            return
         left, (known, late) = self.left, _KNOWN_SECONDS
-        if self._announce is None or left is None or self.seconds < known:
+        if left is None or self.seconds < known:
             return
         announce, whole = self._announce, self.seconds + left
         if whole > _LONG_SECONDS or self.seconds >= late:
