@@ -104,7 +104,7 @@ def test_what_cannot_be_audited_is_refused(run, release):
 
 def test_recognized_code_must_not_change_dpjax(run, release, monkeypatch):
     monkeypatch.setattr(dpjax, "audit", dpjax.audit)  # Restore the name after the test.
-    code, out, err = run("audit", release("replaces"), *PAIRS)
+    code, out, err = run("audit", release("replaces"), *PAIRS, *SMALL)
     assert code == 2 and not out and "audited code replaced dpjax.audit" in err
 
 

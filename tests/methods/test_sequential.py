@@ -292,6 +292,7 @@ def test_the_time_limit_of_the_source_applies_unless_the_method_has_one(monkeypa
     assert drawn(1e9) == drawn(None) == 250_000
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("time_limit", [None, 1e9])
 def test_the_time_limit_includes_the_search_for_pairs(monkeypatch, time_limit):
     """Each call takes 0.1 s, so the draws of a search without a limit would take over an hour."""

@@ -96,6 +96,7 @@ def test_a_claimed_epsilon_is_a_point_of_the_profile(claim, point):
     assert only.get_xydata().tolist() == [[*point]]
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize(
     ("claim", "panel", "label"),
     [

@@ -207,6 +207,7 @@ def returning_a_function(database):
     return lambda: 1
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("function", [returning_a_lock, returning_a_function])
 def test_outputs_that_a_worker_cannot_send_are_refused(function):
     source = HostMechanism(function, batched=False, workers=1)

@@ -66,6 +66,7 @@ def test_tables_that_are_refused(tmp_path, columns, said):
         read_samples(write(tmp_path / "x.feather", pa.table(columns)))
 
 
+@pytest.mark.one_in(2)
 @pytest.mark.parametrize("packing", PACKINGS)
 def test_damaged_files(tmp_path, packing):
     """No file that lacks a part is read, and no changed byte ends the process."""
