@@ -18,6 +18,9 @@ If the coins are fair, only one sequence in five million has a larger deviation.
 
 _SINGULAR = {"canaries": "canary", "calls": "call"}
 
+_WITH_COINS = {"canaries": "scores", "calls": "outputs"}
+"""What is recorded together with coins."""
+
 _CHANCE = 1e-6
 """Maximum probability that fair coins cause a doubt about their order."""
 
@@ -38,25 +41,57 @@ before them.
 """
 
 
-def coins_from(given: object) -> NDArray[np.bool_]:
+def coins_from(name: str, given: object, things: str) -> NDArray[np.bool_]:
     """Return recorded coins as an array, bool [n].
+
+    Args:
+        name: Name of the argument.
+        given: The coins, in any form that NumPy can convert to booleans of shape [n].
+        things: What the coins decided about: "canaries" or "calls".
 
     Raises:
         TypeError: If the coins are not boolean, or not one-dimensional.
         ValueError: If coins are masked.
     """
-    if np.ma.is_masked(given):
-        raise BadValue(
-            f"coins must not be masked, but {np.ma.count_masked(given)} entries were: leave out "
-            "the coins and the outputs of those calls."
-        )
-    coins = to_numpy(given)
+    coins = array_of(name, given, things)
     if coins.dtype != bool or coins.ndim != 1:
         raise BadType(
-            f"coins must be booleans of shape [n], but were of type {coins.dtype} and shape "
-            f"{coins.shape}: write coins == 1 for zeros and ones."
+            f"{name} must be booleans of shape [n], but were of type {coins.dtype} and shape "
+            f"{coins.shape}: write {name} == 1 for zeros and ones."
         )
     return coins
+
+
+def array_of(name: str, given: object, things: str) -> NDArray:
+    """Return an array of coins or scores, also if its entries are Python objects.
+
+    A pandas frame whose columns may lack values is an array of objects for NumPy.
+
+    Args:
+        name: Name of the argument.
+        given: One or more values for each canary or call.
+        things: "canaries" or "calls".
+
+    Raises:
+        ValueError: If entries are masked, or if there are not equally many values for each canary
+            or call.
+    """
+    if np.ma.is_masked(given):
+        raise BadValue(
+            f"{name} must not be masked, but {np.ma.count_masked(given)} entries were: leave out "
+            f"the {_WITH_COINS[things]} and the coins of those {things}."
+        )
+    try:
+        found = to_numpy(given)
+    except ValueError:
+        raise BadValue(
+            f"{name} must have equally many values for each {_SINGULAR[things]}, but the {things} "
+            "had different numbers of them."
+        ) from None
+    if found.dtype != object:
+        return found
+    plain = np.array(found.tolist())
+    return plain if plain.dtype.kind in "biuf" else found
 
 
 def refuse_unfair(coins: NDArray[np.bool_], name: str, things: str, done: str) -> None:

@@ -7,11 +7,10 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from dpjax.core.arrays import to_numpy
 from dpjax.core.options import option
 from dpjax.core.types import JsonObject
 from dpjax.core.wording import BadType, BadValue, Doubt, Sentence, term
-from dpjax.sources._fair_coins import doubts_about_half, refuse_unfair
+from dpjax.sources._fair_coins import array_of, coins_from, doubts_about_half, refuse_unfair
 from dpjax.sources._plain import files_of, known_options, place_of, stated_options
 from dpjax.sources._source import Source, Trust
 from dpjax.sources.readers._recording import Recording
@@ -124,22 +123,16 @@ class OneRun(GuessedCanaries):
         return [] if self.fair_coins else doubts_about_half(included, "canaries", "were included")
 
     def _coins(self) -> NDArray[np.bool_]:
+        if not isinstance(self.included, Recording):
+            return coins_from("included", self.included, "canaries")
         found = _read("included", self.included)
-        if isinstance(self.included, Recording):
-            words = [str(word).strip().lower().removesuffix(".0") for word in found.tolist()]
-            strange = next((word for word in words if word not in _WORDS), None)
-            if strange is not None:  # An empty field is a strange word, too.
-                raise BadValue(
-                    "included must be a column of 1 and 0, or of true and false, but held "
-                    f"{strange!r}."
-                )
-            return np.array([_WORDS[word] for word in words], bool)
-        if found.dtype != bool or found.ndim != 1:
-            raise BadType(
-                f"included must be booleans of shape [n], but was of type {found.dtype} and shape "
-                f"{found.shape}: write included == 1 for zeros and ones."
+        words = [str(word).strip().lower().removesuffix(".0") for word in found.tolist()]
+        strange = next((word for word in words if word not in _WORDS), None)
+        if strange is not None:  # An empty field is a strange word, too.
+            raise BadValue(
+                f"included must be a column of 1 and 0, or of true and false, but held {strange!r}."
             )
-        return found
+        return np.array([_WORDS[word] for word in words], bool)
 
     def to_plain(self) -> JsonObject | None:
         """Return the files and columns of the scores and coins, and the options; see `Source`."""
@@ -158,30 +151,7 @@ class OneRun(GuessedCanaries):
 def _read(name: str, given: object) -> NDArray:
     if isinstance(given, Recording):
         return np.concatenate(list(given.chunks()))
-    if np.ma.is_masked(given):
-        raise BadValue(
-            f"{name} must not be masked, but {np.ma.count_masked(given)} entries were: leave out "
-            "the scores and the coins of those canaries."
-        )
-    return _array(name, given)
-
-
-def _array(name: str, given: object) -> NDArray:
-    """Return an array of given numbers or coins, also if its entries are Python objects.
-
-    A pandas frame whose columns may lack values is an array of objects for NumPy.
-    """
-    try:
-        found = to_numpy(given)
-    except ValueError:
-        raise BadValue(
-            f"{name} must have equally many numbers for each canary, but the canaries had "
-            "different numbers of them."
-        ) from None
-    if found.dtype != object:
-        return found
-    plain = np.array(found.tolist())
-    return plain if plain.dtype.kind in "biuf" else found
+    return array_of(name, given, "canaries")
 
 
 def scores_of(found: NDArray) -> NDArray[np.float64]:

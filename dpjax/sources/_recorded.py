@@ -161,7 +161,7 @@ class Recorded(Source):
             TypeError: If `coins` is not boolean.
             ValueError: If there is not one coin per output.
         """
-        tossed, whole = coins_from(coins), as_outputs("outputs", outputs)
+        tossed, whole = coins_from("coins", coins, "calls"), as_outputs("outputs", outputs)
         if len(whole) != len(tossed):
             raise BadValue(
                 f"coins must have one entry per output, but had {len(tossed)} entries for "
@@ -186,7 +186,7 @@ class Recorded(Source):
         self.refuse_pairs(pairs)
         refuse_other_columns(self.x, self.y)
         if self.coins is not None:
-            return flip_recorded(self, coins_from(self.coins), flips)
+            return flip_recorded(self, coins_from("coins", self.coins, "calls"), flips)
         assert isinstance(self.x, Recording)
         return flip_recorded(self, np.concatenate([*self.x.marks()]), flips)
 

@@ -125,5 +125,5 @@ def test_frames_with_objects_and_unequal_numbers():
         audit(frame.mask(frame > 2), coins)
     with pytest.raises(TypeError, match="included must be booleans"):
         audit(frame, coins.mask(coins.index < 2))
-    with pytest.raises(ValueError, match="scores must have equally many numbers for each canary"):
+    with pytest.raises(ValueError, match="scores must have equally many values for each canary"):
         audit([[0.0] * (1 + place % 2) for place in range(300)], included)

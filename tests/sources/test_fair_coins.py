@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 import pytest
+from refusals import refusal
 
 from dpjax.core.wording import Doubt
 from dpjax.sources._fair_coins import coins_from, doubts_about_order, log_evidence
@@ -109,7 +110,25 @@ def test_coins_that_can_be_predicted_are_doubted(kind):
     assert isinstance(doubt, Doubt) and "can be predicted" in doubt
 
 
-def test_masked_coins_are_refused():
+@pytest.mark.parametrize(
+    "given", [("coins", "outputs", "calls"), ("included", "scores", "canaries")]
+)
+def test_coins_that_are_no_booleans_are_refused_alike(given):
+    name, others, things = given
     coins = np.ma.masked_array(np.arange(100) % 3 == 0, mask=np.arange(100) < 2)
-    with pytest.raises(ValueError, match="coins must not be masked, but 2 entries were"):
-        coins_from(coins)
+    masked = refusal(coins_from, name, coins, things)
+    assert str(masked) == (
+        f"{name} must not be masked, but 2 entries were: leave out the {others} and the coins of "
+        f"those {things}."
+    )
+    numbers = refusal(coins_from, name, np.arange(100) % 2, things)
+    assert str(numbers) == (
+        f"{name} must be booleans of shape [n], but were of type int64 and shape (100,): write "
+        f"{name} == 1 for zeros and ones."
+    )
+    ragged = refusal(coins_from, name, [[True], [True, False]], things)
+    assert f"{name} must have equally many values for each" in str(ragged)
+
+
+def test_coins_may_be_python_objects():
+    assert coins_from("coins", np.array([True, False], object), "calls").tolist() == [True, False]
