@@ -53,7 +53,8 @@ def coins_from(name: str, given: object, things: str) -> NDArray[np.bool_]:
         TypeError: If the coins are not boolean, or not one-dimensional.
         ValueError: If coins are masked.
     """
-    coins = array_of(name, given, things)
+    instead = f"leave out the {_WITH_COINS[things]} and the coins of those {things}"
+    coins = array_of(name, given, things, instead)
     if coins.dtype != bool or coins.ndim != 1:
         raise BadType(
             f"{name} must be booleans of shape [n], but were of type {coins.dtype} and shape "
@@ -62,7 +63,7 @@ def coins_from(name: str, given: object, things: str) -> NDArray[np.bool_]:
     return coins
 
 
-def array_of(name: str, given: object, things: str) -> NDArray:
+def array_of(name: str, given: object, things: str, instead: str) -> NDArray:
     """Return an array of coins or scores, also if its entries are Python objects.
 
     A pandas frame whose columns may lack values is an array of objects for NumPy.
@@ -71,6 +72,7 @@ def array_of(name: str, given: object, things: str) -> NDArray:
         name: Name of the argument.
         given: One or more values for each canary or call.
         things: "canaries" or "calls".
+        instead: What to do about masked entries, for the end of a message.
 
     Raises:
         ValueError: If entries are masked, or if there are not equally many values for each canary
@@ -78,8 +80,7 @@ def array_of(name: str, given: object, things: str) -> NDArray:
     """
     if np.ma.is_masked(given):
         raise BadValue(
-            f"{name} must not be masked, but {np.ma.count_masked(given)} entries were: leave out "
-            f"the {_WITH_COINS[things]} and the coins of those {things}."
+            f"{name} must not be masked, but {np.ma.count_masked(given)} entries were: {instead}."
         )
     try:
         found = to_numpy(given)

@@ -13,6 +13,7 @@ from dpjax.core.wording import BadType, BadValue, Doubt, Sentence, term
 from dpjax.sources._fair_coins import array_of, coins_from, doubts_about_half, refuse_unfair
 from dpjax.sources._plain import files_of, known_options, place_of, stated_options
 from dpjax.sources._source import Source, Trust
+from dpjax.sources.readers._entries import MissingEntry
 from dpjax.sources.readers._recording import Recording
 
 FEWEST = 20
@@ -20,6 +21,16 @@ FEWEST = 20
 
 _SCORES = term("scores", "--score")
 """Name of the scores in messages; the option names a single column."""
+
+_INSTEAD = {
+    "scores": (
+        _SCORES,
+        "write a number that does not depend on the coin in place of each missing score, such as "
+        "the lowest score",
+    ),
+    "included": (term("included"), "write 1 or 0, or leave out canaries whose coins are unknown"),
+}
+"""Names of the scores and coins in messages, and what to write in place of a missing one."""
 
 _WORDS = {"true": True, "false": False, "1": True, "0": False}
 
@@ -149,9 +160,14 @@ class OneRun(GuessedCanaries):
 
 
 def _read(name: str, given: object) -> NDArray:
-    if isinstance(given, Recording):
+    """Return scores, or the column of coins in a file, as an array."""
+    word, instead = _INSTEAD[name]
+    if not isinstance(given, Recording):
+        return array_of(name, given, "canaries", instead)
+    try:
         return np.concatenate(list(given.chunks()))
-    return array_of(name, given, "canaries")
+    except MissingEntry as error:
+        raise BadValue(f"{word} must not be missing, but {error.found}: {instead}.") from None
 
 
 def scores_of(found: NDArray) -> NDArray[np.float64]:
@@ -176,7 +192,8 @@ def scores_of(found: NDArray) -> NDArray[np.float64]:
         )
     scores = found.astype(np.float64)
     if np.isnan(scores).any():
-        raise BadValue(f"{_SCORES} must not be NaN, but {np.isnan(scores).sum()} were.")
+        _, instead = _INSTEAD["scores"]
+        raise BadValue(f"{_SCORES} must not be NaN, but {np.isnan(scores).sum()} were: {instead}.")
     if (scores == scores[0]).all():
         said = ", ".join(f"{number:g}" for number in np.atleast_1d(scores[0]))
         raise BadValue(f"{_SCORES} must differ, but all were {said}.")

@@ -53,3 +53,35 @@ def test_the_command_line_names_its_own_option(score, wrong, tmp_path, monkeypat
     monkeypatch.setattr("sys.argv", [*map(str, words)])
     assert _app.run() == 2
     assert f"error: --score must {wrong}" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("missing", "found"),
+    [
+        ("", "run.csv has an empty entry in row 9"),
+        ("nan", "not be NaN, but 1 were: write a number"),
+    ],
+)
+def test_the_advice_about_a_missing_score_is_a_number(missing, found, tmp_path):
+    scores = [missing if place == 7 else place / 4 for place in range(41)]
+    path = table(tmp_path / "run.csv", scores, coins())
+    message = str(refusal(dpjax.audit, run(path)))
+    assert message.startswith("scores must not be") and found in message
+    assert message.endswith(
+        ": write a number that does not depend on the coin in place of each missing score, such as "
+        "the lowest score."
+    )
+    masked = np.ma.masked_array(np.arange(41.0), mask=np.arange(41) == 7)
+    message = str(refusal(dpjax.OneRun, masked, coins()))
+    assert message.startswith("scores must not be masked, but 1 entries were: write a number that")
+    path = table(
+        tmp_path / "run.csv", [7 if score == missing else score for score in scores], coins()
+    )
+    assert dpjax.audit(run(path)).verdict == "no claim"
+
+
+def test_a_missing_coin_in_a_column_of_numbers_is_named(tmp_path):
+    words = ["" if place == 7 else str(int(coin)) for place, coin in enumerate(coins())]
+    message = str(refusal(dpjax.audit, run(table(tmp_path / "run.csv", range(41), words))))
+    assert message.startswith("included must not be missing, but samples file ")
+    assert "has an empty entry in row 9 among numbers: write 1 or 0, or leave out" in message

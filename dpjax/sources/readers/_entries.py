@@ -38,6 +38,19 @@ _DIGITS = 60
 _SMALLEST, _LARGEST = -(2**63), 2**63 - 1
 
 
+class MissingEntry(ValueError):
+    """An error about a missing entry of a file.
+
+    Args:
+        found: Where an entry is missing, such as "has an empty entry in row 2 among numbers".
+        advice: What to write in its place if the entries are outputs.
+    """
+
+    def __init__(self, found: str, advice: str):
+        super().__init__(f"{found}: {advice}")
+        self.found, self.advice = found, advice
+
+
 def as_numbers(entries: Sequence[str]) -> np.ndarray | None:
     """Convert strings to numbers of one dtype, or return None if no dtype can represent them all.
 

@@ -12,6 +12,7 @@ from dpjax.core import validate
 from dpjax.sources.readers._columns import LOOKED_AT, place_of, refuse_index
 from dpjax.sources.readers._entries import (
     SPACE,
+    MissingEntry,
     as_labels,
     as_numbers,
     inexact_text,
@@ -206,9 +207,9 @@ def _kind(output: object, line: int) -> str:
     if isinstance(output, bool):
         return "true or false"
     if output is None:
-        raise ValueError(
-            f'has null in line {line}: write a missing output as a label such as "none", or as NaN '
-            "among numbers"
+        raise MissingEntry(
+            f"has null in line {line}",
+            'write a missing output as a label such as "none", or as NaN among numbers',
         )
     if isinstance(output, list) and output and all(isinstance(v, _Number) for v in output):
         return f"{len(output)} numbers"

@@ -11,7 +11,7 @@ from dpjax.core.arrays import beside
 from dpjax.core.errors import nearest
 from dpjax.core.parquet import is_text, longest_column, text_columns_of
 from dpjax.sources.readers._columns import LOOKED_AT, refuse_index
-from dpjax.sources.readers._entries import as_labels
+from dpjax.sources.readers._entries import MissingEntry, as_labels
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -97,9 +97,9 @@ def array_of(batch: "pa.RecordBatch", names: list[str]) -> np.ndarray:
     columns = []
     for name, column in zip(names, batch.columns, strict=True):
         if column.null_count:
-            raise ValueError(
-                f"its column {name!r} has gaps (nulls): drop these rows, or write a label or NaN "
-                "instead"
+            raise MissingEntry(
+                f"has gaps (nulls) in its column {name!r}",
+                "drop these rows, or write a label or NaN instead",
             )
         values = _values(column)
         if values is None:

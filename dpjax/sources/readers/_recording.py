@@ -1,10 +1,7 @@
 """Recorded outputs in one or more files, which can be read in chunks as often as needed."""
 
-import csv
 import glob
-import zipfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,6 +14,7 @@ from dpjax.core.wording import BadType, BadValue, term
 from dpjax.sources.readers._arrow import arrow_chunks, arrow_columns
 from dpjax.sources.readers._columns import place_of, without_indices
 from dpjax.sources.readers._json_lines import json_chunks, json_columns
+from dpjax.sources.readers._naming import naming
 from dpjax.sources.readers._numpy import npy_chunks, npz_chunks
 from dpjax.sources.readers._parquet import parquet_chunks, parquet_columns
 from dpjax.sources.readers._rows import beside_each_other, rows_with, texts_of
@@ -57,9 +55,6 @@ _READERS |= {kind + packed: _READERS[kind] for kind in _TEXTS for packed in PACK
 
 _NEED_PYARROW = {".parquet": "Parquet", ".feather": "Feather", ".arrow": "Arrow"}
 """Names of the formats that need pyarrow, by the suffix of a file."""
-
-_SHOWN = 1000
-"""Maximum length, in characters, of an error message about a file."""
 
 
 @dataclass(frozen=True)
@@ -213,7 +208,7 @@ class Recording:
     def _columns_of(self, path: Path) -> list[str]:
         refuse_endless("samples file", self._at(path))
         columns = _COLUMNS.get(_READERS[_ending(path)])
-        with _naming(path):
+        with naming(path):
             return columns(self._at(path)) if columns is not None and self.column is None else []
 
     def chunks(self) -> Iterator[np.ndarray]:
@@ -255,12 +250,12 @@ class Recording:
         """Yield, for each row of the files, whether the column `by` has the value, bool [n]."""
         assert self.by is not None
         for path in self.paths:
-            with _naming(path):
+            with naming(path):
                 for chunk in _READERS[_ending(path)](self._at(path), self.by, _ROWS):
                     yield texts_of(chunk) == self.value
 
     def _of(self, path: Path) -> Iterator[np.ndarray]:
-        with _naming(path):
+        with naming(path):
             read, column = _READERS[_ending(path)], self.column
             if isinstance(column, list | tuple):
                 parts = [read(self._at(path), name, _ROWS) for name in column]
@@ -279,31 +274,6 @@ class Recording:
         return self._folder / path
 
 
-@contextmanager
-def _naming(path: Path) -> Iterator[None]:
-    """Return a context manager that adds the name of a file to the message of any exception."""
-    try:
-        yield
-    except UnicodeDecodeError as error:
-        raise ValueError(
-            f"samples file {path} cannot be read: it is not UTF-8 (byte {error.start} of what "
-            f"was read is {error.object[error.start]:#04x}); save it as UTF-8."
-        ) from None
-    except (ValueError, OSError, EOFError, zipfile.BadZipFile, csv.Error) as error:
-        text = _shortened(str(error))
-        joint = "" if text.startswith(("must", "has", "mixes")) else "cannot be read: "
-        end = "" if text.endswith("?") else "."
-        raise ValueError(f"samples file {path} {joint}{text}{end}") from None
-    except ImportError:
-        raise
-    except Exception as error:
-        # Third-party readers may raise any exception for a damaged file.
-        raise ValueError(
-            f"samples file {path} cannot be read: it is damaged, or its format is not "
-            f"known ({type(error).__name__}: {_shortened(str(error))})."
-        ) from error
-
-
 def names_in(path: Path, column: str | int | None = None) -> list[str]:
     """Return the names or indices of a file's columns, or [] if the format does not list them.
 
@@ -312,7 +282,7 @@ def names_in(path: Path, column: str | int | None = None) -> list[str]:
         column: A column of the file, which may show whether a text file has a header.
     """
     reader = _READERS[_ending(path)]
-    with _naming(path):
+    with naming(path):
         if reader is text_chunks:
             return text_columns(path, column)
         return _COLUMNS[reader](path) if reader in _COLUMNS else []
@@ -359,12 +329,6 @@ def _add_ends(ends: dict[str, np.ndarray], chunk: np.ndarray, path: Path) -> Non
 def _ending(path: Path) -> str:
     """Return the suffix of a file, which selects its reader."""
     return "".join(path.suffixes[-2:] if path.suffix.lower() in PACKED else [path.suffix]).lower()
-
-
-def _shortened(text: str) -> str:
-    """Shorten a message that may be long because it quotes the content of a file."""
-    text = text.rstrip(".")
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
 
 
 def _found(where: str | Path | Sequence[str | Path]) -> list[Path]:

@@ -21,6 +21,7 @@ from dpjax.sources.readers._columns import (
 )
 from dpjax.sources.readers._entries import (
     SPACE,
+    MissingEntry,
     as_labels,
     as_numbers,
     decimal_comma_text,
@@ -93,7 +94,7 @@ def text_chunks(path: Path, column: str | int | None, rows: int) -> Iterator[np.
                         _refuse_lone_name(kept[0][0])
                     refuse_written_numbers(labels, read + 1 + named)
             if numeric != (chunk.dtype.kind not in "UO"):
-                raise ValueError(_mixed(kept, place or 0, read, numeric))
+                raise _mixed(kept, place or 0, read, numeric)
             yield chunk
             read += len(kept)
 
@@ -232,10 +233,10 @@ def _rows(
         if not row or (len(row) == 1 and row[0] and not row[0].strip(SPACE)):
             blank = blank or number
         elif blank:
-            raise ValueError(
-                f"has outputs after a blank line, line {lines_before + blank}: write an empty "
-                "output as a label such as 'none' (or as nan among numbers), or delete the line if "
-                "it is not an output"
+            raise MissingEntry(
+                f"has outputs after a blank line, line {lines_before + blank}",
+                "write an empty output as a label such as 'none' (or as nan among numbers), or "
+                "delete the line if it is not an output",
             )
         else:
             yield with_points(row, lines_before + number) if delimiter == SEMICOLON else row
@@ -255,7 +256,7 @@ def _chunk(rows: list[list[str]], place: int | None, read: int) -> np.ndarray:
     if any(first):
         # If the first entry is empty, assume that the column is meant to hold numbers.
         empty = not entries[0].strip(SPACE)
-        raise ValueError(_mixed(rows, place, read, first[0] or empty))
+        raise _mixed(rows, place, read, first[0] or empty)
     if all(map(has_decimal_comma, entries)):
         raise ValueError(decimal_comma_text(entries[0], read + 1))
     if width > 1:
@@ -267,21 +268,29 @@ def _chunk(rows: list[list[str]], place: int | None, read: int) -> np.ndarray:
     return as_labels([entry.strip(SPACE) for entry in entries])
 
 
-def _mixed(rows: list[list[str]], place: int | None, read: int, numeric: bool) -> str:
+def _mixed(rows: list[list[str]], place: int | None, read: int, numeric: bool) -> ValueError:
+    """Return the error for the first entry that is not a number, or is one although others are not.
+
+    Args:
+        rows: Entries of the lines.
+        place: Index of the entry to read, or None for all entries.
+        read: Number of rows before.
+        numeric: Whether the entries should be numbers.
+    """
     for number, row in enumerate(rows, start=read + 1):
         for entry in row if place is None else [row[place]]:
             if is_number(entry) == numeric:
                 continue
             if has_decimal_comma(entry):
-                return decimal_comma_text(entry, number)
+                return ValueError(decimal_comma_text(entry, number))
             if not entry.strip(SPACE):
-                return (
-                    f"has an empty entry in row {number} among numbers: write a missing number as "
-                    "nan, which is an outcome of its own"
+                return MissingEntry(
+                    f"has an empty entry in row {number} among numbers",
+                    "write a missing number as nan, which is an outcome of its own",
                 )
-            return (
+            return ValueError(
                 f"mixes numbers and other entries: {entry!r} in row {number} is "
                 f"{'not a number' if numeric else 'a number'}"
                 f"{'; name the column to use' if place is None and len(row) > 1 else ''}"
             )
-    return "mixes numbers and other entries"
+    return ValueError("mixes numbers and other entries")

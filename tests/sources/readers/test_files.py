@@ -367,7 +367,7 @@ def test_lists_of_parquet_that_are_no_vectors_are_refused(tmp_path, lists, messa
     pq, pa = pytest.importorskip("pyarrow.parquet"), pytest.importorskip("pyarrow")
     monkeypatch.setenv("DPJAX_MAX_COLUMNS", "10000")
     pq.write_table(pa.table({"v": pa.array(lists)}), tmp_path / "v.parquet")
-    with pytest.raises(ValueError, match=f"v.parquet cannot be read: .*{message}"):
+    with pytest.raises(ValueError, match=f"v.parquet (cannot be read: .*|has ){message}"):
         read_samples(tmp_path / "v.parquet")
 
 

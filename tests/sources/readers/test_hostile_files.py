@@ -15,7 +15,7 @@ from dpjax import Recorded, Recording
 from dpjax.core.files import _Unpacked
 from dpjax.sources.readers import read_samples
 from dpjax.sources.readers._entries import as_outputs
-from dpjax.sources.readers._recording import _naming
+from dpjax.sources.readers._naming import naming
 
 MEGABYTE = 2**20
 
@@ -420,13 +420,13 @@ def test_names_of_any_bytes(tmp_path):
     ],
 )
 def test_errors_of_readers_name_the_file(error, said):
-    with pytest.raises(ValueError) as raised, _naming(Path("a.csv")):
+    with pytest.raises(ValueError) as raised, naming(Path("a.csv")):
         raise error
     assert str(raised.value) == f"samples file a.csv {said}"
 
 
 def test_a_library_that_is_missing_is_no_damaged_file():
-    with pytest.raises(ImportError, match="install pyarrow"), _naming(Path("a.parquet")):
+    with pytest.raises(ImportError, match="install pyarrow"), naming(Path("a.parquet")):
         raise ImportError("install pyarrow")
 
 

@@ -8,8 +8,9 @@ import pytest
 
 from dpjax import Recording
 from dpjax.sources.readers import _numpy, read_samples
+from dpjax.sources.readers._naming import _shortened, naming
 from dpjax.sources.readers._numpy import _Header, npy_chunks, npz_chunks
-from dpjax.sources.readers._recording import _ending, _naming, _shortened, _words
+from dpjax.sources.readers._recording import _ending, _words
 from dpjax.sources.readers._rows import beside_each_other
 
 
@@ -133,10 +134,10 @@ def test_endings_and_long_messages():
     ],
 )  # fmt: skip
 def test_errors_name_their_file(error, said):
-    with pytest.raises(ValueError) as raised, _naming(Path("f.csv")):
+    with pytest.raises(ValueError) as raised, naming(Path("f.csv")):
         raise error
     assert str(raised.value) == said
-    with pytest.raises(ModuleNotFoundError), _naming(Path("f.csv")):
+    with pytest.raises(ModuleNotFoundError), naming(Path("f.csv")):
         raise ModuleNotFoundError("pyarrow")
 
 
