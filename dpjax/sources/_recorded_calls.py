@@ -9,8 +9,10 @@ from numpy.typing import NDArray
 
 from dpjax.core.arrays import joined
 from dpjax.core.wording import BadValue, term
-from dpjax.partitions import Encoder
+from dpjax.partitions import Encoder, Outputs
+from dpjax.partitions._batches import joined as joined_outputs
 from dpjax.sources._coin_scores import Scorer
+from dpjax.sources._coins_in_outputs import notes_of_coins
 from dpjax.sources._fair_coins import doubts_about_half, doubts_about_order, refuse_unfair
 from dpjax.sources._flips import FEWEST_CALLS, Flipped, Flips
 from dpjax.sources._held import Sides, held
@@ -47,13 +49,15 @@ def flip_recorded(source: Sides, coins: NDArray[np.bool_], flips: Flips) -> Flip
     encoder = Encoder("x and y", bits=source.bits)
     scorer = Scorer.learn(encoder, encoder.encode(outputs[:first]), coins[:first])
     later = encoder.encode(outputs[first:])
+    whole = joined_outputs([encoder.encode(outputs[:first]), later])
+    sides = [Outputs(*(column[coins == side] for column in whole)) for side in (True, False)]
     return scorer.judged(
         later,
         coins[first:],
         flips.generator(),
         (AnyPairs((["x"], ["y"]), (RECORDED,)), 0),
         {"calls_to_learn": first, "calls_to_guess": len(coins) - first},
-        [*weighed(doubts, source), *encoder.notes()],
+        [*weighed(doubts, source), *notes_of_coins(sides, encoder), *encoder.notes()],
     )
 
 

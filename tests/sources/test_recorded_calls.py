@@ -147,3 +147,43 @@ def test_recordings_without_an_order_and_numbers_of_calls_are_refused():
         audit(source)
     with pytest.raises(TypeError, match="num_calls must be left out for recorded calls"):
         dpjax.audit(dpjax.Recorded.of_calls(outputs, coins), method=dpjax.Guesses(num_calls=100))
+
+
+CONTAINING = {
+    "a number": (lambda answers, coins: coins.astype(int), "the number"),
+    "a vector": (lambda answers, coins: np.stack([answers, ~coins], 1), "entry 1"),
+    "a dict": (
+        lambda answers, coins: [
+            {"answer": answer, "coin": coin}
+            for answer, coin in zip(answers.tolist(), coins.tolist(), strict=True)
+        ],
+        "entry 'coin'",
+    ),
+    "a word": (lambda answers, coins: np.where(coins, "heads", "tails"), "the label"),
+}
+
+
+@pytest.mark.parametrize("kind", CONTAINING)
+def test_outputs_that_contain_the_coin_have_a_note(kind):
+    answers, coins = calls(200)
+    outputs, part = CONTAINING[kind]
+    whole = outputs(answers, coins)
+    found = audit(dpjax.Recorded.of_calls(whole, coins))
+    assert f"In each of 200 outputs, {part} tells which database was used" in str(found.notes)
+    # One call in which the part differs from the coin is enough.
+    coins = np.where(np.arange(200) == 199, ~coins, coins)
+    assert "tells which" not in str(audit(dpjax.Recorded.of_calls(whole, coins)).notes)
+
+
+def test_a_copy_of_the_column_that_names_the_database_has_a_note(tmp_path):
+    answers, coins = calls(200)
+    path = tmp_path / "calls.csv"
+    rows = np.stack([coins, answers, ~coins], axis=1)
+    np.savetxt(path, rows, "%.17g", ",", header="coin,answer,other", comments="")
+    for column, noted in ((["answer", "other"], True), ("answer", False)):
+        source = dpjax.Recorded.from_file(path, "coin", column)
+        for method in (dpjax.Guesses(), dpjax.Events()):
+            found = dpjax.audit(source, method=method)
+            assert ("entry 1 tells which database was used" in str(found.notes)) is noted
+    found = dpjax.audit(dpjax.Recorded(np.zeros(200), np.ones(200)))
+    assert "tells which" not in str(found.notes)
