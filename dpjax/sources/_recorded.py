@@ -13,7 +13,7 @@ from dpjax.core import validate
 from dpjax.core.notebook import html_titled
 from dpjax.core.options import option
 from dpjax.core.types import JsonObject
-from dpjax.core.wording import EVENTS, BadValue
+from dpjax.core.wording import EVENTS, BadValue, term
 from dpjax.partitions import RegionLike
 from dpjax.partitions.low_bits import check_bits
 from dpjax.partitions.previews import preview
@@ -50,6 +50,7 @@ class Recorded(Source):
         bits: "lowest" or a number k of bits, to observe low bits of floats in addition to their
             values, as in `dpjax.HostMechanism`.
         search_fraction: Fraction of the outputs to use as the search set; must be below one half.
+            `dpjax.Guesses` has `reveal_fraction` in its place, and refuses `discrete` and `blocks`.
         blocks: Length of a block of successive outputs of a Markov chain, or None for independent
             outputs. Outputs within a block may depend on each other. Blocks must be long enough
             that outputs chosen at random from different blocks are independent. The audit counts
@@ -178,17 +179,38 @@ class Recorded(Source):
         """Return the recorded calls; see `Source`.
 
         Raises:
-            ValueError: If pairs were passed, or if there are too few calls, or if the coins do not
-                look fair.
+            ValueError: If pairs or options for counted outcomes were passed, or if there are too
+                few calls, or if the coins do not look fair.
             TypeError: If the sides contain outputs of different kinds, or if `coins` is not
                 boolean.
         """
         self.refuse_pairs(pairs)
+        self._refuse_options_of_counts()
         refuse_other_columns(self.x, self.y)
         if self.coins is not None:
             return flip_recorded(self, coins_from("coins", self.coins, "calls"), flips)
         assert isinstance(self.x, Recording)
         return flip_recorded(self, np.concatenate([*self.x.marks()]), flips)
+
+    def _refuse_options_of_counts(self) -> None:
+        """Raise ValueError if options are set that do not apply to guesses."""
+        if self.discrete is not None:
+            raise BadValue(
+                f"discrete does not apply if coins are guessed, but was {self.discrete}: leave it "
+                f"out, or use {EVENTS}, which counts outcomes."
+            )
+        if self.blocks is not None:
+            raise BadValue(
+                f"blocks does not apply if coins are guessed, but was {self.blocks}: leave it out, "
+                "because calls with fair coins need no blocks."
+            )
+        if self.search_fraction != type(self).search_fraction:
+            raise BadValue(
+                f"search_fraction does not apply if coins are guessed, but was "
+                f"{self.search_fraction}: use "
+                f"{term('Guesses(reveal_fraction=...)', '--reveal-fraction')} to choose the share "
+                "of the calls from which scores are learned."
+            )
 
     @contextmanager
     def opened(self, pairs: object, request: Request) -> Iterator["OpenedRecorded | OpenedInOrder"]:

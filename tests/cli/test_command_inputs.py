@@ -311,6 +311,11 @@ def test_one_file_with_a_column_that_names_the_database(run, tmp_path):
         ((path, "--by", "answer"), "--by must name a column with two values"),
         (("--samples", path, tmp_path / "0.csv", "--by", "side"), "use dpjax audit FILE --by COL"),
         ((path, "--by", "side", "--column-y", "v"), "--by is for one file and one --column"),
+        (
+            (path, "--by", "side", "--method", "guesses", "--search-fraction", 0.4),
+            "--search-fraction does not apply if coins are guessed, but was 0.4: use "
+            "--reveal-fraction to",
+        ),
         (("--samples", path, path), "is on both sides, which must be drawn independently"),
         ((path, "--by", "side", "--host", "f:g"), "name only one thing to audit"),
         (("--host", "f:g", "--by", "side"), "--by is for --samples, not for --host"),

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from refusals import refusal
 from scipy import stats
 
 import dpjax
@@ -187,3 +188,20 @@ def test_a_copy_of_the_column_that_names_the_database_has_a_note(tmp_path):
             assert ("entry 1 tells which database was used" in str(found.notes)) is noted
     found = dpjax.audit(dpjax.Recorded(np.zeros(200), np.ones(200)))
     assert "tells which" not in str(found.notes)
+
+
+@pytest.mark.parametrize(
+    ("option", "instead"),
+    [
+        ({"discrete": True}, "use method=Events(), which counts outcomes."),
+        ({"blocks": 2}, "leave it out, because calls with fair coins need no blocks."),
+        ({"search_fraction": 0.4}, "use Guesses(reveal_fraction=...) to choose the share"),
+    ],
+)
+def test_options_that_guesses_would_ignore_are_refused(option, instead):
+    ((name, given),) = option.items()
+    source = dpjax.Recorded.of_calls(*calls(400), **option)
+    message = str(refusal(audit, source))
+    assert message.startswith(f"{name} does not apply if coins are guessed, but was {given}: ")
+    assert instead in message
+    dpjax.audit(source, method=dpjax.Events())
