@@ -94,6 +94,11 @@ class CanaryRuns(GuessedCanaries):
         """Import the function if its module may be imported; see `Source`."""
         function = imported(str(content.pop("name", "")), trust.imports)
         check_names(WHERE, content, ("num_canaries",))
+        if "num_canaries" not in content:
+            raise BadValue(
+                f"num_canaries must be given for {name_of_function(function)}, but was missing: "
+                "write parameters = {num_canaries = 1000} for 1,000 canaries."
+            )
         return cls(function, **content)
 
 

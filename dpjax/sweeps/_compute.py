@@ -37,7 +37,7 @@ from dpjax.sweeps._entry import Entry
 Columns = JsonObject
 """Table of computed runs: a dictionary from column names to columns with one value per run."""
 
-_EXACT = ("exact binomial", "simultaneous band", "exact, one run")
+_EXACT = ("exact binomial", "simultaneous band", "exact, one run", "exact, coins of calls")
 """Values of the attribute `basis` that mark a bound as valid for every sample size."""
 
 

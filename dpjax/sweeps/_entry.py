@@ -34,6 +34,9 @@ from dpjax.results.recipes import (
 )
 from dpjax.sources import SOURCES, AnyPairs, Drawn, Source, Trust, as_source
 
+_RECORDED = "cannot: audit recorded outputs with dpjax.audit(...) or dpjax audit, not in a sweep."
+"""End of the message about sources without new outputs."""
+
 
 @dataclass(frozen=True, eq=False)
 class Entry:
@@ -101,8 +104,7 @@ class Entry:
             raise TypeError(reason)
         if not self.source.repeatable:
             raise TypeError(
-                "mechanism must draw new outputs in every run of a sweep, but "
-                f"{self.source.name} cannot: use dpjax.audit(...) instead."
+                f"mechanism must draw new outputs in every run, but {self.source.name} {_RECORDED}"
             )
         if not self.source.takes_pairs:
             if self.pairs is not None:
@@ -260,6 +262,8 @@ class Entry:
         pairs = content.get("pairs", STANDARD)
         kind = content.get("source", Drawn.kind)
         validate.one_of(SOURCES, source=kind)
+        if not SOURCES[kind].repeatable:
+            raise BadValue(f"source must draw new outputs in every run, but {kind!r} {_RECORDED}")
         stacked = SOURCES[kind].stacks_pairs
         pairs = None if pairs == STANDARD else pairs_from_plain(pairs, stacked)
         if stacked:

@@ -212,8 +212,8 @@ def _with_sizes(source: Source, asked: Asked) -> _Ran:
     draws = _spent(result, sizes).draws(num_pairs)
     if asked.num_draws is not None:
         draws = 2 * asked.num_draws
-    if asked.num_calls is not None:
-        # A time limit of the function may permit fewer calls.
+    # A time limit of the function may permit fewer calls; recorded calls have their own number.
+    if "calls_to_learn" in result.settings:
         draws = sum(result.settings[f"calls_to_{stage}"] for stage in ("learn", "guess"))
     return _Ran(result, time.perf_counter(), draws)
 

@@ -49,8 +49,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="Total time in seconds for all dpjax audits in this run. Each audit gets an equal "
         "share of the time and makes as many draws as fit in its share. Each test is expected to "
         "run as many audits as in its last run (from pytest's cache), or one audit if the test is "
-        "new. Audits with num_samples=, num_confirm=, num_draws= or seconds= keep these settings, "
-        "but their time counts against the budget.",
+        "new. Audits with num_samples=, num_confirm=, num_draws=, num_calls= or seconds= keep "
+        "these settings, but their time counts against the budget.",
     )
 
 

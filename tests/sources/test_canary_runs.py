@@ -109,8 +109,33 @@ def test_what_does_not_fit_is_refused(make, sentence):
 def test_a_recorded_run_is_not_repeated():
     scores, included = RUNS.canaries([0, 0], 0)
     recorded = dpjax.OneRun(scores, included, fair_coins=True)
-    with pytest.raises(TypeError, match="must draw new outputs in every run of a sweep"):
+    with pytest.raises(TypeError, match="must draw new outputs in every run, but one run cannot"):
         Entry(recorded, dpjax.Guesses())
+
+
+def test_a_sweep_file_names_canary_runs(tmp_path):
+    path = tmp_path / "spec.toml"
+    words = f'''[[entries]]
+    mechanism = "{__name__}:told"
+    source = "canary_runs"
+    method = "guesses"
+    notion = {{name = "gdp"}}
+    runs = 3
+    grid = {{num_canaries = [60, 101]}}
+    '''
+    path.write_text(words)
+    few, many = SweepSpec.from_file(path, [__name__]).entries
+    assert (few.source.num_canaries, few.num_runs, many.method) == (60, 3, dpjax.Guesses())
+    same = Entry(RUNS, dpjax.Guesses(), notion=dpjax.Gdp())
+    np.testing.assert_array_equal(
+        compute(many, range(3), 7)["lower_bound"], compute(same, range(3), 7)["lower_bound"]
+    )
+    path.write_text(words.replace("grid", "# grid"))
+    message = str(refusal(SweepSpec.from_file, path, [__name__]))
+    assert "num_canaries must be given for told, but was missing: write parameters = {" in message
+    path.write_text(words.replace("canary_runs", "samples"))
+    message = str(refusal(SweepSpec.from_file, path, [__name__]))
+    assert "source must draw new outputs in every run, but 'samples' cannot: audit rec" in message
 
 
 def test_a_sweep_needs_a_name():

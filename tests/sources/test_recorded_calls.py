@@ -8,6 +8,8 @@ from scipy import stats
 import dpjax
 import dpjax.testing
 from dpjax.notions import CallGuessCounts
+from dpjax.sweeps import Entry, compute
+from dpjax.testing import _session
 
 
 def calls(number=4000, level=1.0, seed=0):
@@ -205,3 +207,33 @@ def test_options_that_guesses_would_ignore_are_refused(option, instead):
     assert message.startswith(f"{name} does not apply if coins are guessed, but was {given}: ")
     assert instead in message
     dpjax.audit(source, method=dpjax.Events())
+
+
+def reading(database, rng):
+    return database[0] + rng.laplace()
+
+
+def test_sweeps_make_new_calls():
+    for method in (dpjax.Guesses(), dpjax.Events()):
+        message = str(refusal(Entry, dpjax.Recorded.of_calls(*calls(200)), method))
+        assert (
+            "mechanism must draw new outputs in every run, but recorded outputs cannot" in message
+        )
+    function = dpjax.HostMechanism(reading, batched=False)
+    entry = Entry(function, dpjax.Guesses(num_calls=200), [([0.0], [3.0])], claim=0.1)
+    columns = compute(entry, range(2), 7)
+    assert columns["exact"].all() and len(np.unique(columns["lower_bound"])) == 2
+    assert (columns["lower_bound"] > 0.1).all() and columns["verdict"] == ["violated"] * 2
+
+
+@pytest.mark.parametrize("budget", [None, 20.0])
+def test_numbers_of_calls_are_kept_under_a_budget(budget, monkeypatch):
+    session = _session.Session(budget, {})
+    monkeypatch.setattr(_session, "CURRENT", session)
+    pairs = [([0.0], [1.0])]
+    found = dpjax.testing.assert_private(reading, 1.0, pairs, num_calls=300)
+    assert found.evidence.settings["calls_to_learn"] == 90
+    dpjax.testing.assert_private(dpjax.Recorded.of_calls(*calls(200)), 2.0)
+    function, recorded = session.pending
+    assert (function["draws"], recorded["draws"]) == (300, 200)
+    assert not function["fewest"] and session.spent >= function["seconds"] > 0
