@@ -111,6 +111,14 @@ def text_of(value: object) -> str:
         return f"<{type(value).__name__} without a repr>"
 
 
+def message_of(error: BaseException) -> str:
+    """Return the message of an exception whose `__str__` may raise."""
+    try:
+        return str(error)
+    except Exception:
+        return ""
+
+
 def name_of_function(function: object) -> str:
     """Return a function's display name; for a lambda, return its file and line."""
     name = getattr(function, "__name__", type(function).__name__)

@@ -122,10 +122,12 @@ class Unvaried(Sentence):
         failure: Error with which every call for every pair ended, such as "error: ValueError"; or
             NOTHING if every call returned None; or None if some call returned an output.
         errors: For each side, the error with which every call for this pair ended, or None.
+        first: Sentence about the first error, or "".
     """
 
     pair: str
     failure: str | None
+    first: str
 
     def __new__(
         cls,
@@ -133,6 +135,7 @@ class Unvaried(Sentence):
         pair: str = "",
         failure: str | None = None,
         errors: tuple[str | None, str | None] = (None, None),
+        first: str = "",
     ) -> Self:
         """Create the note from the numbers of outputs, or from the note's complete text."""
         if not isinstance(counts, str):
@@ -146,8 +149,9 @@ class Unvaried(Sentence):
                     " Perhaps the mechanism draws no random numbers, or draws the same random "
                     "numbers on every call."
                 )
+            counts += first
         note = super().__new__(cls, counts)
-        note.pair, note.failure = pair, failure
+        note.pair, note.failure, note.first = pair, failure, first
         return note
 
 

@@ -14,7 +14,7 @@
 import math
 from collections.abc import Iterable, Sequence, Sized
 from functools import lru_cache
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -26,11 +26,27 @@ from dpjax.partitions._graphs import content_of_graph, is_graph
 FAILED = "error: "
 """Beginning of the reason why a call returned no output, such as "error: ValueError"."""
 
+_SHOWN = 200
+"""Maximum length, in characters, of the message of an exception that a note quotes."""
+
 
 class Raised(str):
-    """The reason why an output is missing, such as "error: ValueError"."""
+    """The reason why an output is missing, such as "error: ValueError".
 
-    __slots__ = ()
+    Args:
+        reason: The reason. Outputs with equal reasons are equal.
+        message: Message of the exception, which is not a part of the output.
+    """
+
+    __slots__ = ("message",)
+    message: str
+
+    def __new__(cls, reason: str, message: str = "") -> Self:
+        """Create the reason, and shorten the message to one line of about 200 characters."""
+        raised = super().__new__(cls, reason)
+        shown = " ".join(message[: 2 * _SHOWN].split())
+        raised.message = shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}..."
+        return raised
 
 
 MASKED = Raised("masked")

@@ -56,7 +56,7 @@ def is_not_random(
 def refuse_failures(notes: list[str]) -> None:
     """Raise a ValueError if every call failed or returned None, so that nothing was audited."""
     for note in notes:
-        failure = note.failure if isinstance(note, Unvaried) else None
+        failure, first = (note.failure, note.first) if isinstance(note, Unvaried) else (None, "")
         if failure == NOTHING:
             raise BadValue(
                 "there is no verdict, because every call returned None, for both databases of "
@@ -66,8 +66,8 @@ def refuse_failures(notes: list[str]) -> None:
         if failure is not None:
             raise BadValue(
                 f"there is no verdict, because every call ended with {failure!r}, for both "
-                f"databases of every pair: audited code must return an output. {ERRORS} shows the "
-                f"whole error.{_SEEDS if failure == 'error: ValueError' else ''}"
+                f"databases of every pair: audited code must return an output.{first} "
+                f"{ERRORS} shows the whole error.{_SEEDS if failure == 'error: ValueError' else ''}"
             )
 
 

@@ -7,7 +7,7 @@ from typing import cast
 
 import numpy as np
 
-from dpjax.core.errors import name_of_function, text_of
+from dpjax.core.errors import message_of, name_of_function, text_of
 from dpjax.core.settings import callers_floats
 from dpjax.core.types import JsonObject
 from dpjax.core.wording import ONE_BY_ONE, OUTCOMES, BadValue
@@ -193,8 +193,8 @@ def _draw_one(
         ) from None
     except BaseException as error:  # This includes sys.exit(), which must not end the audit.
         if catch:
-            # Keep only the exception's type. Its message may be confidential, or not picklable.
-            return Raised(f"error: {type(error).__name__}")
+            # Only the exception's type is the outcome. A note quotes the message of the first one.
+            return Raised(f"error: {type(error).__name__}", message_of(error))
         raise BadValue(
             f"the function {name}, called with the database {preview_database(fresh())}, "
             f"raised {type(error).__name__}: {error}. With {OUTCOMES}, an exception "

@@ -4,6 +4,7 @@ import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from hashlib import blake2b
+from typing import TypeGuard
 
 import numpy as np
 
@@ -11,7 +12,7 @@ from dpjax.core.types import JsonObject
 from dpjax.core.wording import NOTHING, Doubt, Unvaried
 from dpjax.notions import RepeatedRuns
 from dpjax.partitions import Encoder, Outputs
-from dpjax.partitions.missing import FAILED
+from dpjax.partitions.missing import FAILED, Raised
 from dpjax.sources._between_batches import BetweenBatches
 from dpjax.sources._counting import Tally
 from dpjax.sources._pairs import AnyPairs
@@ -64,6 +65,7 @@ class Watched:
         self._constant: dict[tuple[int, int], tuple[float, ...] | None] = {}
         # Number of calls for each (pair, side) that ended with an error.
         self._failed: dict[tuple[int, int], int] = {}
+        self._errors: dict[int, Raised] = {}  # The first error of each pair.
 
     def words(self, pair: int, side: int, stage: int) -> tuple[int, ...]:
         """Return the integers that seed the outputs of one side in one stage."""
@@ -103,6 +105,8 @@ class Watched:
         for raw in self._draw(database, span):
             encoded = self._encoders[pair].encode(raw)
             self._watch(encoded, pair, side, (stage, number))
+            if self._failed.get((pair, side)) and pair not in self._errors:
+                self._errors[pair] = next(filter(_is_raised, raw), Raised(FAILED))
             size = len(encoded.labels)
             number += size
             self._tally.searched += len(encoded.labels) * (stage != CONFIRM)
@@ -137,23 +141,44 @@ class Watched:
         ]
         return [doubt for doubt in found if doubt is not None]
 
-    def notes_on_both(self, pair: int) -> list[str]:
-        """Return a note if a pair's outputs are constant, or mostly errors, on both sides."""
+    def notes_on_both(self, pair: int, share: float = _MANY_FAILED) -> list[str]:
+        """Return a note if a pair's outputs are constant on both sides, or many calls failed.
+
+        Args:
+            pair: Index of the pair.
+            share: Fraction of the calls for each database that must have failed. If it is 0, any
+                failed call leads to a note.
+        """
         is_constant = all(self._constant.get((pair, side)) is not None for side in (0, 1))
         failed = [self._failed.get((pair, side), 0) for side in (0, 1)]
-        if not is_constant and not all(failed):
+        if not is_constant and not (any(failed) if share == 0 else all(failed)):
             return []
         first, second = (self.taken[pair, side][0] for side in (0, 1))
+        told = self._told(pair)
         if is_constant:
             errors = self._error(pair, 0), self._error(pair, 1)
-            return [Unvaried((first, second), self._pairs.labels[pair], self._failure(), errors)]
-        if failed[0] < _MANY_FAILED * first or failed[1] < _MANY_FAILED * second:
+            return [
+                Unvaried((first, second), self._pairs.labels[pair], self._failure(), errors, told)
+            ]
+        least = min(failed[0] / first, failed[1] / second)
+        if least < share:
             return []
+        if least >= _MANY_FAILED:
+            told += (
+                " If these errors should not occur, the audit says little about the other outputs."
+            )
         return [
             f"{failed[0]:,} of {first:,} calls for the database ended with an error, and "
-            f"{failed[1]:,} of {second:,} calls for its neighbor. If these errors should not "
-            "occur, the audit says little about the other outputs."
+            f"{failed[1]:,} of {second:,} calls for its neighbor.{told}"
         ]
+
+    def _told(self, pair: int) -> str:
+        """Return a sentence about the first error of a pair, or "" if there was none."""
+        error = self._errors.get(pair)
+        if not error or error == FAILED:
+            return ""
+        said = f"{error.removeprefix(FAILED)}{': ' if error.message else ''}{error.message}"
+        return f" The first error was {said}{'' if said.endswith('.') else '.'}"
 
     def _failure(self) -> str | None:
         """Return the error or NOTHING if it is the only outcome of all pairs; otherwise None."""
@@ -234,3 +259,7 @@ class Watched:
         errors = [kind for kind in np.unique(outputs.labels) if names[kind].startswith(FAILED)]
         failed = int(np.isin(outputs.labels, errors).sum())
         self._failed[pair, side] = self._failed.get((pair, side), 0) + failed
+
+
+def _is_raised(raw: object) -> TypeGuard[Raised]:
+    return isinstance(raw, Raised) and raw.startswith(FAILED)

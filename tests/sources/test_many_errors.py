@@ -69,5 +69,39 @@ def test_the_numbers_are_those_of_the_calls():
 
 
 def test_there_is_no_verdict_if_every_call_fails():
-    with pytest.raises(ValueError, match="every call ended with 'error: PermissionError'"):
-        dpjax.audit(limited(0), PAIR, method=FEW)
+    for method in (FEW, dpjax.Guesses(num_calls=80)):
+        with pytest.raises(ValueError, match="every call ended with 'error: PermissionError'") as e:
+            dpjax.audit(limited(0), PAIR, method=method)
+        assert "The first error was PermissionError: quota. special='error' shows" in str(e.value)
+
+
+class Odd(Exception):
+    def __str__(self):
+        raise ValueError
+
+
+def sometimes(database, rng):
+    if rng.random() < 0.2:
+        raise OSError("no\n  space. " * 100) if database else Odd
+    return rng.laplace()
+
+
+@pytest.mark.parametrize("workers", [0, pytest.param(1, marks=pytest.mark.slow)])
+def test_guesses_quote_the_first_error_even_if_few_calls_fail(workers):
+    for pairs, said in (([(1.0, 1.5)], "OSError: no space. no space. "), ([(0.0, -0.0)], "Odd.")):
+        function = dpjax.HostMechanism(sometimes, batched=False, workers=workers)
+        found = dpjax.audit(function, pairs, method=dpjax.Guesses(num_calls=200))
+        (note,) = noted(found)
+        assert f"for its neighbor. The first error was {said}" in note
+        assert len(note) < 350 and "little about the other outputs" not in note
+    assert not noted(dpjax.audit(function, PAIR, method=FEW))
+
+
+def test_an_error_that_is_the_only_outcome_of_one_side_is_quoted():
+    def release(database):
+        if database:
+            raise KeyError("a key")
+        return "ok"
+
+    found = dpjax.audit(release, PAIR, method=FEW, claim=1.0)
+    assert found.verdict == "not random" and "The first error was KeyError: 'a key'." in str(found)

@@ -76,7 +76,7 @@ def test_a_failure_for_one_database_is_named():
     source = HostMechanism(first, batched=False)
     result = dpjax.audit(source, [([], [1])], method=FEW, claim=1.0)
     assert "outputs from the database were 'error: IndexError', and all" in result.sentence
-    assert "outputs from its neighbor were the same. With" in result.sentence
+    assert "neighbor were the same. The first error was IndexError: list index" in result.sentence
 
 
 @pytest.mark.parametrize("claim", [1.0, 20.0])
