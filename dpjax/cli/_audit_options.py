@@ -40,15 +40,12 @@ _GIVEN = [source.name for source in DECLARED_SOURCES.values() if not source.take
 _SEARCHED = ("function", "host", "command")
 """Names of sources for which `dpjax.neighbors` makes pairs from an example."""
 
-_USUAL = [
-    f"{source.usual_method} for {option_of(source.name)}"
+_GUESSED = [
+    option_of(source.name)
     for source in DECLARED_SOURCES.values()
-    if source.usual_method != "events"
+    if source.usual_method == "guesses"
 ]
-"""Phrases for the help text of --method, one per source whose default method is not `events`.
-
-For example, "guesses for --one-run" means that the default method for --one-run is guesses.
-"""
+"""Options of sources whose default method is `guesses`. For all others, it is `events`."""
 
 METHODS = {name: f"--method {name}" for name in DECLARED_METHODS}
 NOTIONS = {name: f"--notion {name}" for name in DECLARED_NOTIONS}
@@ -172,7 +169,7 @@ _ROWS: Table = {
     "method": option(
         str,
         "; ".join(map(_said, DECLARED_METHODS.values()))
-        + f". Default: events, and {' and '.join(_USUAL)}.",
+        + f". Default: events, and guesses for {listed(_GUESSED)}.",
         choices=METHODS,
     ),
     "claim": option(
@@ -291,6 +288,11 @@ _ROWS: Table = {
         str,
         "The column that marks each canary as included (1 or true) or not (0 or false).",
         owners=("one_run",),
+    ),
+    "num_canaries": option(
+        int,
+        "Number of canaries of the function, at least 20.",
+        owners=("canary_runs",),
     ),
     "plot": PLOT._replace(owners=("events", "sequential", "local", "guesses")),
     **_declared_rows(),

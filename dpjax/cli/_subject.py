@@ -13,7 +13,7 @@ from dpjax.cli._table import Given, Value
 
 if TYPE_CHECKING:
     from dpjax.mechanisms import Mechanism
-    from dpjax.sources import OneRun, Recorded
+    from dpjax.sources import CanaryRuns, OneRun, Recorded
 
 
 def subject_and_pairs(source: str, written: Given, stack: ExitStack) -> tuple[Value, Value]:
@@ -26,6 +26,8 @@ def subject_and_pairs(source: str, written: Given, stack: ExitStack) -> tuple[Va
         return _recorded(written, stack), None
     if source == "one_run":
         return _one_run(written), None
+    if source == "canary_runs":
+        return _canary_runs(written), None
     on_host = source in DECLARED_SOURCES
     path = written.get("pairs")
     own = source in ("mechanism", "object") or "input_interval" in written
@@ -172,6 +174,15 @@ def _one_run(written: Given) -> "OneRun":
     scores, included = (Recording(written["one_run"], column) for column in columns)
     options = declared_values(DECLARED_SOURCES["one_run"], written)
     return OneRun(scores, included, name=scores.name, **options)
+
+
+def _canary_runs(written: Given) -> "CanaryRuns":
+    from dpjax.sources import CanaryRuns
+
+    if "num_canaries" not in written:
+        raise ValueError("--canary-runs needs --num-canaries, the number of canaries.")
+    function = object_of(written["canary_runs"], "--canary-runs")
+    return CanaryRuns(function, written["num_canaries"])
 
 
 def column_of(text: str) -> str | list[str]:

@@ -13,7 +13,7 @@ from dpjax.core.arrays import to_numpy
 from dpjax.core.errors import name_of_function
 from dpjax.core.types import JsonObject
 from dpjax.core.validate import check_names
-from dpjax.core.wording import BadType, BadValue
+from dpjax.core.wording import BadType, BadValue, term
 from dpjax.mechanisms.named import imported, path_of
 from dpjax.sources._one_run import FEWEST, GuessedCanaries, scores_of
 from dpjax.sources._plain import WHERE
@@ -29,7 +29,7 @@ class CanaryRuns(GuessedCanaries):
 
     Each run tosses a fair coin for every canary, and then calls the function once. A sweep with
     `Guesses()` shows how large the bounds from single runs are, and how often a bound exceeds a
-    known privacy level. To audit a run that already exists, use `OneRun`.
+    known privacy level. To audit runs that already exist, use `OneRun`.
 
     Attributes:
         function: Function (included, seed) -> scores of all canaries, [num_canaries], or several
@@ -46,11 +46,21 @@ class CanaryRuns(GuessedCanaries):
     function: Callable[[NDArray[np.bool_], int], ArrayLike]
     num_canaries: int
     kind: ClassVar[str] = "canary_runs"
+    asked: ClassVar[tuple[str, str]] = (
+        "A function (included, seed) -> scores, which trains once with the included canaries and "
+        "returns the scores of all --num-canaries canaries, as FILE.py:NAME or MODULE:NAME.",
+        "FILE.py:NAME",
+    )
     repeatable: ClassVar[bool] = True
+    # The command line reads the next two values from the source code of this class, without an
+    # import.
+    takes_pairs: ClassVar[bool] = False
+    usual_method: ClassVar[str] = "guesses"
 
     def __post_init__(self):
         if given := _other_form(self.function):
-            raise BadType(f"function must be a function (included, seed) -> scores, but {given}.")
+            name = term("function", "--canary-runs")
+            raise BadType(f"{name} must be a function (included, seed) -> scores, but {given}.")
         validate.positive_int(at_least=FEWEST, num_canaries=self.num_canaries)
 
     @property

@@ -59,7 +59,8 @@ class OneRun(GuessedCanaries):
 
     A separate fair coin must have been tossed for every canary, independently of everything else.
     The scores may be computed from the run's output in any way that does not use the coins. The
-    scores may depend on each other.
+    scores may depend on each other. The canaries of several runs may be audited together, if each
+    run tossed its own coins.
 
     If there are several numbers per canary, such as its losses after several epochs, the audit
     reveals some coins, from which it learns how to combine the numbers into a score.
@@ -95,7 +96,8 @@ class OneRun(GuessedCanaries):
     kind: ClassVar[str] = "one_run"
     asked: ClassVar[tuple[str, str]] = (
         "File with scores of canaries from one run (csv, tsv, txt, jsonl, parquet, ...); --score "
-        "and --included name its columns.",
+        "and --included name its columns. Files of several runs, separated by commas, are audited "
+        "together if each run tossed its own coins.",
         "FILE",
     )
     # The command line reads the next two values from the source code of this class, without an

@@ -322,3 +322,50 @@ def test_one_file_with_a_column_that_names_the_database(run, tmp_path):
     ):
         refused = run("audit", *arguments)
         assert refused.exit_code == 2 and said in refused.error
+
+
+CANARIES = """
+import numpy as np
+
+def scores(included, seed):
+    return np.random.default_rng(seed).normal(size=len(included)) + 3.0 * included
+
+def release(records, rng):
+    return rng.laplace()
+"""
+
+
+def test_a_function_that_scores_canaries(run, tmp_path):
+    (tmp_path / "canary_code.py").write_text(CANARIES)
+    command = ["audit", "--canary-runs", tmp_path / "canary_code.py:scores"]
+    done = run(*command, "--num-canaries", 200, "--claim", 0.5, "--json")
+    assert done.exit_code == 1
+    found = json.loads(done.output)
+    assert found["evidence"]["counted"]["canaries"] == 200
+    (tmp_path / "found.json").write_text(done.output)
+    again = run("rerun", tmp_path / "found.json", "--allow-import", "canary_code")
+    assert again.exit_code == 1 and "The bound is the same" in again.error
+    wrong = ["audit", "--canary-runs", tmp_path / "canary_code.py:release", "--num-canaries", 50]
+    for words, said in (
+        (command, "--canary-runs needs --num-canaries, the number of canaries."),
+        ([*command, "--num-canaries", 19], "--num-canaries must be an integer >= 20"),
+        ([*command, "--num-canaries", 50, "--method", "events"], "use --method guesses"),
+        ([*command, "--num-canaries", 50, "--fair-coins"], "--fair-coins is for --one-run, not"),
+        (wrong, "--canary-runs must be a function (included, seed) -> scores, but took (records"),
+    ):
+        refused = run(*words)
+        assert refused.exit_code == 2 and said in refused.error
+
+
+def test_canaries_of_several_runs_are_audited_together(run, tmp_path):
+    rng = np.random.default_rng(2)
+    coins = rng.random((3, 100)) < 0.5
+    scores = 4 * coins + rng.normal(size=(3, 100))
+    for number in range(3):
+        rows = np.stack([scores[number], coins[number]], 1)
+        np.savetxt(tmp_path / f"run{number}.csv", rows, "%.17g", ",", header="s,i", comments="")
+    for where in ("run*.csv", "run0.csv,run1.csv,run2.csv"):
+        files = ",".join(str(tmp_path / part) for part in where.split(","))
+        done = run("audit", "--one-run", files, "--score", "s", "--included", "i", "--json")
+        joined = dpjax.audit(dpjax.OneRun(scores.ravel(), coins.ravel()))
+        assert json.loads(done.output)["statement"]["lower_bound"] == joined.lower_bound > 1

@@ -35,6 +35,7 @@ SUBJECTS = {
     "command": dataclasses.fields(dpjax.CommandMechanism)[1:],
     "samples": dataclasses.fields(dpjax.Recorded)[2:],
     "one_run": dataclasses.fields(dpjax.OneRun)[1:],
+    "canary_runs": dataclasses.fields(dpjax.CanaryRuns)[1:],
     "object": dataclasses.fields(dpjax.LibraryMechanism)[1:],
 }
 OBJECTS = {
@@ -70,7 +71,7 @@ def test_options_of_a_source_are_its_arguments(source):
     }
     assert fields <= owned(source)
     assert owned(source) - fields - audits <= more.get(source, set())
-    assert (audits <= owned(source)) == (source not in ("samples", "one_run"))
+    assert (audits <= owned(source)) == (source not in ("samples", "one_run", "canary_runs"))
 
 
 def test_defaults_that_are_said_are_those_of_python():
@@ -124,7 +125,7 @@ def test_options_are_read_from_the_source_as_dataclasses_have_them():
     kinds = [*zip(DECLARED_METHODS.values(), bounded.values(), strict=True)]
     kinds += zip(DECLARED_NOTIONS.values(), dpjax.notions.NOTIONS.values(), strict=True)
     own = (dpjax.HostMechanism, dpjax.CommandMechanism, dpjax.Recorded, dpjax.OneRun)
-    own += (dpjax.LibraryMechanism,)
+    own += (dpjax.CanaryRuns, dpjax.LibraryMechanism)
     kinds += zip(DECLARED_SOURCES.values(), own, strict=True)
     assert list(DECLARED_METHODS) == list(bounded)
     assert list(DECLARED_NOTIONS) == list(dpjax.notions.NOTIONS)
