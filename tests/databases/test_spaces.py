@@ -441,3 +441,15 @@ def test_only_numbers_and_vectors_have_distances(like):
     said = r"like must be a number or a vector if relation is Within\(distance=1.0, norm='l1', "
     with pytest.raises(ValueError, match=said):
         neighbors(like, Within(1.0, "l1"))
+
+
+def test_one_domain_describes_two_arrays_and_a_list_of_domains_is_refused():
+    like = np.arange(8.0).reshape(4, 2) / 8, np.array([0, 1, 1, 0])
+    domain = dpjax.Domain(bounds=[(0, 1), (0, 1), None], categories=[0, 1])
+    for pair in dpjax.neighbors(like, "change-one", domain, num_pairs=20).proposed():
+        (x, y), (other, labels) = pair.database, pair.neighbor
+        assert len(x) == len(y) == len(other) == len(labels)
+        assert 0 <= other.min() and other.max() <= 1 and {*labels.tolist()} <= {0, 1}
+    for domains in ([domain, domain], (domain,)):
+        with pytest.raises(TypeError, match="one entry per column of X and one for y"):
+            dpjax.neighbors(like, "change-one", domains)

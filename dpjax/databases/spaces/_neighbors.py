@@ -57,6 +57,13 @@ class Neighbors(Space):
         super().__post_init__()
         if isinstance(self.domain, Mapping):
             check_columns(self.domain, "domain")
+        elif isinstance(self.domain, list | tuple) and {*map(type, self.domain)} == {Domain}:
+            raise BadType(
+                "domain must be one dpjax.Domain for all parts of a database, such as (X, y), but "
+                f"was a {type(self.domain).__name__}: pass bounds with one entry per column of X "
+                "and one for y, as in dpjax.Domain(bounds=[(0, 1), (0, 1), None], "
+                "categories=[0, 1]), in which the categories apply to y."
+            )
         elif self.domain is not None and not isinstance(self.domain, Domain):
             raise BadType(
                 "domain must be a dpjax.databases.Domain, a dict of Domain objects, or None, but "
