@@ -24,10 +24,11 @@ from random import Random
 import dpjax
 from benchmarks.fuzz.kinds import KINDS
 from dpjax.core.wording import BadType, BadValue
+from dpjax.sources.readers._entries import MissingEntry
 
 _PACKAGE = str(Path(dpjax.__file__).parent)
 _MOST_SECONDS, _MOST_MEGABYTES = 20.0, 1000.0
-_OWN = (ValueError, TypeError, BadValue, BadType, FileNotFoundError)
+_OWN = (ValueError, TypeError, BadValue, BadType, MissingEntry, FileNotFoundError)
 
 
 def is_own(error: BaseException) -> bool:

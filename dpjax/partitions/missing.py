@@ -44,7 +44,8 @@ class Raised(str):
     def __new__(cls, reason: str, message: str = "") -> Self:
         """Create the reason, and shorten the message to one line of about 200 characters."""
         raised = super().__new__(cls, reason)
-        shown = " ".join(message[: 2 * _SHOWN].split())
+        printable = "".join(c if c.isprintable() else " " for c in message[: 2 * _SHOWN])
+        shown = " ".join(printable.split())
         raised.message = shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}..."
         return raised
 

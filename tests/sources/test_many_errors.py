@@ -82,13 +82,16 @@ class Odd(Exception):
 
 def sometimes(database, rng):
     if rng.random() < 0.2:
-        raise OSError("no\n  space. " * 100) if database else Odd
+        raise OSError("no\n  \x1b[1mspace. " * 100) if database else Odd
     return rng.laplace()
 
 
 @pytest.mark.parametrize("workers", [0, pytest.param(1, marks=pytest.mark.slow)])
 def test_guesses_quote_the_first_error_even_if_few_calls_fail(workers):
-    for pairs, said in (([(1.0, 1.5)], "OSError: no space. no space. "), ([(0.0, -0.0)], "Odd.")):
+    for pairs, said in (
+        ([(1.0, 1.5)], "OSError: no [1mspace. no [1mspace. "),
+        ([(0.0, -0.0)], "Odd."),
+    ):
         function = dpjax.HostMechanism(sometimes, batched=False, workers=workers)
         found = dpjax.audit(function, pairs, method=dpjax.Guesses(num_calls=200))
         (note,) = noted(found)
