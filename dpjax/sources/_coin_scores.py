@@ -24,8 +24,12 @@ from dpjax.sources._flips import Flipped, in_order
 from dpjax.sources._learned import lay_best
 from dpjax.sources._pairs import AnyPairs
 
-_EARLIER = 15
-"""Number of earlier outputs whose median is subtracted from a number."""
+_EARLIER = (15, 1)
+"""Numbers of earlier outputs whose median may be subtracted from a number.
+
+The median of many outputs has little noise of its own, and the last output alone is closest to a
+number that changes with every call.
+"""
 
 _WIDEST = 10
 """Maximum number of numbers in an output that are compared with the outputs before it."""
@@ -54,9 +58,8 @@ class Scorer:
         cells: Partition of the outputs, or of their differences to earlier outputs.
         halves: Counts of the learned outputs in the cells, int64 [2 halves, 2 sides, cells].
         gain: How well one half of the outputs predicts the coins of the other half; see `gain_of`.
-        last: For each column of numbers that are replaced by their differences, the last values
-            before the outputs to be scored, float64 [at most 15]; or None if there is no such
-            column.
+        changes: Differences of later outputs from those before them, or None if numbers are
+            compared as they are.
         held_out: If a learned score defines the cells, the held-out scores of the learned outputs
             of each side, float64 [n]; or None.
     """
@@ -65,7 +68,7 @@ class Scorer:
     cells: Partition
     halves: NDArray[np.int64]
     gain: float
-    last: dict[int, NDArray[np.float64]] | None
+    changes: "_Changes | None"
     held_out: list[NDArray[np.float64]] | None = None
 
     @classmethod
@@ -90,42 +93,37 @@ class Scorer:
         for pilot, side in zip(pilots, (coins, ~coins), strict=True):
             values[side] = pilot.values
         # Counts and codes in a vector are compared as they are.
-        moving = {
-            place: values[-_EARLIER:, place]
+        moving = [
+            place
             for place, column in enumerate(values.T)
             if width == 1 or len(np.unique(column)) > _DISTINCT * len(column)
-        }
-        if not moving:
-            return found
-        changes = _changed(values, dict.fromkeys(moving, np.empty(0)))
-        others = [
-            pilot._replace(values=changes[side])
-            for pilot, side in zip(pilots, (coins, ~coins), strict=True)
         ]
-        other = cls._laid(encoder, others, moving)
-        return other if _ENOUGH * other.gain > found.gain else found
+        for number in _EARLIER if moving else ():
+            changes = _Changes(number, {place: np.empty(0) for place in moving})
+            changed = changes.of(values)
+            others = [
+                pilot._replace(values=changed[side])
+                for pilot, side in zip(pilots, (coins, ~coins), strict=True)
+            ]
+            later = _Changes(number, {place: values[-number:, place] for place in moving})
+            other = cls._laid(encoder, others, later)
+            found = other if _ENOUGH * other.gain > found.gain else found
+        return found
 
     @classmethod
-    def _laid(
-        cls,
-        encoder: Encoder,
-        pilots: list[Outputs],
-        last: dict[int, NDArray[np.float64]] | None,
-    ) -> Self:
+    def _laid(cls, encoder: Encoder, pilots: list[Outputs], changes: "_Changes | None") -> Self:
         folds = [fold_of(np.arange(len(pilot.labels))) for pilot in pilots]
         cells = lay_best(pilots, folds, encoder.names, gain_of, encoder.entries, _lay)
         halves = count_halves(cells, [[pilot] for pilot in pilots])
         along = [cells.along(pilot, fold) for pilot, fold in zip(pilots, folds, strict=True)]
         held_out = [values for values in along if values is not None]
         gain = gain_of(cells, halves, 1)
-        return cls(encoder, cells, halves, gain, last, held_out if len(held_out) == 2 else None)
+        return cls(encoder, cells, halves, gain, changes, held_out if len(held_out) == 2 else None)
 
     @property
     def change(self) -> str:
         """What was done to numbers before they were compared, for the end of a sentence."""
-        if self.last is None:
-            return ""
-        return f", after subtraction of the median of the {_EARLIER} outputs before it"
+        return "" if self.changes is None else self.changes.words
 
     def judged(
         self,
@@ -160,8 +158,8 @@ class Scorer:
             generator: Generator of the order of earlier outputs with equal scores.
         """
         outputs = self.encoder.padded(outputs)
-        if self.last is not None:
-            outputs = outputs._replace(values=_changed(outputs.values, self.last))
+        if self.changes is not None:
+            outputs = outputs._replace(values=self.changes.of(outputs.values))
         group = best_group(self.cells, self.halves)
         of_cells = scores_of_cells(self.halves.sum(axis=0), group)
         revealed = sorted_coins(self.halves, group, generator)
@@ -219,14 +217,31 @@ def order_by_learned_scores(
     return in_order(hidden, included[~mask], generator), revealed
 
 
-def _changed(
-    values: NDArray[np.float64], before: dict[int, NDArray[np.float64]]
-) -> NDArray[np.float64]:
-    """Return values [n, columns] with differences in the columns that `before` contains."""
-    changed = values.copy()
-    for place, known in before.items():
-        changed[:, place] = relative(values[:, place], known)
-    return changed
+class _Changes(NamedTuple):
+    """Differences of numbers from the outputs before them.
+
+    Attributes:
+        number: Number of earlier outputs whose median is subtracted.
+        before: For each column in which it is subtracted, the values before the first output,
+            float64 [m].
+    """
+
+    number: int
+    before: dict[int, NDArray[np.float64]]
+
+    @property
+    def words(self) -> str:
+        """What was done to numbers before they were compared, for the end of a sentence."""
+        if self.number == 1:
+            return ", after subtraction of the output before it"
+        return f", after subtraction of the median of the {self.number} outputs before it"
+
+    def of(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return values, [n, columns], with differences in the columns of `before`."""
+        changed = values.copy()
+        for place, known in self.before.items():
+            changed[:, place] = relative(values[:, place], known, self.number)
+        return changed
 
 
 def _lay(pilots: list[Outputs], names: Sequence[str]) -> Partition:
@@ -240,16 +255,19 @@ def _lay(pilots: list[Outputs], names: Sequence[str]) -> Partition:
     return lay(pilots, names, discrete=False if is_real else None)
 
 
-def relative(values: NDArray[np.float64], before: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the difference of each value to the median of the 15 values before it.
+def relative(
+    values: NDArray[np.float64], before: NDArray[np.float64], number: int
+) -> NDArray[np.float64]:
+    """Return the difference of each value to the median of the values before it.
 
     Args:
         values: Values in the order of the calls, float64 [n].
-        before: Values before the first one, float64 [m]. If there are fewer than 15 values before
-            a value, their median is subtracted, or nothing if there are none.
+        before: Values before the first one, float64 [m]. If there are fewer than `number` values
+            before a value, their median is subtracted, or nothing if there are none.
+        number: Number of values before a value whose median is subtracted.
     """
-    known = np.concatenate([np.full(_EARLIER, np.nan), before, values])
-    windows = np.lib.stride_tricks.sliding_window_view(known, _EARLIER)
+    known = np.concatenate([np.full(number, np.nan), before, values])
+    windows = np.lib.stride_tricks.sliding_window_view(known, number)
     earlier = windows[len(before) : len(before) + len(values)]
     some = np.isfinite(earlier).any(axis=1)
     medians = np.zeros(len(values))

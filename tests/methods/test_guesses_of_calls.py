@@ -155,6 +155,20 @@ def test_a_drift_neither_hides_a_leak_nor_looks_like_one():
     assert audit(moving(0), num_calls=6000, claim=0.1).verdict == "not refuted"
 
 
+def test_numbers_that_grow_with_every_call_are_compared_with_the_last_one():
+    """Each output adds 2 or 0 and normal noise to the output before it."""
+    state, rng = [0.0], np.random.default_rng(3)
+
+    def function(database):
+        state[0] += 2 * database + rng.normal()
+        return state[0]
+
+    found = audit(function, num_calls=600, confidence=0.95)
+    # With the median of 15 outputs, half of the bounds from 1,000 calls are 0.
+    assert found.lower_bound > 1.0
+    assert ", after subtraction of the output before it" in str(found.witness.event)
+
+
 def test_a_drift_of_one_of_two_numbers_does_not_hide_a_leak():
     state, rng = [0.0], np.random.default_rng(7)
 

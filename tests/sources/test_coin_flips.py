@@ -194,20 +194,20 @@ def test_progress_counts_calls():
     assert seen[-1] == (300, 300) and seen[0] == (0, 300) and len(seen) >= 300
 
 
-def test_medians_of_earlier_values():
+@pytest.mark.parametrize("number", [15, 1])
+def test_medians_of_earlier_values(number):
     rng = np.random.default_rng(3)
     values, before = rng.normal(size=60), rng.normal(size=9)
-    every = [*before, *values]
     for known in (before, np.empty(0)):
         every = [*known, *values]
-        found = relative(values, known)
+        found = relative(values, known, number)
         for place, value in enumerate(values):
-            earlier = every[max(place + len(known) - 15, 0) : place + len(known)]
+            earlier = every[max(place + len(known) - number, 0) : place + len(known)]
             assert found[place] == value - (np.median(earlier) if earlier else 0.0)
-    joined = relative(np.concatenate([before, values]), np.empty(0))
-    np.testing.assert_array_equal(joined[9:], relative(values, before))
-    later = relative(values[40:], values[25:40])
-    np.testing.assert_array_equal(later, relative(values, before)[40:])
+    joined = relative(np.concatenate([before, values]), np.empty(0), number)
+    np.testing.assert_array_equal(joined[9:], relative(values, before, number))
+    later = relative(values[40:], values[25:40], number)
+    np.testing.assert_array_equal(later, relative(values, before, number)[40:])
 
 
 @pytest.fixture
