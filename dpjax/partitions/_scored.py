@@ -210,13 +210,10 @@ def score_partitions(
     names: Sequence[str],
     entries: Entries = NO_ENTRIES,
 ) -> list[Scored]:
-    """Fit scores, and return one partition per score, from the simplest to the most complex.
+    """Return one partition per score, from the simplest to the most complex.
 
-    A score is omitted if there are too few outputs to fit it. Linear scores are fitted to all
-    outputs, and other scores to the first `PILOT` outputs per side. If there are more than `PILOT`
-    outputs per side, two more scores are fitted. These scores are linear in clipped entries,
-    because the log density ratio of Laplace noise is a clipped linear function. One of these two
-    scores has equal weights for all entries, which is best for repeated releases with small losses.
+    The first one is by the score of all entries, if there is one. The others are by scores that are
+    fitted to the reliable entries.
 
     Args:
         pilot: Vector outputs from the database and from its neighbor.
@@ -228,16 +225,29 @@ def score_partitions(
         ValueError: If the outputs have too many numeric entries.
     """
     found: list[Scored] = []
-    if (number := entries.spread) is not None:
-        some = _together(
-            [part_of(part, slice(PILOT)) for part in pilot], [f[:PILOT] for f in folds]
-        )
-        score = OfAll(number, entries.paths[number].partition(": ")[2])
-        found.append(_cut(score, some[0], some[2], names))
-    number = entries.reliable if entries.reliable is not None else number
+    number = entries.reliable
+    if (place := entries.spread) is not None:
+        outputs, _, fold = _first(pilot, folds)
+        score = OfAll(place, entries.paths[place].partition(": ")[2])
+        found.append(_cut(score, outputs, fold, names))
+        number = place if number is None else number
     if number == 0:
         return found
-    pilot = [part._replace(values=part.values[:, :number]) for part in pilot]
+    some = [part._replace(values=part.values[:, :number]) for part in pilot]
+    return found + _fitted(some, folds, names)
+
+
+def _fitted(
+    pilot: Sequence[Outputs], folds: Sequence[np.ndarray], names: Sequence[str]
+) -> list[Scored]:
+    """Fit scores, and return one partition per score; see `score_partitions` for the arguments.
+
+    A score is omitted if there are too few outputs to fit it. Linear scores are fitted to all
+    outputs, and other scores to the first `PILOT` outputs per side. If there are more than `PILOT`
+    outputs per side, two more scores are fitted. These scores are linear in clipped entries,
+    because the log density ratio of Laplace noise is a clipped linear function. One of these two
+    scores has equal weights for all entries, which is best for repeated releases with small losses.
+    """
     outputs, side, fold = _together(pilot, folds)
     columns_given = outputs.values.shape[1]
     if columns_given > MOST_COLUMNS or outputs.values.size > _MAX_ENTRIES:
@@ -250,7 +260,7 @@ def score_partitions(
     fewest = min(len(part.labels) for part in pilot)
     few = outputs, side, fold
     if max(len(part.labels) for part in pilot) > PILOT:
-        few = _together([part_of(part, slice(PILOT)) for part in pilot], [f[:PILOT] for f in folds])
+        few = _first(pilot, folds)
     scores: list[Score] = []
     columns = Columns.of(few[0])
     if fewest >= _FEWEST:
@@ -260,7 +270,7 @@ def score_partitions(
     if fewest >= _MANY or _FEWEST <= fewest >= columns_given <= _NARROW:
         for kind in ("additive", "products"):
             scores.append(fit_combination(Features.of(kind, columns, few[0]), *few))
-    found += [_cut(score, few[0], few[2], names) for score in scores]
+    found = [_cut(score, few[0], few[2], names) for score in scores]
     if fewest >= _MANY:
         from dpjax.partitions._network import NetworkFit
 
@@ -309,6 +319,15 @@ def _losses(cells: Scored, outputs: Outputs, side: np.ndarray, fold: np.ndarray)
 def _mean_in_errors(values: np.ndarray) -> float:
     """Return the mean of `values`, divided by the standard error of the mean."""
     return float(values.mean() * np.sqrt(len(values)) / max(values.std(), 1e-300))
+
+
+def _first(
+    sides: Sequence[Outputs], folds: Sequence[np.ndarray]
+) -> tuple[Outputs, np.ndarray, np.ndarray]:
+    """Return the same as `_together` for the first `PILOT` outputs of each side."""
+    return _together(
+        [part_of(part, slice(PILOT)) for part in sides], [fold[:PILOT] for fold in folds]
+    )
 
 
 def _together(

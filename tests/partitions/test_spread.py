@@ -8,7 +8,7 @@ from scipy import sparse
 from scipy.stats import norm
 
 import dpjax
-from dpjax.partitions import Outputs
+from dpjax.partitions import Outputs, score_partitions
 from dpjax.partitions._entries import Entries
 from dpjax.partitions._scored import OneEntry, Scored
 from dpjax.partitions._scores import OfAll
@@ -196,6 +196,19 @@ def test_the_score_of_an_output_of_the_search_set_is_held_out():
     np.testing.assert_array_equal(OfAll(3, "it").values(outputs(values)), [5, 13, 21])
     values[0, 3:] = 1e200
     assert np.isfinite(OfAll(3, "it").values(outputs(values))).all()
+
+
+@pytest.mark.slow
+def test_networks_compete_with_a_score_of_all_entries():
+    rng = np.random.default_rng(8)
+    sides = [rng.normal(size=(5000, 1010)) for _ in range(2)]
+    sides[1][:, :40] += 0.3
+    encoder = Encoder("it")
+    pilots = encoder.fixed([encoder.encode(side) for side in sides])
+    found = score_partitions(pilots, folds_of(sides), ["it"], encoder.entries)
+    assert isinstance(found[0].score, OfAll) and len(found) >= 4
+    # The second one is the linear score of the mean, the norm and the 40 entries that differ.
+    assert 42 <= len(found[1].score.mean) == encoder.entries.reliable < 50
 
 
 def test_entries_that_may_differ_by_chance_promise_less():
