@@ -53,6 +53,14 @@ class Wide(NamedTuple):
         width = pilots[0].values.shape[1] if pilots else 0
         if width <= MOST_COLUMNS:
             return None
+        with_numbers = [~pilot.alone for pilot in pilots]
+        if all(has.any() for has in with_numbers) and not all(has.all() for has in with_numbers):
+            # Labels alone, such as those of exceptions, are not vectors of zeros.
+            pilots = [
+                Outputs(*(part[has] for part in pilot))
+                for pilot, has in zip(pilots, with_numbers, strict=True)
+            ]
+            folds = [fold[has] for fold, has in zip(folds, with_numbers, strict=True)]
         sides = [pilot.values for pilot in pilots]
         moments = Moments.of(sides, folds)
         order, number = moments.by_difference()

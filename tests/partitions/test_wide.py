@@ -44,6 +44,22 @@ def test_entries_that_differ_most_are_chosen(sides):
     assert ratios[wide.chosen].min() >= ratios[left_out].max() * (1 - 1e-9)
 
 
+def test_exceptions_are_no_vectors_of_zeros(sides):
+    """The numbers are chosen and scored as without the exceptions, which are only on one side."""
+    fold = np.arange(50) % 5
+    x, y = (side + 100 for side in sides)
+    without = Wide.of([outputs(x), outputs(y)], [fold, fold])
+    alone = [True] * 30 + [False] * 50
+    some = outputs(np.concatenate([np.zeros((30, WIDTH)), x]), alone)
+    wide = Wide.of([some, outputs(y)], [np.concatenate([fold[:30], fold]), fold])
+    np.testing.assert_array_equal(wide.chosen, without.chosen)
+    assert wide.reliable == without.reliable
+    np.testing.assert_array_equal(wide.spread.weights, without.spread.weights)
+    # If one side has no vectors, all entries of the other side differ.
+    wide = Wide.of([outputs(np.zeros((50, WIDTH)), [True] * 50), outputs(y)], [fold, fold])
+    assert wide.reliable == MOST_COLUMNS - 2
+
+
 def test_mean_and_norm_are_those_of_all_entries(sides):
     x = sides[0].copy()
     x[3] = 1e200  # The entries are clipped to 2^500, and the norm does not overflow.
