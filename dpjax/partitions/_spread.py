@@ -69,23 +69,26 @@ class Moments(NamedTuple):
 
         Args:
             sides: Numbers of the outputs on each side, [n, numbers], as two arrays or as two
-                sparse arrays. Arrays are centred first.
+                sparse arrays.
             folds: Fold of each output, int [n] for each side.
         """
-        width = sides[0].shape[1]
-        centre = np.zeros(width)
-        if isinstance(sides[0], np.ndarray):
-            # Unlike a mean, the median of a constant number has no rounding error.
-            centre = np.median(clipped(np.concatenate([side[:3] for side in sides])), axis=0)
+        first = [side[:3] for side in sides]
+        dense = [rows if isinstance(rows, np.ndarray) else rows.toarray() for rows in first]
+        # Unlike a mean, the median of a constant number has no rounding error.
+        centre = np.median(clipped(np.concatenate(dense)), axis=0)
         size = np.stack([np.bincount(fold, minlength=FOLDS) for fold in folds])
-        sums, squares = np.zeros((2, 2, FOLDS, width))
+        sums, squares = np.zeros((2, 2, FOLDS, sides[0].shape[1]))
         for place, (side, fold) in enumerate(zip(sides, folds, strict=True)):
             for where, rows in in_slices(side):
-                part = rows - centre if isinstance(rows, np.ndarray) else rows
+                part = _centred(rows, centre)
                 for number in range(FOLDS):
                     some = part[fold[where] == number]
                     sums[place, number] += some.sum(axis=0)
                     squares[place, number] += (some**2).sum(axis=0)
+                    if not isinstance(some, np.ndarray):
+                        lacking = some.shape[0] - np.bincount(some.indices, minlength=len(centre))
+                        sums[place, number] -= lacking * centre
+                        squares[place, number] += lacking * centre**2
         return cls(size, centre, sums, squares)
 
     def without(self, fold: int | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -201,6 +204,15 @@ class Spread(NamedTuple):
         """Restore the scores that `to_plain` returned."""
         weights, shift = unpacked(plain["weights"], "f"), unpacked(plain["shift"], "f")
         return cls(weights, shift, tuple(map(int, plain["largest"])))
+
+
+def _centred(rows: Any, centre: np.ndarray) -> Any:
+    """Subtract `centre` from numbers, but from sparse ones only where they are stored."""
+    if isinstance(rows, np.ndarray):
+        return rows - centre
+    part = rows.copy()
+    part.data = part.data - centre[part.indices]
+    return part
 
 
 def _separations(

@@ -86,6 +86,18 @@ def test_sparse_numbers_have_the_same_scores():
     assert thin.largest == dense.largest
 
 
+def test_sparse_numbers_may_be_constant_or_large():
+    """Times in seconds since 1970, and a constant whose sums are rounded, do not hide the rest."""
+    sides, _ = drawn(5, (80, 80), 4.0, 300)
+    for side in sides:
+        side[:, 0] += 1.7e9
+        side[:, 1] = 0.1
+        side[:7, 2] = 0.0
+    dense, thin = fitted(sides), fitted([*map(sparse.csr_array, sides)])
+    np.testing.assert_allclose(thin.weights, dense.weights, rtol=1e-9, atol=1e-12)
+    assert not thin.weights[1].any() and thin.weights[0].any()
+
+
 def test_fresh_outputs_are_told_apart_as_well_as_theory_says():
     # With weights that are fitted to n outputs per side, two shifted normal distributions in d
     # dimensions are separated by mu^2 / sqrt(mu^2 + 2 d / n) standard deviations. Each score uses
