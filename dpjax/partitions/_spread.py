@@ -44,6 +44,12 @@ _SHOWN = 3
 _MOST = 0.99
 """A score is left out if a single number has more than this share of its variance."""
 
+_TINY, _EQUAL = 2.0**-400, 1e-20
+"""Variances below _TINY count as 0, so that no weight is so large that scores overflow. So do
+variances whose ratio to the squared difference of the means is below _EQUAL, and differences whose
+ratio to the standard error is below _EQUAL.
+"""
+
 _SLICE = 2**22
 """Number of entries that are converted at a time, so that little additional memory is used."""
 
@@ -163,7 +169,7 @@ class Spread(NamedTuple):
         gaps = _separations(sides, folds, tried)
         best = tried[int(np.argmax(gaps))]
         pairs = zip(best.weights.T, fits, strict=True)
-        influence = np.mean([weights**2 * fit.variance for weights, fit in pairs], axis=0)
+        influence = np.mean([(weights * fit.deviation) ** 2 for weights, fit in pairs], axis=0)
         if gaps.max() <= _SEEN or influence.max() > _MOST:
             return None
         shown = min(np.count_nonzero(influence), _SHOWN)
@@ -225,6 +231,7 @@ def _separations(
         scores = np.concatenate([part @ weights for _, part in in_slices(side)])
         scores = scores.reshape(len(fold), len(tried), FOLDS) - shift
         held = np.take_along_axis(scores, fold[:, None, None], axis=2)[:, :, 0]
+        held = clipped(held)
         means.append(held.mean(axis=0))
         errors = errors + held.var(axis=0) / len(held)
     return (means[0] - means[1]) / np.sqrt(np.maximum(errors, 1e-300))
@@ -235,12 +242,12 @@ class _Fit(NamedTuple):
 
     Attributes:
         weights: Weights for each amount by which they may shrink, float64 [shrunk, numbers].
-        variance: Mean of the variances on both sides, float64 [numbers].
+        deviation: Root of the mean of the variances on both sides, float64 [numbers].
         mean: Mean of the means on both sides, float64 [numbers].
     """
 
     weights: np.ndarray
-    variance: np.ndarray
+    deviation: np.ndarray
     mean: np.ndarray
 
     @classmethod
@@ -249,12 +256,13 @@ class _Fit(NamedTuple):
         means, variances, count = moments.without(fold)
         gap, variance = means[0] - means[1], variances.mean(axis=0)
         # Numbers that never vary, but differ between the sides, get a finite weight.
-        variance = np.where(variance > 0, variance, gap**2)
-        weight = np.divide(gap, variance, out=np.zeros_like(gap), where=variance > 0)
+        variance = np.where(variance > _EQUAL * gap**2, variance, gap**2)
+        weight = np.divide(gap, variance, out=np.zeros_like(gap), where=variance > _TINY)
         errors = np.sqrt((variances / count).sum(axis=0))
-        size = np.divide(errors, np.abs(gap), out=np.zeros_like(gap), where=gap != 0)
+        size, large = np.full_like(gap, 1 / _EQUAL), np.abs(gap) > _EQUAL * errors
+        np.divide(errors, np.abs(gap), out=size, where=large)
         shrunk = np.maximum(1 - np.array(_SHRUNK)[:, None] * size, 0)
-        return cls(weight * shrunk, variance, means.mean(axis=0) + moments.centre)
+        return cls(weight * shrunk, np.sqrt(variance), means.mean(axis=0) + moments.centre)
 
 
 def _scaled(fits: Sequence[_Fit], number: int, group: np.ndarray) -> Spread | None:
@@ -266,7 +274,7 @@ def _scaled(fits: Sequence[_Fit], number: int, group: np.ndarray) -> Spread | No
         group: Mask of the numbers that are used, bool [numbers].
     """
     columns = [np.where(group, fit.weights[number], 0.0) for fit in fits]
-    sizes = [np.sqrt(w**2 @ fit.variance) for w, fit in zip(columns, fits, strict=True)]
+    sizes = [np.linalg.norm(w * fit.deviation) for w, fit in zip(columns, fits, strict=True)]
     if min(sizes) == 0:
         return None
     scaled = [weights / size for weights, size in zip(columns, sizes, strict=True)]

@@ -98,6 +98,20 @@ def test_sparse_numbers_may_be_constant_or_large():
     assert not thin.weights[1].any() and thin.weights[0].any()
 
 
+@pytest.mark.parametrize("size", [1e-310, 1e-161, 1e-155, 1e-120, 1e120, 1e300])
+def test_tiny_and_huge_numbers_do_not_overflow(size):
+    sides, _ = drawn(6, (80, 80), 6.0, 300)
+    with np.errstate(under="ignore"):
+        usual = separation(sides, 0.0)
+        for side in sides:
+            side[:, :3] *= size
+            side[::20, 3] = size
+        score = fitted(sides)
+    assert np.isfinite(score.weights).all()
+    x, y = (score.scores(side).mean(axis=1) for side in sides)
+    assert (x.mean() - y.mean()) / np.sqrt((x.var() + y.var()) / 80) > 0.9 * usual
+
+
 def test_fresh_outputs_are_told_apart_as_well_as_theory_says():
     # With weights that are fitted to n outputs per side, two shifted normal distributions in d
     # dimensions are separated by mu^2 / sqrt(mu^2 + 2 d / n) standard deviations. Each score uses
