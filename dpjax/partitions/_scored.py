@@ -13,7 +13,7 @@ from dpjax.partitions._features import Columns, Features
 from dpjax.partitions._lay import PILOT, lay
 from dpjax.partitions._logistic import FOLDS
 from dpjax.partitions._partition import Partition
-from dpjax.partitions._scores import OfAll, Score, Weighted, fit_combination
+from dpjax.partitions._scores import Combination, OfAll, Score, Weighted, fit_combination
 from dpjax.partitions._wide import MOST_COLUMNS
 
 _STEPS, _TAILS = 48, range(6, 12)
@@ -261,7 +261,7 @@ def _fitted(
     few = outputs, side, fold
     if max(len(part.labels) for part in pilot) > PILOT:
         few = _first(pilot, folds)
-    scores: list[Score] = []
+    scores: list[Weighted | Combination] = []
     columns = Columns.of(few[0])
     if fewest >= _FEWEST:
         for kind in ("linear", "common", "clipped") if fewest > PILOT else ("linear",):
@@ -270,8 +270,9 @@ def _fitted(
     if fewest >= _MANY or _FEWEST <= fewest >= columns_given <= _NARROW:
         for kind in ("additive", "products"):
             scores.append(fit_combination(Features.of(kind, columns, few[0]), *few))
-    found = [_cut(score, few[0], few[2], names) for score in scores]
-    if fewest >= _MANY:
+    # A score without weights is equal for all outputs.
+    found = [_cut(score, few[0], few[2], names) for score in scores if score.weights.any()]
+    if fewest >= _MANY and found:
         from dpjax.partitions._network import NetworkFit
 
         fit = NetworkFit(columns, *few)

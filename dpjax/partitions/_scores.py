@@ -222,7 +222,7 @@ def _product(weights: np.ndarray, part: np.ndarray) -> np.ndarray:
 
 def fit_combination(
     features: Features, outputs: Outputs, side: np.ndarray, fold: np.ndarray
-) -> Score:
+) -> Weighted | Combination:
     """Fit a logistic regression of the side on the features, once without each fold.
 
     Args:

@@ -10,7 +10,7 @@ from scipy.stats import norm
 import dpjax
 from dpjax.partitions import Outputs, score_partitions
 from dpjax.partitions._entries import Entries
-from dpjax.partitions._scored import OneEntry, Scored
+from dpjax.partitions._scored import OneEntry, Scored, score_partitions
 from dpjax.partitions._scores import OfAll
 from dpjax.partitions._spread import _SHRUNK, Moments, Spread, in_slices
 from dpjax.partitions._wide import Wide
@@ -246,6 +246,14 @@ def test_entries_that_may_differ_by_chance_promise_less():
         return lay_best([*map(outputs, sides)], folds_of(sides), ["it"], promise, entries)
 
     assert isinstance(chosen(0), OneEntry) and isinstance(chosen(1000), Scored)
+
+
+def test_equal_outputs_have_no_score():
+    """The single cell of a score without weights would have no edges to describe."""
+    pilots = [outputs(np.ones((60, 3)))] * 2
+    assert score_partitions(pilots, folds_of([np.ones((60, 3))] * 2), ["a number"]) == []
+    pilots[1] = outputs(np.ones((60, 3)) * [1, 2, 1])
+    assert score_partitions(pilots, folds_of([np.ones((60, 3))] * 2), ["a number"])
 
 
 def test_probability_of_chance():
