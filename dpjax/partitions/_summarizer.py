@@ -20,6 +20,7 @@ from dpjax.partitions._lengths import whole_label, with_numbers
 from dpjax.partitions._nested import SUMMARY, UNUSED, Label, Nested
 from dpjax.partitions._records import number_of
 from dpjax.partitions._summary import Summary, Targets
+from dpjax.partitions._wide import MOST_COLUMNS
 from dpjax.partitions.summaries import is_nested, summarize_parts
 
 _FEWEST, _SHARE, _RARE = 16, 0.5, 0.05
@@ -101,8 +102,9 @@ class Summarizer:
         # Numbers and vectors beside summaries are compared in any case.
         bare = next((one.entries for one in chain(*summaries) if one.key != SUMMARY), ())
         choice = compared(summaries, folds)
-        self._spread = choice.spread
         paths = [*bare, *(path for path in choice.paths if path not in bare)]
+        # There are other scores of these numbers if they are too many; see `Wide`.
+        self._spread = choice.spread if len(paths) <= MOST_COLUMNS else None
         self.chosen = choice.candidates, len(bare) + choice.reliable
         self._compared = frozenset(paths)
         if not paths:

@@ -40,18 +40,21 @@ class Wide(NamedTuple):
     spread: Spread | None
 
     @classmethod
-    def of(cls, pilots: Sequence[Outputs], folds: Sequence[np.ndarray]) -> "Wide | None":
+    def of(
+        cls, pilots: Sequence[Outputs], folds: Sequence[np.ndarray], paths: Sequence[str] = ()
+    ) -> "Wide | None":
         """Choose the entries that differ most between two sides, in standard errors.
 
         Args:
             pilots: First outputs of both sides.
             folds: Fold of each output, int [n] for each side.
+            paths: Path of each column, or () if outputs are vectors.
 
         Returns:
             The choice, or None if all entries can be compared.
         """
         width = pilots[0].values.shape[1] if pilots else 0
-        if width <= MOST_COLUMNS:
+        if len(Entries(tuple(paths)).of(width)) <= MOST_COLUMNS:
             return None
         with_numbers = [~pilot.alone for pilot in pilots]
         if all(has.any() for has in with_numbers) and not all(has.all() for has in with_numbers):

@@ -362,7 +362,7 @@ class Encoder:
         self.columns.closed = True
         found = [self.padded(pilot) for pilot in pilots]
         if self._wide is None:
-            self._wide = Wide.of(found, folds)
+            self._wide = Wide.of(found, folds, self.columns.paths)
         return [self.padded(pilot) for pilot in found]
 
     @property

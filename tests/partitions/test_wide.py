@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from dpjax.partitions import Outputs
+from dpjax.partitions._nested import SPREAD
 from dpjax.partitions._wide import MOST_COLUMNS, Wide
 from dpjax.partitions.outputs import Encoder
 
@@ -69,6 +70,21 @@ def test_mean_and_norm_are_those_of_all_entries(sides):
     np.testing.assert_allclose(found[:3, 0], x[:3].mean(axis=1), rtol=1e-12)
     np.testing.assert_allclose(found[:3, 1], np.linalg.norm(x[:3], axis=1), rtol=1e-12)
     assert np.isfinite(found).all() and not found[49].any()
+
+
+@pytest.mark.parametrize(("width", "is_wide"), [(1200, True), (980, False)])
+def test_scores_are_no_entries_of_vectors_beside_texts(width, is_wide):
+    """The scores of texts are five columns, but only other columns make outputs wide."""
+    rng, encoder = np.random.default_rng(9), Encoder("it")
+    pilots = []
+    for shift in (0, 60):
+        words = rng.integers(100 + shift, size=(60, 40))
+        texts = [" ".join(f"w{word}" for word in row) for row in words]
+        pilots.append(encoder.encode([*texts, *rng.normal(size=(30, width))]))
+    encoder.fixed(pilots)
+    assert ("norm of all entries" in str(encoder.parts)) == is_wide
+    scores = [number for number, path in enumerate(encoder.parts) if SPREAD in path]
+    assert scores == [*range(len(encoder.parts) - 5, len(encoder.parts))]
 
 
 def test_narrow_outputs_are_left_as_they_are():
