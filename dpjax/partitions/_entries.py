@@ -4,6 +4,12 @@ from typing import NamedTuple
 
 from dpjax.partitions._nested import SPREAD, UNUSED
 
+_OTHERS = (SPREAD, UNUSED)
+"""First words of the paths of columns that are no entries. These columns are the last ones."""
+
+_GROWN = 2
+"""Entries are chosen from few outputs if there are at least _GROWN times as many now."""
+
 
 class Entries(NamedTuple):
     """Description of the numeric entries of outputs, that is, of the columns of their numbers.
@@ -14,11 +20,26 @@ class Entries(NamedTuple):
             the search set, or 0 if no entries were chosen.
         reliable: Number of the first entries that were not chosen because they differ by chance, or
             None for all entries.
+        num_outputs: Number of outputs per side from which the entries were chosen.
     """
 
     paths: tuple[str, ...] = ()
     candidates: int = 0
     reliable: int | None = None
+    num_outputs: int = 0
+
+    def fitted(self, num_outputs: int) -> int | None:
+        """Return the number of first entries to which scores are fitted, or None for all.
+
+        An audit in order of drawing chooses entries from very few outputs, and later has many. Then
+        the entries that differed by chance may be reliable, and scores use all entries.
+
+        Args:
+            num_outputs: Number of outputs per side to which a score is fitted.
+        """
+        if self.reliable is not None and num_outputs < _GROWN * self.num_outputs:
+            return self.reliable
+        return next((n for n, path in enumerate(self.paths) if path.startswith(_OTHERS)), None)
 
     @property
     def spread(self) -> int | None:
@@ -31,7 +52,7 @@ class Entries(NamedTuple):
         Args:
             dimension: Number of columns.
         """
-        no_entries = {n for n, path in enumerate(self.paths) if path.startswith((SPREAD, UNUSED))}
+        no_entries = {n for n, path in enumerate(self.paths) if path.startswith(_OTHERS)}
         return [n for n in range(dimension) if n not in no_entries]
 
 

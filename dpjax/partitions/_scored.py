@@ -225,12 +225,11 @@ def score_partitions(
         ValueError: If the outputs have too many numeric entries.
     """
     found: list[Scored] = []
-    number = entries.reliable
     if (place := entries.spread) is not None:
         outputs, _, fold = _first(pilot, folds)
         score = OfAll(place, entries.paths[place].partition(": ")[2])
         found.append(_cut(score, outputs, fold, names))
-        number = place if number is None else number
+    number = entries.fitted(min(len(part.labels) for part in pilot))
     if number == 0:
         return found
     some = [part._replace(values=part.values[:, :number]) for part in pilot]

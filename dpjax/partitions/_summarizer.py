@@ -65,7 +65,7 @@ class Summarizer:
 
     Attributes:
         kept: The labels that occur often, whose outputs are not summarized.
-        chosen: Number of the candidates and of the reliable entries; see `Entries`.
+        chosen: Numbers of the candidates, of the reliable entries and of outputs; see `Entries`.
     """
 
     def __init__(
@@ -83,7 +83,7 @@ class Summarizer:
         self._new: dict[int, int] = {}
         self._compared: frozenset[str] = frozenset()
         self._spread: SpreadOfSummaries | None = None
-        self.chosen = (0, 0)
+        self.chosen = (0, 0, 0)
 
     def columns(
         self, pilots: Sequence[Outputs], folds: Sequence[np.ndarray], least: int
@@ -105,7 +105,8 @@ class Summarizer:
         paths = [*bare, *(path for path in choice.paths if path not in bare)]
         # There are other scores of these numbers if they are too many; see `Wide`.
         self._spread = choice.spread if len(paths) <= MOST_COLUMNS else None
-        self.chosen = choice.candidates, len(bare) + choice.reliable
+        size = min(map(len, folds))
+        self.chosen = choice.candidates, len(bare) + choice.reliable, size
         self._compared = frozenset(paths)
         if not paths:
             return ()
@@ -228,8 +229,8 @@ class Summarizer:
         found = cls(kept, Contents(), (), None, targets)
         found.kept = kept
         found._lists, found._compared = bool(plain["lists"]), frozenset(plain["compared"])
-        candidates, reliable = plain["chosen"]
-        found.chosen = int(candidates), int(reliable)
+        candidates, reliable, size = map(int, plain["chosen"])
+        found.chosen = candidates, reliable, size
         if plain["spread"] is not None:
             found._spread = SpreadOfSummaries.restored(plain["spread"])
         return found

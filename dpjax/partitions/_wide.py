@@ -32,12 +32,14 @@ class Wide(NamedTuple):
         reliable: Number of the first chosen entries whose differences are no chance.
         width: Number of all entries.
         spread: Linear scores of all entries, or None.
+        num_outputs: Number of outputs per side from which the entries were chosen.
     """
 
     chosen: np.ndarray
     reliable: int
     width: int
     spread: Spread | None
+    num_outputs: int
 
     @classmethod
     def of(
@@ -73,7 +75,7 @@ class Wide(NamedTuple):
         spread = None
         if width <= _MOST_SCORED:
             spread = Spread.of(sides, folds, moments, [np.ones(width, bool)])
-        return cls(chosen, number, width, spread)
+        return cls(chosen, number, width, spread, min(map(len, folds)))
 
     def entries(self, paths: Sequence[str]) -> Entries:
         """Describe the columns: numbers that use all entries, the entries, and scores.
@@ -89,7 +91,7 @@ class Wide(NamedTuple):
         if self.spread is not None:
             scores = self.spread.paths([name_of_path(path(n)) for n in self.spread.largest])
         every = (*_FURTHER, *map(path, self.chosen.tolist()), *scores)
-        return Entries(every, self.width, len(_FURTHER) + self.reliable)
+        return Entries(every, self.width, len(_FURTHER) + self.reliable, self.num_outputs)
 
     def narrowed(self, outputs: Outputs) -> Outputs:
         """Return outputs with the chosen entries and the numbers that use all entries."""
@@ -109,15 +111,14 @@ class Wide(NamedTuple):
     def to_plain(self) -> JsonObject:
         """Return the choice as JSON values."""
         spread = None if self.spread is None else self.spread.to_plain()
-        numbers = {"reliable": self.reliable, "width": self.width}
-        return {"chosen": self.chosen.tolist(), **numbers, "spread": spread}
+        return self._asdict() | {"chosen": self.chosen.tolist(), "spread": spread}
 
     @classmethod
     def restored(cls, plain: JsonObject) -> "Wide":
         """Restore the choice that `to_plain` returned."""
         spread = None if plain["spread"] is None else Spread.restored(plain["spread"])
-        chosen, reliable = np.array(plain["chosen"], int), int(plain["reliable"])
-        return cls(chosen, reliable, int(plain["width"]), spread)
+        reliable, width, size = (int(plain[name]) for name in ("reliable", "width", "num_outputs"))
+        return cls(np.array(plain["chosen"], int), reliable, width, spread, size)
 
     def note(self) -> str:
         """Return a note on the entries that are compared."""

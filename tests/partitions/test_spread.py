@@ -8,7 +8,7 @@ from scipy import sparse
 from scipy.stats import norm
 
 import dpjax
-from dpjax.partitions import Outputs, score_partitions
+from dpjax.partitions import Outputs
 from dpjax.partitions._entries import Entries
 from dpjax.partitions._scored import OneEntry, Scored, score_partitions
 from dpjax.partitions._scores import OfAll

@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 from dpjax.partitions import Outputs
+from dpjax.partitions._entries import NO_ENTRIES, Entries
 from dpjax.partitions._nested import SPREAD
+from dpjax.partitions._scored import score_partitions
 from dpjax.partitions._wide import MOST_COLUMNS, Wide
 from dpjax.partitions.outputs import Encoder
 
@@ -64,7 +66,7 @@ def test_exceptions_are_no_vectors_of_zeros(sides):
 def test_mean_and_norm_are_those_of_all_entries(sides):
     x = sides[0].copy()
     x[3] = 1e200  # The entries are clipped to 2^500, and the norm does not overflow.
-    wide = Wide(np.array([2, 5]), 1, WIDTH, None)
+    wide = Wide(np.array([2, 5]), 1, WIDTH, None, 50)
     found = wide.narrowed(outputs(x, [False] * 49 + [True])).values
     np.testing.assert_array_equal(found[:49, 2:], x[:49][:, [2, 5]])
     np.testing.assert_allclose(found[:3, 0], x[:3].mean(axis=1), rtol=1e-12)
@@ -90,14 +92,28 @@ def test_scores_are_no_entries_of_vectors_beside_texts(width, is_wide):
 def test_narrow_outputs_are_left_as_they_are():
     assert Wide.of([outputs(np.zeros((3, MOST_COLUMNS)))] * 2, [np.arange(3)] * 2) is None
     assert Wide.of([], []) is None
-    wide, narrow = Wide(np.array([2, 5]), 1, WIDTH, None), outputs(np.ones((3, 4)))
+    wide, narrow = Wide(np.array([2, 5]), 1, WIDTH, None, 50), outputs(np.ones((3, 4)))
     assert wide.narrowed(narrow) is narrow
 
 
+def test_entries_chosen_from_few_outputs_are_all_used_later():
+    paths = ("[3]", "[1]", "[2]", "unused 0", *(f"{SPREAD} {n}: it" for n in range(5)))
+    entries = Entries(paths, 9, 1, 16)
+    assert [entries.fitted(size) for size in (16, 31, 32, 900)] == [1, 1, 3, 3]
+    assert NO_ENTRIES.fitted(900) is None
+    rng = np.random.default_rng(4)
+    pilots = [outputs(rng.normal(size=(40, 9))) for _ in range(2)]
+    folds = [np.arange(40) % 5] * 2
+    for size, number in ((30, 1), (20, 3)):
+        given = entries._replace(num_outputs=size)
+        *_, linear = score_partitions(pilots, folds, ["a number"], given)[:2]
+        assert linear.score.weights.shape == (5, number)
+
+
 def test_names_of_entries():
-    wide = Wide(np.array([2, 5]), 1, WIDTH, None)
+    wide = Wide(np.array([2, 5]), 1, WIDTH, None, 50)
     further = ("['mean of all entries']", "['norm of all entries']")
-    assert wide.entries(()) == ((*further, "[2]", "[5]"), WIDTH, 3)
+    assert wide.entries(()) == ((*further, "[2]", "[5]"), WIDTH, 3, 50)
     paths = wide.entries([f"['w'][{n}]" for n in range(WIDTH)]).paths
     assert paths == (*further, "['w'][2]", "['w'][5]")
 
