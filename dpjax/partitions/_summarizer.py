@@ -5,7 +5,8 @@ has, as with texts, then these and all later outputs are summarized, and an audi
 numbers in the summaries.
 """
 
-from collections.abc import Callable, Sequence
+from ast import literal_eval
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from itertools import chain
 
@@ -82,6 +83,7 @@ class Summarizer:
         self._paths, self._base, self._targets = tuple(paths), base, targets
         self._new: dict[int, int] = {}
         self._compared: frozenset[str] = frozenset()
+        self._paths_of: dict[str, str] = {}
         self._spread: SpreadOfSummaries | None = None
         self.chosen = (0, 0, 0)
 
@@ -107,12 +109,19 @@ class Summarizer:
         self._spread = choice.spread if len(paths) <= MOST_COLUMNS else None
         size = min(map(len, folds))
         self.chosen = choice.candidates, len(bare) + choice.reliable, size
-        self._compared = frozenset(paths)
+        self._compare(paths)
         if not paths:
             return ()
         scores = () if self._spread is None else self._spread.paths
         number = max(least - len(paths) - len(scores), 0)
         return (*paths, *(f"{UNUSED} {place}" for place in range(number)), *scores)
+
+    def _compare(self, paths: Iterable[str]) -> None:
+        """Set the paths of the numbers to compare; the scores must be set before."""
+        self._compared = frozenset(paths)
+        scored = () if self._spread is None else self._spread.places
+        # Most summaries have thousands of other numbers, whose paths are not needed.
+        self._paths_of = {_name(path): path for path in chain(self._compared, scored)}
 
     def _first_summaries(self, pilot: Outputs) -> tuple[list[Nested], list[int]]:
         """Return summaries of the first outputs, and their indices."""
@@ -197,10 +206,12 @@ class Summarizer:
         return Nested.bare(row)
 
     def _nested(self, summary: Summary) -> Nested:
-        every = {_path(name): float(number) for name, number in summary.items()}
-        found = every
-        if self._compared:
+        if self._paths_of:
+            known = [(self._paths_of.get(name), number) for name, number in summary.items()]
+            every = {path: float(number) for path, number in known if path is not None}
             found = {path: number for path, number in every.items() if path in self._compared}
+        else:
+            found = every = {_path(name): float(number) for name, number in summary.items()}
         if self._spread is not None:
             found |= self._spread.scores(every)
         return Nested(SUMMARY, tuple(found.values()), tuple(found), True, SUMMARY, is_named=True)
@@ -228,11 +239,12 @@ class Summarizer:
         """
         found = cls(kept, Contents(), (), None, targets)
         found.kept = kept
-        found._lists, found._compared = bool(plain["lists"]), frozenset(plain["compared"])
+        found._lists = bool(plain["lists"])
         candidates, reliable, size = map(int, plain["chosen"])
         found.chosen = candidates, reliable, size
         if plain["spread"] is not None:
             found._spread = SpreadOfSummaries.restored(plain["spread"])
+        found._compare(plain["compared"])
         return found
 
 
@@ -245,3 +257,12 @@ def _has_parts(item: object) -> bool:
 def _path(name: str) -> str:
     """Return the path of a number in a summary. Equal names share one path in memory."""
     return f"[{name!r}]"
+
+
+def _name(path: str) -> str:
+    """Return the name of a number whose path `_path` returned, and any other path unchanged."""
+    try:
+        (name,) = literal_eval(path)
+    except (SyntaxError, ValueError, TypeError):
+        return path
+    return name if isinstance(name, str) else path
