@@ -38,7 +38,9 @@ _DISTINCT = 0.9
 """Numbers are treated as reals if more than this fraction of them are distinct."""
 
 _ENOUGH = 0.97
-"""Numbers are compared as they are if their gain is at least this fraction of the other gain."""
+"""Numbers are compared as they are, or with the median of more outputs, if their gain is at least
+this fraction of the other gain.
+"""
 
 
 class Order(NamedTuple):
