@@ -116,8 +116,8 @@ def compared(sides: Sequence[Sequence[Nested]], folds: Sequence[np.ndarray]) -> 
     chosen = order[: max(reliable, _FEWEST_COLUMNS)]
 
     often = np.ones(len(paths), bool)
-    order = np.argsort([-times[path] for path in paths], kind="stable")
-    often[order[_MOST_SCORED:]] = False
+    by_times = np.argsort([-times[path] for path in paths], kind="stable")
+    often[by_times[_MOST_SCORED:]] = False
     single = often & np.array([_SINGLE.match(path) is not None for path in paths], bool)
     spread = Spread.of(tables, folds, moments, [single, often])
     return Choice(

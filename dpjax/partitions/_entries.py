@@ -8,7 +8,9 @@ _OTHERS = (SPREAD, UNUSED)
 """First words of the paths of columns that are no entries. These columns are the last ones."""
 
 _GROWN = 2
-"""Entries are chosen from few outputs if there are at least _GROWN times as many now."""
+"""Scores use all entries once there are _GROWN times as many outputs as those from which the
+entries were chosen.
+"""
 
 
 class Entries(NamedTuple):
@@ -18,8 +20,8 @@ class Entries(NamedTuple):
         paths: Path of each number within a nested output, or () if outputs are vectors.
         candidates: Number of the entries from which some were chosen because they differ most in
             the search set, or 0 if no entries were chosen.
-        reliable: Number of the first entries that were not chosen because they differ by chance, or
-            None for all entries.
+        reliable: Number of the first entries, which differ by more than chance or were not chosen
+            by their differences; None for all entries.
         num_outputs: Number of outputs per side from which the entries were chosen.
     """
 
@@ -31,14 +33,19 @@ class Entries(NamedTuple):
     def fitted(self, num_outputs: int) -> int | None:
         """Return the number of first entries to which scores are fitted, or None for all.
 
-        An audit in order of drawing chooses entries from very few outputs, and later has many. Then
-        the entries that differed by chance may be reliable, and scores use all entries.
+        A sequential audit chooses entries from very few outputs, and has many outputs later. Which
+        entries seemed to differ by chance then does not matter, and scores use all entries.
 
         Args:
             num_outputs: Number of outputs per side to which a score is fitted.
         """
         if self.reliable is not None and num_outputs < _GROWN * self.num_outputs:
             return self.reliable
+        return self._end
+
+    @property
+    def _end(self) -> int | None:
+        """Index of the first column that is no entry, or None if all columns are entries."""
         return next((n for n, path in enumerate(self.paths) if path.startswith(_OTHERS)), None)
 
     @property
@@ -52,8 +59,7 @@ class Entries(NamedTuple):
         Args:
             dimension: Number of columns.
         """
-        no_entries = {n for n, path in enumerate(self.paths) if path.startswith(_OTHERS)}
-        return [n for n in range(dimension) if n not in no_entries]
+        return [*range(dimension)][: self._end]
 
 
 NO_ENTRIES = Entries()

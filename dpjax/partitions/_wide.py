@@ -77,6 +77,12 @@ class Wide(NamedTuple):
             spread = Spread.of(sides, folds, moments, [np.ones(width, bool)])
         return cls(chosen, number, width, spread, min(map(len, folds)))
 
+    @property
+    def size(self) -> int:
+        """Number of columns, which `entries` would take longer to count."""
+        scores = 0 if self.spread is None else len(self.spread.shift)
+        return len(_FURTHER) + len(self.chosen) + scores
+
     def entries(self, paths: Sequence[str]) -> Entries:
         """Describe the columns: numbers that use all entries, the entries, and scores.
 

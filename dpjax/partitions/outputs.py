@@ -75,7 +75,7 @@ class Encoder:
     @property
     def dimension(self) -> int | None:
         """Number of columns, or None if no output so far had numbers."""
-        return self._width if self._wide is None else len(self.parts)
+        return self._width if self._wide is None else self._wide.size
 
     @property
     def _width(self) -> int | None:
