@@ -274,6 +274,18 @@ def step(state: Wealth, x: ArrayLike, y: ArrayLike) -> Wealth:
         raise ValueError(f"counts must have shape {state.first.shape}, not {x.shape}, {y.shape}")
     total = {"first": state.first + x, "second": state.second + y}
     after = replace(state, **total, num_blocks=state.num_blocks + 1)
+    after = replace(after, log_wealth=state.log_wealth + gained(state, x, y).sum(axis=1))
+    return replace(after, is_refuted=state.is_refuted | (after.log_mean >= -math.log(state.error)))
+
+
+def gained(state: Wealth, x: NDArray[np.int64], y: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the increase in log wealth due to one block, float64 [bets, pairs, levels].
+
+    Args:
+        state: State before the block.
+        x: int64 [pairs, cells], counts of the block's draws from the databases.
+        y: int64 [pairs, cells], counts of the block's draws from the neighbors.
+    """
     known = state.known
     bets = experts(
         *known,
@@ -282,14 +294,12 @@ def step(state: Wealth, x: ArrayLike, y: ArrayLike) -> Wealth:
         hypothesis=state.hypothesis,
     )
     block = Block(x, y, state.shared)
-    found = np.concatenate(
+    return np.concatenate(
         [
             gains(block, known, expert, state.hypothesis, state.grid, state.is_refuted)
             for expert in bets
         ]
-    ).sum(axis=1)
-    after = replace(after, log_wealth=state.log_wealth + found)
-    return replace(after, is_refuted=state.is_refuted | (after.log_mean >= -math.log(state.error)))
+    )
 
 
 def recounted(
