@@ -12,6 +12,7 @@ import re
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -306,6 +307,12 @@ def _defaults(trees: list[ast.Module]) -> dict[str, list[set[str]]]:
     return found
 
 
+@cache
+def _of_package() -> dict[str, list[set[str]]]:
+    """Return the names of arguments with defaults of the whole package."""
+    return _defaults([ast.parse(text) for text in sources([]).values()])
+
+
 def _shape(code: object) -> object:
     """Return the parts of a code object that determine what it does, without line numbers."""
     if not hasattr(code, "co_code"):
@@ -317,10 +324,18 @@ def _shape(code: object) -> object:
 def does_nothing(change: Change, text: str) -> bool:
     """Return whether a change leads to the same bytecode or to invalid code."""
     try:
-        made = compile(change.made(text), change.file, "exec", dont_inherit=True, optimize=2)
+        made = _compiled(change.made(text), change.file)
     except (SyntaxError, ValueError):
         return True
-    return _shape(made) == _shape(compile(text, change.file, "exec", dont_inherit=True, optimize=2))
+    return made == _unchanged(text, change.file)
+
+
+def _compiled(text: str, file: str) -> object:
+    return _shape(compile(text, file, "exec", dont_inherit=True, optimize=2))
+
+
+_unchanged = cache(_compiled)
+"""The bytecode of a module without a change, which is compared with many changes."""
 
 
 def sources(rooms: list[str]) -> dict[str, str]:
@@ -340,8 +355,7 @@ def sources(rooms: list[str]) -> dict[str, str]:
 
 def possible(rooms: list[str]) -> list[Change]:
     """Return all possible changes of subpackages, ordered by file and position."""
-    texts = sources(rooms)
-    defaults = _defaults([ast.parse(text) for text in sources([]).values()])
+    texts, defaults = sources(rooms), _of_package()
     return [c for file in texts for c in _File(file, texts[file], defaults).changes()]
 
 
