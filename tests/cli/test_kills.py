@@ -1,12 +1,14 @@
 """Audits, sweeps and watches that are interrupted ten times, two of them by SIGKILL.
 
-Every call runs in a separate process, so that only files are left of it.
+Every call runs in a separate process, so that only files are left of it. These processes are forks
+of one process that has imported the package, but has not computed anything.
 """
 
 import json
 import signal
 import subprocess
 import sys
+from contextlib import ExitStack
 
 import pytest
 
@@ -33,14 +35,28 @@ import numpy as np
 import dpjax
 from dpjax.sweeps import Entry, Store, SweepSpec, run_sweep
 
+dpjax.HostMechanism, dpjax.Sequential, dpjax.audit, dpjax.resume, dpjax.watch
+for line in sys.stdin:
+    if (child := os.fork()) == 0:
+        sys.argv[1:] = json.loads(line)
+        break
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+else:
+    sys.exit()
+
 folder, calls = sys.argv[1], int(sys.argv[2])
-sys.path.insert(0, os.getcwd())
+os.chdir(folder)
+sys.path.insert(0, folder)
 import noisy
 
 noisy.left[0] = calls
 subject = dpjax.HostMechanism(noisy.release)
 """
-"""Beginning of all scripts."""
+"""Beginning of all scripts, which reads the arguments of each call from a line of its input.
+
+A child of the process leaves the loop and runs the rest of the script; the exit codes of the
+children are printed. Modules that are imported when they are first used are named before the loop.
+"""
 
 AUDIT = (
     COMMON
@@ -101,13 +117,36 @@ except KeyboardInterrupt:
 UNDISTURBED = 10**6
 
 
-def ran(script, folder, *arguments):
-    """Run a script, which must end by itself or by SIGKILL; return whether it was killed."""
-    (folder / "noisy.py").write_text(MODULE)
-    command = [sys.executable, "-c", script, str(folder), *map(str, arguments)]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
-    assert done.returncode in (0, -signal.SIGKILL), done.stderr
-    return done.returncode != 0
+@pytest.fixture
+def runner(tmp_path):
+    """Return a function that starts a script; it returns a function that runs the script once.
+
+    A call must end by itself or by SIGKILL. The returned function returns whether it was killed.
+    """
+    with ExitStack() as stack:
+
+        def start(script):
+            process = subprocess.Popen(
+                [sys.executable, "-c", script],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=(log := stack.enter_context(open(tmp_path / "stderr", "w+"))),
+                text=True,
+            )
+            stack.enter_context(process)
+            assert process.stdin is not None and process.stdout is not None
+
+            def run(folder, *arguments):
+                (folder / "noisy.py").write_text(MODULE)
+                process.stdin.write(json.dumps([str(folder), *map(str, arguments)]) + "\n")
+                process.stdin.flush()
+                code = process.stdout.readline().strip()
+                assert code in ("0", str(-signal.SIGKILL)), (log.seek(0), log.read())
+                return code != "0"
+
+            return run
+
+        yield start
 
 
 def evidence(path):
@@ -115,38 +154,41 @@ def evidence(path):
     return content["evidence"]["counted"], content["statement"], content["witness"]
 
 
-def test_an_audit(tmp_path):
+def test_an_audit(tmp_path, runner):
     (tmp_path / "whole").mkdir()
-    ran(AUDIT, tmp_path / "whole", UNDISTURBED)
+    ran = runner(AUDIT)
+    ran(tmp_path / "whole", UNDISTURBED)
     killed, blocks = 0, []
     for calls in (16, 12, -988, 12, 14, 11, 12, -985, 12, 12):
-        killed += ran(AUDIT, tmp_path, calls)
+        killed += ran(tmp_path, calls)
         blocks.append(len(evidence(tmp_path / "audit.json")[0]["path"]))
     assert killed == 2 and blocks == sorted(blocks) and len(set(blocks)) == 8
-    ran(AUDIT, tmp_path, UNDISTURBED)
+    ran(tmp_path, UNDISTURBED)
     found = evidence(tmp_path / "audit.json")
     assert found == evidence(tmp_path / "whole" / "audit.json")
     assert len(found[0]["path"]) > blocks[-1]
 
 
-def test_a_sweep(tmp_path):
+def test_a_sweep(tmp_path, runner):
     (tmp_path / "whole").mkdir()
-    ran(SWEEP, tmp_path / "whole", UNDISTURBED, 1_500)
+    ran = runner(SWEEP)
+    ran(tmp_path / "whole", UNDISTURBED, 1_500)
     killed = 0
     for place, more in enumerate(range(150, 1_501, 150)):
-        killed += ran(SWEEP, tmp_path, -997 if place in (3, 7) else 25 + place, more)
+        killed += ran(tmp_path, -997 if place in (3, 7) else 25 + place, more)
     assert killed == 2
-    ran(SWEEP, tmp_path, UNDISTURBED, 1_500)
+    ran(tmp_path, UNDISTURBED, 1_500)
     columns = [(path / "columns.json").read_text() for path in (tmp_path, tmp_path / "whole")]
     assert columns[0] == columns[1] and len(json.loads(columns[0])["lower_bound"]) == 3
 
 
-def test_a_watch(tmp_path):
+def test_a_watch(tmp_path, runner):
     (tmp_path / "whole").mkdir()
-    ran(WATCH, tmp_path / "whole", UNDISTURBED)
+    ran = runner(WATCH)
+    ran(tmp_path / "whole", UNDISTURBED)
     killed = 0
     for calls in (1, 2, 3 - 1000, 4, 5, 6, 8 - 1000, 9, 10, 12):
-        killed += ran(WATCH, tmp_path, calls)
+        killed += ran(tmp_path, calls)
     assert killed == 2
-    ran(WATCH, tmp_path, UNDISTURBED)
+    ran(tmp_path, UNDISTURBED)
     assert evidence(tmp_path / "last.json") == evidence(tmp_path / "whole" / "last.json")
