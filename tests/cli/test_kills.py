@@ -130,7 +130,7 @@ def runner(tmp_path):
                 [sys.executable, "-c", script],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
-                stderr=(log := stack.enter_context(open(tmp_path / "stderr", "w+"))),
+                stderr=stack.enter_context(open(tmp_path / "stderr", "w")),
                 text=True,
             )
             stack.enter_context(process)
@@ -141,7 +141,7 @@ def runner(tmp_path):
                 process.stdin.write(json.dumps([str(folder), *map(str, arguments)]) + "\n")
                 process.stdin.flush()
                 code = process.stdout.readline().strip()
-                assert code in ("0", str(-signal.SIGKILL)), (log.seek(0), log.read())
+                assert code in ("0", str(-signal.SIGKILL)), (tmp_path / "stderr").read_text()
                 return code != "0"
 
             return run
