@@ -14,6 +14,7 @@ from dpjax.partitions._lookup import Lookup as Lookup
 from dpjax.partitions._lookup import encode_drawn as encode_drawn
 from dpjax.partitions._lookup import lookup as lookup
 from dpjax.partitions._nested import rows_of as rows_of
+from dpjax.partitions._one_entry import entry_partition as entry_partition
 from dpjax.partitions._partition import Partition as Partition
 from dpjax.partitions._region import EVERYWHERE as EVERYWHERE
 from dpjax.partitions._region import Box as Box
@@ -24,7 +25,6 @@ from dpjax.partitions._region import as_box as as_box
 from dpjax.partitions._region import as_region as as_region
 from dpjax.partitions._region import product_grid as product_grid
 from dpjax.partitions._region import region_text as region_text
-from dpjax.partitions._scored import entry_partition as entry_partition
 from dpjax.partitions._scored import fold_of as fold_of
 from dpjax.partitions._scored import pilot_size as pilot_size
 from dpjax.partitions._scored import score_partitions as score_partitions

@@ -51,6 +51,21 @@ def parted(batches: Iterator[Outputs], count: int) -> tuple[Outputs, Iterator[Ou
     return first, chain([others], batches)
 
 
+def with_numbers(
+    sides: Sequence[Outputs], folds: Sequence[np.ndarray]
+) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """Return the numbers and the fold of the outputs of each side, without labels alone.
+
+    Labels alone, such as those of exceptions, are not vectors of zeros. They are kept only if a
+    side has nothing else.
+    """
+    kept = [~side.alone for side in sides]
+    if all(has.all() for has in kept) or not all(has.any() for has in kept):
+        kept = [slice(None)] * len(sides)
+    values = [side.values[has] for side, has in zip(sides, kept, strict=True)]
+    return values, [fold[has] for fold, has in zip(folds, kept, strict=True)]
+
+
 def widened(values: np.ndarray, width: int) -> np.ndarray:
     """Return numbers, [n, width], with columns of zeros after those of `values`, [n, d]."""
     further = width - values.shape[1]

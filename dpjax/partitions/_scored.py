@@ -1,19 +1,27 @@
-"""Partitions of vector outputs by a single entry, or by a score that maps vectors to numbers."""
+"""Partitions of vector outputs by a score that maps vectors to numbers."""
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from dpjax.core.types import Plain
-from dpjax.partitions._batches import Outputs, part_of
+from dpjax.partitions._batches import Outputs, part_of, with_numbers
 from dpjax.partitions._bins import bins_of
 from dpjax.partitions._entries import NO_ENTRIES, Entries
 from dpjax.partitions._features import Columns, Features
-from dpjax.partitions._lay import PILOT, lay
+from dpjax.partitions._lay import PILOT
 from dpjax.partitions._logistic import FOLDS
 from dpjax.partitions._partition import Partition
-from dpjax.partitions._scores import Combination, OfAll, Score, Weighted, fit_combination
+from dpjax.partitions._scores import (
+    Cancelling,
+    Combination,
+    OfAll,
+    Score,
+    Weighted,
+    fit_combination,
+)
+from dpjax.partitions._spread import Moments, Spread
 from dpjax.partitions._wide import MOST_COLUMNS
 
 _STEPS, _TAILS = 48, range(6, 12)
@@ -27,11 +35,12 @@ this score, and at least _OFTEN outputs. Scores are discrete if at least the fra
 all outputs share their score with another output.
 """
 
-_FEWEST, _MANY, _NARROW = 20, 5000, 128
-"""Minimum numbers of outputs per side: _FEWEST for any score, and _MANY for a network. With
-fewer than _MANY outputs per side, scores that are not linear are fitted only if an output has at
-most _NARROW numbers, and not more numbers than there are outputs per side. They would take seconds
-otherwise, or predict less than linear scores.
+_FEWEST, _FEWEST_OF_CHOSEN, _MANY, _NARROW = 10, 20, 5000, 128
+"""Minimum numbers of outputs per side: _FEWEST for any score, _FEWEST_OF_CHOSEN if entries were
+chosen from thousands by their differences, and _MANY for a network. With fewer than _MANY outputs
+per side, scores that are not linear are fitted only if an output has at most _NARROW numbers, and
+not more numbers than there are outputs per side. They would take seconds otherwise, or predict less
+than linear scores.
 """
 
 _SEEN, _WORSE = 2.0, 2.0
@@ -47,43 +56,14 @@ of outputs. _ROW_NUMBERS limits the total number of entries in the outputs of on
 _ALL_NUMBERS limits the total over all pairs.
 """
 
-_MOST_LABELS = 64
-"""Maximum number of labels beside numbers, such as patterns of NaN, by which a partition by one
-entry also divides the outputs. With more labels, most cells would contain hardly any output.
+_WIDE, _PER_NUMBER = 16, 20
+"""A linear score that cancels common factors is fitted to outputs with at least _WIDE numbers each,
+if there are at most _PER_NUMBER times as many outputs per side. Logistic regression finds the same
+score with more outputs.
 """
 
 _MAX_ENTRIES = 2 * 10**8
 """Maximum number of numeric entries in all outputs together."""
-
-
-@dataclass(frozen=True)
-class OneEntry(Partition):
-    """A partition of vector outputs by a single entry.
-
-    Attributes:
-        column: Index of the entry.
-        unlabeled: Whether only the entry, and not the label, divides outputs with numbers.
-    """
-
-    column: int = field(kw_only=True)
-    unlabeled: bool = field(kw_only=True)
-
-    @property
-    def key(self) -> Hashable:
-        """See `Cells`."""
-        return super().key, self.column, self.unlabeled
-
-    def index(self, outputs: Outputs) -> np.ndarray:
-        """Return the cell of each output, int64 [n]."""
-        return super().index(_column(outputs, self.column, self.unlabeled))
-
-    def kind(self, whole: bool) -> str:
-        """See `Cells`."""
-        return f"a vector with {self.entry(self.column)}"
-
-    def plain(self) -> Plain:
-        """Return the entry as JSON values for a recipe."""
-        return {"words": self.entry(self.column), "kind": "entry", "entry": self.column}
 
 
 @dataclass(frozen=True)
@@ -158,39 +138,6 @@ class Scored(Partition):
         return {"words": self.score.words(False, self.parts), **self.score.plain()}
 
 
-def _column(outputs: Outputs, column: int, unlabeled: bool) -> Outputs:
-    labels = np.where(outputs.alone, outputs.labels, 0) if unlabeled else outputs.labels
-    return Outputs(labels, outputs.values[:, [column]], outputs.alone)
-
-
-def entry_partition(
-    pilot: Sequence[Outputs],
-    names: Sequence[str],
-    column: int,
-    laid_by: Callable[..., Partition] = lay,
-) -> OneEntry:
-    """Construct a partition by labels and, for vectors, by one entry.
-
-    Args:
-        pilot: Outputs from the database and from its neighbor.
-        names: Names of all labels in the pilot.
-        column: Index of the entry.
-        laid_by: Function (pilot, names) -> partition of outputs that consist of one number.
-    """
-    beside = np.concatenate([side.labels[~side.alone] for side in pilot])
-    unlabeled = np.unique(beside).size > _MOST_LABELS
-    laid = laid_by([_column(side, column, unlabeled) for side in pilot], names)
-    return OneEntry(
-        laid.names,
-        laid.edges,
-        laid.atoms,
-        laid.boxed,
-        laid.whole,
-        column=column,
-        unlabeled=unlabeled,
-    )
-
-
 def pilot_size(dimension: int, num_pairs: int = 1) -> int:
     """Return the maximum number of pilot outputs per side of each pair.
 
@@ -229,17 +176,20 @@ def score_partitions(
         outputs, _, fold = _first(pilot, folds)
         score = OfAll(place, entries.paths[place].partition(": ")[2])
         found.append(_cut(score, outputs, fold, names))
-    number = entries.fitted(min(len(part.labels) for part in pilot))
-    if number == 0:
+    fewest = min(len(part.labels) for part in pilot)
+    number = entries.fitted(fewest)
+    if number == 0 or (entries.candidates and fewest < _FEWEST_OF_CHOSEN):
         return found
     some = [part._replace(values=part.values[:, :number]) for part in pilot]
-    return found + _fitted(some, folds, names)
+    return found + _fitted(some, folds, names, cancels=not found)
 
 
 def _fitted(
-    pilot: Sequence[Outputs], folds: Sequence[np.ndarray], names: Sequence[str]
+    pilot: Sequence[Outputs], folds: Sequence[np.ndarray], names: Sequence[str], cancels: bool
 ) -> list[Scored]:
     """Fit scores, and return one partition per score; see `score_partitions` for the arguments.
+
+    If `cancels` is True, one of the scores may cancel common factors of the entries.
 
     A score is omitted if there are too few outputs to fit it. Linear scores are fitted to all
     outputs, and other scores to the first `PILOT` outputs per side. If there are more than `PILOT`
@@ -260,17 +210,22 @@ def _fitted(
     few = outputs, side, fold
     if max(len(part.labels) for part in pilot) > PILOT:
         few = _first(pilot, folds)
-    scores: list[Weighted | Combination] = []
+    fits: list[Weighted | Combination] = []
     columns = Columns.of(few[0])
     if fewest >= _FEWEST:
         for kind in ("linear", "common", "clipped") if fewest > PILOT else ("linear",):
             features = Features.of(kind, columns, few[0])
-            scores.append(fit_combination(features, outputs, side, fold))
+            fits.append(fit_combination(features, outputs, side, fold))
+    if cancels and columns_given >= _WIDE and fewest <= _PER_NUMBER * columns_given:
+        sides, parts = with_numbers(pilot, folds)
+        spread = Spread.of(sides, parts, Moments.of(sides, parts), [np.ones(columns_given, bool)])
+        if spread is not None:
+            fits.append(Cancelling.of(spread))
     if fewest >= _MANY or _FEWEST <= fewest >= columns_given <= _NARROW:
         for kind in ("additive", "products"):
-            scores.append(fit_combination(Features.of(kind, columns, few[0]), *few))
+            fits.append(fit_combination(Features.of(kind, columns, few[0]), *few))
     # A score without weights is equal for all outputs.
-    found = [_cut(score, few[0], few[2], names) for score in scores if score.weights.any()]
+    found = [_cut(score, few[0], few[2], names) for score in fits if score.weights.any()]
     if fewest >= _MANY and found:
         from dpjax.partitions._network import NetworkFit
 

@@ -24,6 +24,7 @@ from dpjax.partitions._batches import Outputs, part_of
 from dpjax.partitions._cells import entry_name
 from dpjax.partitions._features import Columns, Features, clipped
 from dpjax.partitions._logistic import Logistic, every
+from dpjax.partitions._spread import Spread
 
 _RIDGE = {"linear": 1.0, "common": 1.0, "clipped": 1.0, "additive": 3.0, "products": 10.0}
 """Ridge penalty on the coefficients of standardized features, for each kind of feature."""
@@ -117,6 +118,30 @@ class Weighted:
 
 
 @dataclass(frozen=True)
+class Cancelling(Weighted):
+    """A weighted sum of many entries whose terms may cancel, so that weights are not rounded.
+
+    Attributes:
+        largest: Indices of the entries with the largest influence.
+    """
+
+    largest: tuple[int, ...]
+
+    @classmethod
+    def of(cls, spread: Spread) -> "Cancelling":
+        """Return the linear scores of all entries, one for each fold, as one score."""
+        weights = spread.weights.T
+        shift = spread.shift - spread.shift.mean()
+        return cls(weights, weights.mean(axis=0), shift, spread.largest)
+
+    def words(self, whole: bool, parts: tuple[str, ...] = ()) -> str:
+        """Return the formula, or only the names of the most important entries."""
+        if whole:
+            return super().words(whole, parts)
+        return _score_of("linear", self.largest, int(np.count_nonzero(self.mean)), parts)
+
+
+@dataclass(frozen=True)
 class Combination:
     """A score that is a linear combination of features.
 
@@ -140,10 +165,8 @@ class Combination:
             return "a clipped sum of all entries"
         name = {"linear": "linear", "clipped": "clipped linear", "additive": "additive",
                 "products": "quadratic"}  # fmt: skip
-        more = len(self.features.columns.centre) - len(self.entries)
-        names = (entry_name(entry, parts) for entry in self.entries)
-        shown = ", ".join(names) + (f" and {more} more" if more else "")
-        return f"the {name[self.features.kind]} score of the entries {shown}"
+        number = len(self.features.columns.centre)
+        return _score_of(name[self.features.kind], self.entries, number, parts)
 
     def plain(self) -> Plain:
         """Return the centres, scales, coefficients and constant of the linear combination."""
@@ -206,6 +229,13 @@ class OfAll:
         else:
             found = np.take_along_axis(each, fold[:, None], axis=1)[:, 0]
         return np.clip(found, -_LARGEST, _LARGEST).astype(np.float32)
+
+
+def _score_of(kind: str, entries: tuple[int, ...], number: int, parts: tuple[str, ...]) -> str:
+    """Describe a score of a number of entries by its kind and its most important entries."""
+    more = number - len(entries)
+    shown = ", ".join(entry_name(entry, parts) for entry in entries)
+    return f"the {kind} score of the entries {shown}" + (f" and {more} more" if more else "")
 
 
 def _product(weights: np.ndarray, part: np.ndarray) -> np.ndarray:

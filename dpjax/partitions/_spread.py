@@ -23,6 +23,7 @@ import numpy as np
 
 from dpjax.core.arrays import packed, unpacked
 from dpjax.core.types import JsonObject
+from dpjax.partitions._factors import Factors
 from dpjax.partitions._features import clipped
 from dpjax.partitions._logistic import FOLDS
 from dpjax.partitions._nested import SPREAD
@@ -161,15 +162,17 @@ class Spread(NamedTuple):
         if moments.size.sum(axis=1).min() < _FEWEST or (moments.size == 0).any():
             return None
         fits = [_Fit.of(moments, fold) for fold in range(FOLDS)]
-        numbers = range(len(_SHRUNK))
-        scores = [_scaled(fits, number, group) for group in groups for number in numbers]
-        tried = [score for score in scores if score is not None]
+        deviation = _Fit.of(moments, None).deviation
+        means = moments.without(None)[0] + moments.centre
+        tried: list[Spread] = []
+        for group in groups:
+            factors = Factors.of(sides, folds, means, deviation, group)
+            tried += _scaled(fits, [_tried(fit, n, group, factors) for n, fit in enumerate(fits)])
         if not tried:
             return None
         gaps = _separations(sides, folds, tried)
         best = tried[int(np.argmax(gaps))]
-        pairs = zip(best.weights.T, fits, strict=True)
-        influence = np.mean([(weights * fit.deviation) ** 2 for weights, fit in pairs], axis=0)
+        influence = np.mean((best.weights * deviation[:, None]) ** 2, axis=1)
         if gaps.max() <= _SEEN or influence.max() > _MOST:
             return None
         shown = min(np.count_nonzero(influence), _SHOWN)
@@ -238,21 +241,25 @@ def _separations(
 
 
 class _Fit(NamedTuple):
-    """Weights that are fitted without a fold.
+    """Weights of all numbers, each on its own, that are fitted without a fold.
 
     Attributes:
         weights: Weights for each amount by which they may shrink, float64 [shrunk, numbers].
         deviation: Root of the mean of the variances on both sides, float64 [numbers].
         mean: Mean of the means on both sides, float64 [numbers].
+        gap: Difference of the means, float64 [numbers].
+        errors: Standard errors of the differences, float64 [numbers].
     """
 
     weights: np.ndarray
     deviation: np.ndarray
     mean: np.ndarray
+    gap: np.ndarray
+    errors: np.ndarray
 
     @classmethod
-    def of(cls, moments: Moments, fold: int) -> Self:
-        """Fit the weights without a fold."""
+    def of(cls, moments: Moments, fold: int | None) -> Self:
+        """Fit the weights without a fold, or to all outputs."""
         means, variances, count = moments.without(fold)
         gap, variance = means[0] - means[1], variances.mean(axis=0)
         # Numbers that never vary, but differ between the sides, get a finite weight.
@@ -262,24 +269,40 @@ class _Fit(NamedTuple):
         size, large = np.full_like(gap, 1 / _EQUAL), np.abs(gap) > _EQUAL * errors
         np.divide(errors, np.abs(gap), out=size, where=large)
         shrunk = np.maximum(1 - np.array(_SHRUNK)[:, None] * size, 0)
-        return cls(weight * shrunk, np.sqrt(variance), means.mean(axis=0) + moments.centre)
+        mean = means.mean(axis=0) + moments.centre
+        return cls(weight * shrunk, np.sqrt(variance), mean, gap, errors)
 
 
-def _scaled(fits: Sequence[_Fit], number: int, group: np.ndarray) -> Spread | None:
-    """Return scores with the variance 1, or None if all weights of a score are 0.
+def _tried(fit: _Fit, fold: int, group: np.ndarray, factors: Factors) -> np.ndarray:
+    """Return all weights to try, float64 [tried, numbers].
+
+    Args:
+        fit: The fit without the fold.
+        fold: The fold.
+        group: Mask of the numbers that are used, bool [numbers].
+        factors: Common factors of these numbers.
+    """
+    further = factors.weights(fold, fit.gap, fit.errors, _SHRUNK)
+    return np.concatenate([np.where(group, fit.weights, 0.0), further])
+
+
+def _scaled(fits: Sequence[_Fit], tried: Sequence[np.ndarray]) -> list[Spread]:
+    """Return scores whose variance would be 1 if numbers were independent.
 
     Args:
         fits: The fit without each fold.
-        number: Index of the amount by which weights shrink.
-        group: Mask of the numbers that are used, bool [numbers].
+        tried: Weights without each fold, float64 [tried, numbers] each. A score is left out if all
+            of its weights without a fold are 0.
     """
-    columns = [np.where(group, fit.weights[number], 0.0) for fit in fits]
-    sizes = [np.linalg.norm(w * fit.deviation) for w, fit in zip(columns, fits, strict=True)]
-    if min(sizes) == 0:
-        return None
-    scaled = [weights / size for weights, size in zip(columns, sizes, strict=True)]
-    shift = [weights @ fit.mean for weights, fit in zip(scaled, fits, strict=True)]
-    return Spread(np.stack(scaled, axis=1), np.array(shift), ())
+    found = []
+    for columns in zip(*tried, strict=True):
+        sizes = [np.linalg.norm(w * fit.deviation) for w, fit in zip(columns, fits, strict=True)]
+        if min(sizes) > 0:
+            scaled = [weights / size for weights, size in zip(columns, sizes, strict=True)]
+            pairs = zip(scaled, fits, strict=True)
+            shift = [weights @ fit.mean for weights, fit in pairs]
+            found.append(Spread(np.stack(scaled, axis=1), np.array(shift), ()))
+    return found
 
 
 def in_slices(table: Any) -> Iterator[tuple[slice, Any]]:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dpjax.core.types import JsonObject
-from dpjax.partitions._batches import Outputs
+from dpjax.partitions._batches import Outputs, with_numbers
 from dpjax.partitions._cells import name_of_path
 from dpjax.partitions._entries import Entries
 from dpjax.partitions._spread import Moments, Spread, in_slices
@@ -58,15 +58,7 @@ class Wide(NamedTuple):
         width = pilots[0].values.shape[1] if pilots else 0
         if len(Entries(tuple(paths)).of(width)) <= MOST_COLUMNS:
             return None
-        with_numbers = [~pilot.alone for pilot in pilots]
-        if all(has.any() for has in with_numbers) and not all(has.all() for has in with_numbers):
-            # Labels alone, such as those of exceptions, are not vectors of zeros.
-            pilots = [
-                Outputs(*(part[has] for part in pilot))
-                for pilot, has in zip(pilots, with_numbers, strict=True)
-            ]
-            folds = [fold[has] for fold, has in zip(folds, with_numbers, strict=True)]
-        sides = [pilot.values for pilot in pilots]
+        sides, folds = with_numbers(pilots, folds)
         moments = Moments.of(sides, folds)
         order, number = moments.by_difference()
         number = min(number, MOST_COLUMNS - len(_FURTHER))

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from dpjax.partitions import PILOT, Outputs, Partition, lay, part_of, score_partitions
 from dpjax.partitions._entries import NO_ENTRIES, Entries
-from dpjax.partitions._scored import entry_partition
+from dpjax.partitions._one_entry import entry_partition
 from dpjax.sources._counting import halves_of
 
 _ENOUGH, _ENOUGH_OF_FEW, _FEW = 0.97, 0.9, 5000

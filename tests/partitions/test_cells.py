@@ -7,8 +7,8 @@ from dpjax.core.types import MixedSpace, RealSpace
 from dpjax.partitions import Encoder, Outputs
 from dpjax.partitions._cells import Cells, after, entry_name, name_of_path
 from dpjax.partitions._lookup import encode_drawn
+from dpjax.partitions._one_entry import OneEntry
 from dpjax.partitions._partition import Partition, _beside, _filled
-from dpjax.partitions._scored import OneEntry
 from dpjax.partitions._words import _Words
 from dpjax.partitions.targets import targets_of
 

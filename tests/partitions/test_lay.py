@@ -7,14 +7,15 @@ import pytest
 
 from dpjax.partitions import Box, Encoder, Outcomes, Outputs, _lay, lay
 from dpjax.partitions._lay import _atoms, _edges, _ends
+from dpjax.partitions._one_entry import entry_partition
 from dpjax.partitions._scored import (
     Scored,
     _cut,
-    entry_partition,
     fold_of,
     pilot_size,
     score_partitions,
 )
+from dpjax.partitions._scores import Cancelling
 from dpjax.partitions._words import is_simpler
 
 
@@ -145,12 +146,14 @@ def vectors(count, dimension, seed=0):
 def scored(counts, dimension=2):
     pilots = [vectors(count, dimension, seed) for seed, count in enumerate(counts)]
     folds = [fold_of(np.arange(count)) for count in counts]
-    return score_partitions(pilots, folds, ("a number",))
+    found = score_partitions(pilots, folds, ("a number",))
+    # Whether a score cancels factors depends on chance.
+    return [cells for cells in found if not isinstance(cells.score, Cancelling)]
 
 
 def test_scores_need_outputs_of_both_sides():
-    assert len(scored((19, 700))) == 0
-    assert [len(scored(counts)) for counts in ((20, 20), (700, 20), (4999, 700))] == [3, 3, 3]
+    assert len(scored((9, 700))) == 0
+    assert [len(scored(counts)) for counts in ((10, 10), (700, 10), (4999, 700))] == [3, 3, 3]
 
 
 @pytest.mark.parametrize(

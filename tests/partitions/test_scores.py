@@ -12,7 +12,8 @@ from dpjax.partitions import Encoder, Outputs, pilot_size, score_partitions
 from dpjax.partitions._features import Columns, Features
 from dpjax.partitions._logistic import FOLDS, Logistic
 from dpjax.partitions._network import NetworkFit, _rounded
-from dpjax.partitions._scored import Scored, _losses, _may_win, entry_partition, fold_of
+from dpjax.partitions._one_entry import entry_partition
+from dpjax.partitions._scored import Scored, _losses, _may_win, fold_of
 from dpjax.partitions._scores import (
     Combination,
     Weighted,
@@ -262,7 +263,7 @@ ALL_KINDS = ["linear", "additive", "products"]
 
 
 def test_which_scores_there_are_enough_outputs_for():
-    for n, kinds in ((19, []), (20, ALL_KINDS), (5000, ALL_KINDS)):
+    for n, kinds in ((9, []), (10, ALL_KINDS), (5000, ALL_KINDS)):
         scored = score_partitions(*shifted(10, n, 3), NAMES)
         assert [cells.score.plain()["kind"] for cells in scored][:3] == kinds
     with pytest.raises(ValueError, match=r"at most 1000 numbers each, .* but had 1001 and"):
@@ -431,9 +432,9 @@ def test_one_entry_keeps_labels_apart():
     assert cells.describe(mask).startswith("the output is a vector with entry 1 of at least")
 
 
-@pytest.mark.parametrize(("size", "number"), [(19, 0), (20, 3), (4999, 3)])
+@pytest.mark.parametrize(("size", "number"), [(9, 0), (10, 3), (4999, 3)])
 def test_scores_that_there_are_enough_outputs_for(size, number):
-    """Scores need 20 outputs on the smaller side; others are tested elsewhere."""
+    """Scores need 10 outputs on the smaller side; others are tested elsewhere."""
     sides, folds = shifted(0, 4999, 2)
     few = [sides[0], Outputs(*(column[:size] for column in sides[1]))]
     assert len(score_partitions(few, [folds[0], folds[1][:size]], NAMES)) == number

@@ -8,9 +8,10 @@ from scipy import sparse
 from scipy.stats import norm
 
 import dpjax
-from dpjax.partitions import Outputs
+from dpjax.partitions import Outputs, _factors
 from dpjax.partitions._entries import Entries
-from dpjax.partitions._scored import OneEntry, Scored, score_partitions
+from dpjax.partitions._one_entry import OneEntry
+from dpjax.partitions._scored import Scored, score_partitions
 from dpjax.partitions._scores import OfAll
 from dpjax.partitions._spread import _SHRUNK, Moments, Spread, in_slices
 from dpjax.partitions._wide import Wide
@@ -63,7 +64,8 @@ def separation(sides, shrunk):
 
 
 @pytest.mark.parametrize("few", [False, True])
-def test_scores_are_those_of_shrunken_centroids(few):
+def test_scores_are_those_of_shrunken_centroids(monkeypatch, few):
+    monkeypatch.setattr(_factors, "_NUMBERS", ())
     sides, _ = drawn(1, (60, 75), 0.0 if few else 4.0)
     sides[1][:, :50] += few
     sides = [side * np.geomspace(1e-3, 1e3, WIDTH) + 1e4 for side in sides]
@@ -112,7 +114,8 @@ def test_tiny_and_huge_numbers_do_not_overflow(size):
     assert (x.mean() - y.mean()) / np.sqrt((x.var() + y.var()) / 80) > 0.9 * usual
 
 
-def test_fresh_outputs_are_told_apart_as_well_as_theory_says():
+def test_fresh_outputs_are_told_apart_as_well_as_theory_says(monkeypatch):
+    monkeypatch.setattr(_factors, "_NUMBERS", ())
     # With weights that are fitted to n outputs per side, two shifted normal distributions in d
     # dimensions are separated by mu^2 / sqrt(mu^2 + 2 d / n) standard deviations. Each score uses
     # 4/5 of the outputs, and their mean nearly all of them. Standard error of each mean: 0.022.
