@@ -18,6 +18,8 @@ from pathlib import Path
 from types import FrameType
 
 _MOST_NAMED = 8
+SHOWN = 200
+"""Maximum length, in characters, of a quoted message of an audited function or program."""
 
 
 class Status(enum.Enum):
@@ -117,6 +119,13 @@ def message_of(error: BaseException) -> str:
         return str(error)
     except Exception:
         return ""
+
+
+def one_line(message: str, length: int = SHOWN) -> str:
+    """Return the printable characters of a message on one line, shortened to a maximum length."""
+    printable = "".join(c if c.isprintable() else " " for c in message[: 2 * length])
+    shown = " ".join(printable.split())
+    return shown if len(shown) <= length else f"{shown[: length - 3]}..."
 
 
 def name_of_function(function: object) -> str:

@@ -19,6 +19,7 @@ from typing import Any, Self
 import numpy as np
 
 from dpjax.core.arrays import to_numpy
+from dpjax.core.errors import one_line
 from dpjax.core.numerics import has_inexact
 from dpjax.core.wording import NOTHING, BadValue
 from dpjax.partitions._graphs import content_of_graph, is_graph
@@ -26,27 +27,23 @@ from dpjax.partitions._graphs import content_of_graph, is_graph
 FAILED = "error: "
 """Beginning of the reason why a call returned no output, such as "error: ValueError"."""
 
-_SHOWN = 200
-"""Maximum length, in characters, of the message of an exception that a note quotes."""
-
 
 class Raised(str):
     """The reason why an output is missing, such as "error: ValueError".
 
     Args:
         reason: The reason. Outputs with equal reasons are equal.
-        message: Message of the exception, which is not a part of the output.
+        message: Message of the exception, or the last errors that a program wrote. The message is
+            not a part of the output.
     """
 
     __slots__ = ("message",)
     message: str
 
     def __new__(cls, reason: str, message: str = "") -> Self:
-        """Create the reason, and shorten the message to one line of about 200 characters."""
+        """Create the reason, and shorten the message to one line of at most 200 characters."""
         raised = super().__new__(cls, reason)
-        printable = "".join(c if c.isprintable() else " " for c in message[: 2 * _SHOWN])
-        shown = " ".join(printable.split())
-        raised.message = shown if len(shown) <= _SHOWN else f"{shown[:_SHOWN]}..."
+        raised.message = one_line(message)
         return raised
 
 

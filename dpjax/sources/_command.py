@@ -53,9 +53,10 @@ class CommandMechanism(OnHost):
             unchanged, and every other database is inserted as JSON. If the command does not contain
             {num_samples}, the program runs once per output. For a program that runs once per
             output, each nonzero exit code is a separate outcome, and so are a timeout and an empty
-            output. If the command contains {seed}, the program receives an integer seed below
-            2^63, and the audit can be replayed. A program that receives no seed must draw fresh
-            randomness in every run.
+            output. A note quotes the last lines that the first failed run wrote to standard error.
+            If the command contains {seed}, the program receives an integer seed below 2^63, and the
+            audit can be replayed. A program that receives no seed must draw fresh randomness in
+            every run.
         workers: Number of simultaneous runs.
         batch_size: Number of outputs per run. If the program runs once per output, `batch_size` is
             the number of runs whose outputs are counted together.
@@ -220,7 +221,7 @@ class CommandMechanism(OnHost):
                     f"the command {self._program!r}, run with the database "
                     f"{preview_database(text)}, ended with {strange!r}{_saying(last)}"
                 )
-            return Raised(strange)
+            return Raised(strange, last)
         if len(lines) > 1:
             raise ValueError(
                 f"the command {self._program!r} has no {{num_samples}}, so it must print one line "

@@ -13,11 +13,17 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from dpjax.core import validate
+from dpjax.core.errors import SHOWN, one_line
 
 _PDEATHSIG = 1
 """The prctl option that sets which signal a process receives when its parent ends."""
 
 _LAST_LINES, _LAST_BYTES = 5, 10_000
+_LEAST, _BETWEEN = 20, " | "
+"""A line of standard error is quoted if at least _LEAST characters remain for it. The string
+_BETWEEN separates the quoted lines.
+"""
+
 _GRACE = 0.5
 """Maximum time, in seconds, to wait for a pipe to close after its writers were killed."""
 
@@ -70,7 +76,7 @@ class Ended(NamedTuple):
     Attributes:
         lines: Lines of standard output, at most one more than requested.
         code: Exit code, or None after a timeout.
-        last: Last lines of standard error.
+        last: Last lines of standard error: printable characters on one line, at most 200.
     """
 
     lines: list[str]
@@ -157,7 +163,7 @@ class Programs:
                 with self._lock:
                     self._running.discard(process)
                     self._forget(process)
-            return Ended(lines, code, " | ".join(errors.lines()))
+            return Ended(lines, code, errors.last())
 
 
 class _Tail:
@@ -179,12 +185,19 @@ class _Tail:
         """Return the file descriptor to which the program writes."""
         return self._write
 
-    def lines(self) -> list[str]:
-        """Return the last lines of standard error after the program has ended."""
+    def last(self) -> str:
+        """Return the last lines of standard error after the program has ended; see `Ended`."""
         self._close()
         self._reader.join(_GRACE)
-        last = self._kept.decode("utf-8", "replace").splitlines()[-_LAST_LINES:]
-        return [line.strip() for line in last]
+        shown, room = [], SHOWN
+        # Begin with the last lines, which usually name the error.
+        for line in self._kept.decode("utf-8", "replace").splitlines()[: -_LAST_LINES - 1 : -1]:
+            if room < _LEAST:
+                break
+            if text := one_line(line, room):
+                shown.append(text)
+                room -= len(text) + len(_BETWEEN)
+        return _BETWEEN.join(reversed(shown))
 
     def _close(self) -> None:
         if self._write >= 0:

@@ -104,6 +104,14 @@ def test_refusals(program, command, pair, error, message):
     assert message in str(refused.value)
 
 
+def test_a_note_quotes_the_last_errors_of_the_first_run_that_fails():
+    command = "sh -c 'echo no such person >&2; echo halted >&2; exit 3' {database}"
+    with pytest.raises(ValueError, match="every call ended with 'error: exit status 3'") as refused:
+        dpjax.audit(CommandMechanism(command), [(0, 1)], method=Events(4, 4))
+    said = "The first error was exit status 3: no such person | halted. special='error'"
+    assert said in str(refused.value)
+
+
 def test_placeholders_in_a_database_are_left_alone(program):
     (program / "echo.py").write_text(
         "import sys\nfor i in range(int(sys.argv[2])): print(sys.argv[1])\n"

@@ -107,15 +107,35 @@ def test_a_limit_of_bytes_holds_exactly(monkeypatch):
     programs.stop()
 
 
+def last_of(written):
+    with _Tail() as errors:
+        os.write(errors.fileno(), written)
+        return errors, errors.last()
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        (b"", ""),
+        (b" \n\x1b\n", ""),
+        (b"a\n b \x07c\rd\n\n", "a | b c | d"),
+        (
+            b"\n".join(b" line %d " % n for n in range(9)),
+            "line 4 | line 5 | line 6 | line 7 | line 8",
+        ),
+        (b"no\n" + b"x" * 300, "x" * 197 + "..."),
+        # A line is quoted if at least 20 characters remain after it and the separator.
+        (b"no\n" + b"e" * 300 + b"\n" + b"y" * 177, "e" * 17 + "... | " + "y" * 177),
+        (b"no\n" + b"e" * 300 + b"\n" + b"y" * 178, "y" * 178),
+    ],
+)
+def test_the_last_errors_are_printable_and_short(written, expected):
+    assert last_of(written)[1] == expected and len(expected) <= 200
+
+
 def test_the_last_errors_are_kept():
-    """The last five lines of the last 10,000 bytes, without surrounding whitespace."""
-    with _Tail() as errors:
-        text = "\n".join(f" line {number} " for number in range(9))
-        os.write(errors.fileno(), text.encode())
-        assert errors.lines() == [f"line {number}" for number in range(4, 9)]
-    with _Tail() as errors:
-        os.write(errors.fileno(), b"x" * 9_999 + b"y" * 2)
-        assert errors.lines() == ["x" * 9_998 + "yy"]
+    errors, _ = last_of(b"x" * 9_999 + b"y" * 2)
+    assert errors._kept == b"x" * 9_998 + b"yy"
     # The descriptor is closed exactly once.
     with pytest.raises(OSError):
         os.write(errors.fileno(), b"1")
