@@ -66,7 +66,8 @@ def flip_coins(source: Any, pairs: object, flips: Flips) -> Flipped:
         coins = generator.integers(0, 2, second).astype(bool)
         outputs = joined([*calls.outputs(pair, coins, CONFIRM)])
     settings = {"calls_to_learn": calls.tally.seen - second, "calls_to_guess": second}
-    notes += [*scorer.encoder.notes(), *calls.watched.notes_on_both(pair, 0.0)]
+    watched = calls.watched
+    notes += [*scorer.encoder.notes(), *watched.unvaried(pair), *watched.failures([pair])]
     if not source.replayable:
         notes.append(NO_REPLAY)
     return scorer.judged(outputs, coins, generator, (every, pair), settings, notes)

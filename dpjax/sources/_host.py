@@ -42,7 +42,7 @@ class HostMechanism(OnHost):
     that only some outputs have is 0 in the others. Everything else in a nested output forms a
     label, which is observed in addition to the vector. NaN, each infinity and each kind of missing
     value (None, "", a masked entry) are separate outcomes. If each call returns one output, each
-    type of exception is an outcome, too; if many calls fail, a note quotes the first message. Data
+    type of exception is an outcome, too; a note counts them and quotes the first message. Data
     frames of at least ten records are summarized, and so are texts, collections and other labels if
     hardly any two of them are equal; see `dpjax.summarize`.
 

@@ -109,6 +109,7 @@ class OpenedOnHost:
         known = {pair: encoders[pair].notes() + self._of_pilots.get(pair, []) for pair in counted}
         of_pairs = dict.fromkeys(note for pair in counted for note in known[pair])
         watched = [note for pair in counted for note in self._stream.notes(pair, known[pair])]
+        watched += self._stream.failures(counted)
         ignored = notes_of_ignored([e.columns for e in encoders]) if counted else []
         same = [*self._same_seeds.values()]
         # An audit that counts several pairs can detect a leak if any of them gives other outputs.

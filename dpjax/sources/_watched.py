@@ -27,7 +27,7 @@ with the first k outputs of other batches from the same side.
 """
 
 _MANY_FAILED = 0.5
-"""There is a note if at least this fraction of the calls for each database ended with an error."""
+"""If at least this fraction of the calls for each side failed, the note on errors has an advice."""
 
 
 class Watched:
@@ -122,7 +122,7 @@ class Watched:
         return [[self.taken[pair, side] for side in (0, 1)] for pair in range(len(self._pairs))]
 
     def notes(self, pair: int, known: Sequence[str] = ()) -> list[str]:
-        """Return doubts about a pair's batches, and a note on constant outputs or many errors.
+        """Return doubts about a pair's batches, and a note if its outputs are constant.
 
         Args:
             pair: Index of the pair.
@@ -130,7 +130,7 @@ class Watched:
         """
         is_doubted = any(isinstance(note, Doubt) for note in known)
         doubts = [] if is_doubted else self._doubts(pair)
-        return [*doubts, *self.notes_on_both(pair)]
+        return [*doubts, *self.unvaried(pair)]
 
     def _doubts(self, pair: int) -> list[Doubt]:
         """Return a doubt for each side whose batches have different distributions."""
@@ -141,40 +141,45 @@ class Watched:
         ]
         return [doubt for doubt in found if doubt is not None]
 
-    def notes_on_both(self, pair: int, share: float = _MANY_FAILED) -> list[str]:
-        """Return a note if a pair's outputs are constant on both sides, or many calls failed.
-
-        Args:
-            pair: Index of the pair.
-            share: Fraction of the calls for each database that must have failed. If it is 0, any
-                failed call leads to a note.
-        """
-        is_constant = all(self._constant.get((pair, side)) is not None for side in (0, 1))
-        failed = [self._failed.get((pair, side), 0) for side in (0, 1)]
-        if not is_constant and not (any(failed) if share == 0 else all(failed)):
+    def unvaried(self, pair: int) -> list[Unvaried]:
+        """Return a note if a pair's outputs are constant on both sides."""
+        if not self._is_constant(pair):
             return []
         first, second = (self.taken[pair, side][0] for side in (0, 1))
-        told = self._told(pair)
-        if is_constant:
-            errors = self._error(pair, 0), self._error(pair, 1)
-            return [
-                Unvaried((first, second), self._pairs.labels[pair], self._failure(), errors, told)
-            ]
-        least = min(failed[0] / first, failed[1] / second)
-        if least < share:
+        errors = self._error(pair, 0), self._error(pair, 1)
+        label, failure, told = self._pairs.labels[pair], self._failure(), self._told([pair])
+        return [Unvaried((first, second), label, failure, errors, told)]
+
+    def failures(self, pairs: Sequence[int]) -> list[str]:
+        """Return a note if any call for some pairs ended with an error.
+
+        Args:
+            pairs: Indices of the pairs. Pairs with constant outputs are left out, because
+                `unvaried` describes them.
+        """
+        pairs = [pair for pair in pairs if not self._is_constant(pair)]
+        failed = [sum(self._failed.get((pair, side), 0) for pair in pairs) for side in (0, 1)]
+        if not any(failed):
             return []
-        if least >= _MANY_FAILED:
+        calls = [sum(self.taken[pair, side][0] for pair in pairs) for side in (0, 1)]
+        told, several = self._told(pairs), len(pairs) > 1
+        if min(failed[0] / calls[0], failed[1] / calls[1]) >= _MANY_FAILED:
             told += (
                 " If these errors should not occur, the audit says little about the other outputs."
             )
         return [
-            f"{failed[0]:,} of {first:,} calls for the database ended with an error, and "
-            f"{failed[1]:,} of {second:,} calls for its neighbor.{told}"
+            f"{failed[0]:,} of {calls[0]:,} calls for the "
+            f"{f'databases of {len(pairs)} pairs' if several else 'database'} ended with an error, "
+            f"and {failed[1]:,} of {calls[1]:,} calls for "
+            f"{'their neighbors' if several else 'its neighbor'}.{told}"
         ]
 
-    def _told(self, pair: int) -> str:
-        """Return a sentence about the first error of a pair, or "" if there was none."""
-        error = self._errors.get(pair)
+    def _is_constant(self, pair: int) -> bool:
+        return all(self._constant.get((pair, side)) is not None for side in (0, 1))
+
+    def _told(self, pairs: Sequence[int]) -> str:
+        """Return a sentence about the first error of some pairs, or "" if there was none."""
+        error = next((self._errors[pair] for pair in pairs if pair in self._errors), None)
         if not error or error == FAILED:
             return ""
         said = f"{error.removeprefix(FAILED)}{': ' if error.message else ''}{error.message}"

@@ -1,4 +1,4 @@
-"""The note of an audit in which most calls end with an error."""
+"""The note of an audit in which calls end with an error."""
 
 import numpy as np
 import pytest
@@ -42,12 +42,30 @@ def test_a_service_that_stops_answering_is_noted():
 
 
 @pytest.mark.parametrize(
-    ("share", "expected"),
-    [((0.9, 0.9), 1), ((0.6, 0.6), 1), ((0.4, 0.9), 0), ((0.9, 0.4), 0), ((0.0, 0.0), 0)],
+    ("share", "says_little"),
+    [
+        ((0.9, 0.9), [True]),
+        ((0.6, 0.6), [True]),
+        ((0.4, 0.9), [False]),
+        ((0.9, 0.4), [False]),
+        ((0.1, 0.12), [False]),
+        ((0.0, 0.1), [False]),
+        ((0.0, 0.0), []),
+    ],
 )
-def test_the_note_needs_errors_on_both_sides(share, expected):
+def test_errors_of_any_call_are_noted(share, says_little):
     """Of 1,400 calls, a fraction of .4 or .6 is on its side of .5 with probability 1 - 1e-6."""
-    assert len(noted(dpjax.audit(failing(share), PAIR, method=FEW))) == expected
+    notes = noted(dpjax.audit(failing(share), PAIR, method=FEW))
+    assert ["little about the other outputs" in note for note in notes] == says_little
+    assert all("The first error was ValueError" in note for note in notes)
+
+
+def test_one_note_counts_the_errors_of_all_pairs():
+    pairs = [(0.0, 1.0), (0.0, 2.0), (1.0, 2.0)]
+    method = dpjax.Sequential(num_draws=400)
+    (note,) = noted(dpjax.audit(failing((0.1, 0.2, 0.0)), pairs, claim=0.5, method=method))
+    assert "calls for the databases of 3 pairs ended with an error, and " in note
+    assert " calls for their neighbors. The first error was ValueError." in note
 
 
 def test_the_numbers_are_those_of_the_calls():
@@ -87,17 +105,16 @@ def sometimes(database, rng):
 
 
 @pytest.mark.parametrize("workers", [0, pytest.param(1, marks=pytest.mark.slow)])
-def test_guesses_quote_the_first_error_even_if_few_calls_fail(workers):
+def test_the_first_error_is_quoted_even_if_few_calls_fail(workers):
     for pairs, said in (
         ([(1.0, 1.5)], "OSError: no [1mspace. no [1mspace. "),
         ([(0.0, -0.0)], "Odd."),
     ):
         function = dpjax.HostMechanism(sometimes, batched=False, workers=workers)
-        found = dpjax.audit(function, pairs, method=dpjax.Guesses(num_calls=200))
-        (note,) = noted(found)
-        assert f"for its neighbor. The first error was {said}" in note
-        assert len(note) < 350 and "little about the other outputs" not in note
-    assert not noted(dpjax.audit(function, PAIR, method=FEW))
+        for method in (dpjax.Guesses(num_calls=200), dpjax.Events(50, 50)):
+            (note,) = noted(dpjax.audit(function, pairs, method=method))
+            assert f"for its neighbor. The first error was {said}" in note
+            assert len(note) < 350 and "little about the other outputs" not in note
 
 
 def test_an_error_that_is_the_only_outcome_of_one_side_is_quoted():

@@ -195,12 +195,16 @@ def test_runs_that_cannot_be_repeated_are_not_compared():
 def test_notes_are_of_the_pairs_that_were_counted():
     found = opened()
     found._said, found._counted = ["said"], {2, 0}
-    found._stream = SimpleNamespace(notes=lambda pair, known: [f"note {pair}"])
+    found._stream = SimpleNamespace(
+        notes=lambda pair, known: [f"note {pair}"],
+        failures=lambda pairs: [f"failures {pairs}"],
+    )
     found._encoders = [Encoder("it") for _ in range(3)]
     found._encoders[1].encode([{"c": 1.0, "d": 2.0}])
     found._encoders[2].encode([{"a": 1.0, "b": 2.0}])
     parts = found._encoders[2].columns.notes()
-    assert len(parts) == 1 and found.notes == ["said", *parts, "note 0", "note 2"]
+    assert len(parts) == 1 and found.notes[:-1] == ["said", *parts, "note 0", "note 2"]
+    assert found.notes[-1] == "failures [0, 2]"
 
 
 def test_batches_are_divided_at_any_output():
