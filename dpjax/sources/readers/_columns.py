@@ -11,6 +11,9 @@ LOOKED_AT = 100
 """Number of rows, from the beginning of a file, that are examined to detect row numbers."""
 
 _ENOUGH = 10
+_LONGEST = 10
+"""Maximum number of digits in the name of a column."""
+
 _DELIMITERS = ";\t|, "
 _SHOWN = 60
 _INDEX_NAMES = {"", "unnamed: 0", "__index_level_0__"}
@@ -47,6 +50,46 @@ def place_of(column: str | int | None, names: list[str]) -> int | None:
     if not 0 <= place < len(names):
         raise ValueError(f"has no column {place}: {columns_in_words(len(names))}")
     return place
+
+
+def may_be_names(entries: Sequence[str]) -> bool:
+    """Return whether a row of numbers may contain names: different natural numbers, like years."""
+    is_short = all(entry.isdecimal() and len(entry) <= _LONGEST for entry in entries)
+    return is_short and len(set(entries)) == len(entries)
+
+
+def are_names(entries: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
+    """Return whether the first row of a text file seems to contain numbers as names of columns.
+
+    This is assumed if some column contains an integer only in the first row.
+
+    Args:
+        entries: Entries of the first row, which may be names.
+        rows: Entries of the next rows; there must be at least `_ENOUGH`.
+    """
+    if len(rows) < _ENOUGH or {len(row) for row in rows} != {len(entries)}:
+        return False
+    return any(not any(map(is_integer, column)) for column in zip(*rows, strict=True))
+
+
+def look_like_names(entries: Sequence[str]) -> bool:
+    """Return whether a row of integers is evenly spaced, as the years 2019, 2020, 2021 are."""
+    steps = [int(after) - int(before) for before, after in pairwise(entries)]
+    return len({*steps}) == 1 and (steps[0] == 1 or (steps[0] > 1 and len(steps) > 1))
+
+
+def refuse_unchosen_names(names: Sequence[str]) -> None:
+    """Raise an error because numbers that seem to be names of columns would be an output.
+
+    Raises:
+        ValueError: Always.
+    """
+    shown = ", ".join(names)
+    raise ValueError(
+        f"has {shown[:_SHOWN]}{'...' if len(shown) > _SHOWN else ''} in row 1, which seems to "
+        "contain the names of the columns: choose columns by these names with column (--column), "
+        f"such as {names[0]}; or write {names[0]}.0 in row 1 if it is an output"
+    )
 
 
 def columns_in_words(number: int) -> str:

@@ -18,7 +18,7 @@ from dpjax.sources.readers._naming import naming
 from dpjax.sources.readers._numpy import npy_chunks, npz_chunks
 from dpjax.sources.readers._parquet import parquet_chunks, parquet_columns
 from dpjax.sources.readers._rows import beside_each_other, rows_with, texts_of
-from dpjax.sources.readers._text import text_chunks, text_columns
+from dpjax.sources.readers._text import first_row_note, text_chunks, text_columns
 
 _ROWS = 2**18
 """Maximum number of outputs per chunk. Only one chunk at a time is in memory."""
@@ -66,9 +66,10 @@ class Recording:
             files. The suffix selects the format: .npy, .npz, .csv, .tsv, .txt, .jsonl, .ndjson,
             .parquet, .feather or .arrow. A suffix .gz, .bz2, .xz or .zst may follow .csv, .tsv,
             .txt, .jsonl or .ndjson. Text files have one output per line: a number, multiple numbers
-            that form a vector, or a label. In JSON lines, these are a number, a list and a string;
-            or the fields of an object are columns. A column of a Parquet or Feather file may
-            contain lists of equal length.
+            that form a vector, or a label. The first line may contain the names of the columns;
+            names that are numbers, such as years, must be chosen with `column`. In JSON lines,
+            outputs are numbers, lists and strings; or the fields of an object are columns. A
+            column of a Parquet or Feather file may contain lists of equal length.
         column: Column of the outputs, given by its name or its index (from 0); or a list of
             columns. If `column` is a list, the numbers in each row form a vector. In an npz file,
             `column` may be the name of an array. If `column` is None, all columns are read.
@@ -183,7 +184,11 @@ class Recording:
         names = self._columns_of(self.paths[0])
         if len(names) < 2:
             return []
-        return [f"{self.name}: read {len(names)} columns as vectors: {', '.join(names)}."]
+        told, path = "", self._at(self.paths[0])
+        if _READERS[_ending(path)] is text_chunks:
+            with naming(path):
+                told = first_row_note(path)
+        return [f"{self.name}: read {len(names)} columns as vectors: {', '.join(names)}.{told}"]
 
     @property
     def columns(self) -> list[str]:

@@ -14,10 +14,14 @@ from dpjax.core.files import PACKED
 from dpjax.core.semicolons import SEMICOLON, has_semicolons, with_points
 from dpjax.sources.readers._columns import (
     LOOKED_AT,
+    are_names,
+    look_like_names,
+    may_be_names,
     place_of,
     refuse_decimal_commas,
     refuse_index,
     refuse_other_delimiter,
+    refuse_unchosen_names,
 )
 from dpjax.sources.readers._entries import (
     SPACE,
@@ -53,13 +57,15 @@ def text_chunks(path: Path, column: str | int | None, rows: int) -> Iterator[np.
     """Yield chunks of the outputs in a text file; see `dpjax.Recording`.
 
     The first line is a header if it contains the column's name, or if the column's entry is a
-    number in the second line but not in the first line. In csv files, semicolons may separate the
-    entries if numbers have decimal commas.
+    number in the second line but not in the first line. If the first line contains only numbers, a
+    column given as 0, 1, ... is an index, unless the line seems to be a header. In csv files,
+    semicolons may separate the entries if numbers have decimal commas.
 
     Raises:
         ValueError: If lines have different numbers of entries, if there is a blank line before the
             last output, if numbers are mixed with other entries, or if the column does not exist.
-            The error is also raised if no column was chosen and a column seems to contain row
+            The error is also raised if the first line seems to contain numbers as names of columns
+            but no name was chosen, or if no column was chosen and a column seems to contain row
             numbers.
     """
     layout = _layout(path, column)
@@ -139,6 +145,18 @@ def text_columns(path: Path, column: str | int | None = None) -> list[str]:
     return [] if layout is None else layout.names
 
 
+def first_row_note(path: Path) -> str:
+    """Return a sentence about row 1 if it is an output but looks like the names of the columns."""
+    layout = _layout(path, None)
+    if layout is None or layout.header:
+        return ""
+    ((row, *_), *_) = _head(path, layout.delimiter)
+    entries = [entry.strip(SPACE) for entry in row]
+    if not (may_be_names(entries) and look_like_names(entries)):
+        return ""
+    return " Row 1 is an output, too; if it contains the names of the columns, delete it."
+
+
 class _Layout(NamedTuple):
     """The layout of a text file.
 
@@ -171,20 +189,35 @@ def _layout(path: Path, column: str | int | None) -> _Layout | None:
         return None
     validate.within_limit("columns", len(head[0]), "has too many columns")
     names = [name.strip(SPACE) for name in head[0]]
-    place = place_of(column, names)
-    looked_at = 0 if place is None else place
     header = isinstance(column, str) and column in names
+    numbers = [str(number) for number in range(len(names))]
+    known = names
+    if all(map(is_number, names)):
+        end = next_offset, lines_of_first
+        if not (may_be_names(names) and are_names(names, _rows_after(path, delimiter, *end))):
+            header &= column not in numbers and names.count(str(column)) == 1
+        elif not header:
+            refuse_unchosen_names(names)
+        known = names if header else numbers
+    place = place_of(column, known)
+    looked_at = 0 if place is None else place
     if len(head) > 1 and len(head[1]) > looked_at:
         header |= not is_number(head[0][looked_at]) and is_number(head[1][looked_at])
     if header:
         return _Layout(names, delimiter, len(names), place, True, next_offset, lines_of_first)
-    numbers = [str(number) for number in range(len(names))]
     return _Layout(numbers, delimiter, len(names), place, False, offset, 0)
 
 
+def _rows_after(
+    path: Path, delimiter: str | None, offset: int, lines_before: int
+) -> list[list[str]]:
+    """Return the first rows after a number of bytes, which contain `lines_before` lines."""
+    with text_from(path, offset) as file:
+        return list(islice(_rows(lines_of(file), delimiter, lines_before), LOOKED_AT))
+
+
 def _refuse_columns(path: Path, layout: _Layout) -> None:
-    with text_from(path, layout.offset) as file:
-        rows = list(islice(_rows(lines_of(file), layout.delimiter, layout.lines), LOOKED_AT))
+    rows = _rows_after(path, layout.delimiter, layout.offset, layout.lines)
     if {len(row) for row in rows} == {layout.width}:
         if layout.delimiter == "," and not layout.header:
             refuse_decimal_commas(rows)
