@@ -35,7 +35,11 @@ Run = Callable[[str, int, int], Ended]
 """Function (database, number of outputs, seed) that runs a program once."""
 
 
-_IN_JSON = "; if an output is a table, or a text of several lines, print it as JSON on one line"
+_IN_JSON = (
+    "; if an output is a table, print it as JSON on one line, such as "
+    '{"age": [30, 41], "sex": ["f", "m"]} in place of csv; if it is a text of several lines, print '
+    "it as a JSON string; and print no line with the names of columns"
+)
 """Advice on programs that print too many lines."""
 
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -102,6 +103,33 @@ def test_refusals(program, command, pair, error, message):
         timeout = 0.2 if "sleep" in command else None
         dpjax.audit(CommandMechanism(command, timeout=timeout), [pair], method=SIZES)
     assert message in str(refused.value)
+
+
+@pytest.mark.parametrize("rest", ["", " {num_samples}"])
+def test_a_program_that_prints_csv_is_told_how_to_print_a_table(rest):
+    command = CommandMechanism("printf 'age,sex\\n30,f\\n41,m\\n%.0s' {database}" + rest)
+    with pytest.raises(ValueError, match=r"more .*in place of csv.*no line with") as refused:
+        dpjax.audit(command, [(0, 1)], method=Events(2, 2))
+    example = re.search(r"such as (\{.*\}) in place", str(refused.value))[1]
+    found = dpjax.summarize(example)
+    assert found["rows"] == 2 and found["mean of age"] == 35.5
+
+
+TABLES = """
+import json, random, sys
+database, count = float(sys.argv[1]), int(sys.argv[2])
+draw = random.Random(int(sys.argv[3]))
+for _ in range(count):
+    ages = [database + draw.gauss(0, 1) for _ in range(3)]
+    print(json.dumps({"age": ages, "sex": [draw.choice("fm") for _ in ages]}))
+"""
+
+
+def test_a_table_as_json_is_compared_by_its_columns(tmp_path):
+    (tmp_path / "tables.py").write_text(TABLES)
+    line = f"{PYTHON} -S {tmp_path / 'tables.py'} {{database}} {{num_samples}} {{seed}}"
+    result = dpjax.audit(CommandMechanism(line), [(0, 3)], method=Events(60, 100))
+    assert result.lower_bound > 1.5 and "of age" in result.witness.event
 
 
 def test_a_note_quotes_the_last_errors_of_the_first_run_that_fails():
