@@ -54,7 +54,8 @@ def summarize(output: Any, targets: Sequence[Any] = ()) -> Summary:
     Args:
         output: A text, a sequence, a set, a dict, a graph, or a table: a table of pandas, Polars or
             Arrow, a dict of columns, a list of records (dicts or tuples of one length), a
-            structured array, or an array of the shape [rows, columns].
+            structured array, or an array of the shape [rows, columns]. A dict with a single list of
+            texts counts as this list.
         targets: Records to look for, such as the record in which two databases differ. In a text,
             a target is a text, or a record that contains texts; the summary contains the number of
             its occurrences, the number of words that the text has in common with it, and the
@@ -100,12 +101,20 @@ def _is_table(output: Any) -> bool:
         return output.ndim == 2
     if isinstance(output, Mapping):
         columns = [*output.values()]
+        if len(columns) == 1 and _has_texts(columns[0]):
+            return False  # A list of words has an order, which tables do not compare.
         return bool(columns) and _have_one_length(columns) and not any(map(are_pairs, columns))
     if not isinstance(output, Sequence) or isinstance(output, str | bytes) or not output:
         return False
     if all(isinstance(row, Mapping) for row in output):
         return True
     return len(output) > 1 and _have_one_length(output)
+
+
+def _has_texts(column: Any) -> bool:
+    if isinstance(column, np.ndarray) and column.dtype.kind in "UO":
+        column = column.tolist()
+    return isinstance(column, list | tuple) and any(isinstance(entry, str) for entry in column)
 
 
 def _have_one_length(parts: Sequence[Any]) -> bool:

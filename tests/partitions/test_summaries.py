@@ -231,3 +231,19 @@ def test_texts_in_json_are_read():
     assert found == summarize("the flu\nthe flu") and found["count of 'flu'"] == 2
     for text in ('"the flu', '"the" flu', '"\\"the\\" flu"', '"{}"'):
         assert summarize(text)["number of characters"] == len(text)
+
+
+def test_a_dict_with_one_list_of_words_is_summarized_like_the_list():
+    words = ["a", "b", "a", "c"]
+    expected = {f"{name} in words": number for name, number in summarize(words, ["a"]).items()}
+    for column in (words, tuple(words), np.array(words), np.array(words, object)):
+        assert summarize({"words": column}, ["a"]) == expected
+    assert expected["count of 'a' before 'b' in words"] == 1
+    inner = summarize({"all": {"words": words}, "n": 2})
+    assert inner["count of 'a' before 'b' in all.words"] == 1
+    for table in (
+        {"words": words, "n": [1, 2, 3, 4]},
+        {"n": [1, 2, 3, 4]},
+        {"n": np.arange(4, dtype=object)},
+    ):
+        assert summarize(table)["rows"] == 4

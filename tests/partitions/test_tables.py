@@ -151,7 +151,7 @@ def test_rows_with_small_integers_are_counted():
 
 def test_many_labels_are_counted_in_groups():
     names = [f"name {number}" for number in range(100)] * 2
-    found = summarize({"name": names})
+    found = summarize([{"name": name} for name in names])
     groups = [found[name] for name in found if "in group" in name]
     assert len(groups) == 16
     assert sum(groups) == 200
