@@ -33,6 +33,11 @@ class OneEntry(Partition):
         """See `Cells`."""
         return super().key, self.column, self.unlabeled
 
+    @property
+    def columns(self) -> Sequence[int]:
+        """See `Partition`."""
+        return (self.column,)
+
     def index(self, outputs: Outputs) -> np.ndarray:
         """Return the cell of each output, int64 [n]."""
         return super().index(_column(outputs, self.column, self.unlabeled))

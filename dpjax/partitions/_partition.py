@@ -6,6 +6,7 @@ e^epsilon. Every output belongs to some cell because there is one cell for all l
 occur in the pilot, and because the outermost bins extend to infinity.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
@@ -38,6 +39,11 @@ class Partition(Cells):
     def cross_fitted(self) -> bool:
         """Whether `index_held_out` differs from `index`."""
         return type(self).index_held_out is not Partition.index_held_out
+
+    @property
+    def columns(self) -> Sequence[int]:
+        """Index of the entry that each axis divides, or () if the axis is a score."""
+        return range(len(self.edges))
 
     def along(self, outputs: Outputs, fold: np.ndarray | None = None) -> np.ndarray | None:
         """Return the score that defines the cells, or None if there is none.

@@ -94,6 +94,11 @@ class Scored(Partition):
         return id(self)
 
     @property
+    def columns(self) -> Sequence[int]:
+        """See `Partition`."""
+        return ()
+
+    @property
     def monotonic(self) -> bool:
         """See `Cells`. A score that is a multiple of one entry does not estimate the loss."""
         score = self.score

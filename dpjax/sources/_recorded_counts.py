@@ -24,6 +24,11 @@ from dpjax.sources._side_values import SideValues
 from dpjax.sources._split import Split
 from dpjax.sources._uneven import notes_of_uneven_ratios
 
+_OFTEN, _LEAST_SHARE = 5, 0.0005
+"""A note names the numbers that occur at least _OFTEN times among the first outputs, if they are at
+least the fraction _LEAST_SHARE of one side. Smaller fractions would be shown as 0.0%.
+"""
+
 
 class OpenedRecorded:
     """Recorded outputs that were opened for one audit; see `dpjax.sources.Opened`."""
@@ -86,7 +91,7 @@ class OpenedRecorded:
         self._counts = np.stack([part.counts(encoder, cells, self.tally) for part in parts], axis=1)
         self.num_confirm = int(self._counts[2].sum(axis=1).min())
         self.notes += _notes_of_nan(cells, encoder.names, [part.labels for part in parts])
-        self.notes += _notes_of_atoms(cells, pilots)
+        self.notes += _notes_of_atoms(cells, pilots, encoder.parts)
         self.notes += notes_of_uneven_ratios(cells, self._counts[2])
         self.notes += notes_of_ignored([encoder.columns])
         return [Search(cells, self._counts[None, :2], cells.inside(self._box))]
@@ -229,24 +234,41 @@ def _notes_of_nan(
     return [f"NaN: {' and '.join(found)}, counted as an outcome of its own."]
 
 
-def _notes_of_atoms(cells: Partition, pilots: list[Outputs]) -> list[str]:
-    """Return notes on frequent values, each of which has its own cell."""
+def _notes_of_atoms(cells: Partition, pilots: list[Outputs], parts: tuple[str, ...]) -> list[str]:
+    """Return notes on frequent values, each of which has its own cell.
+
+    Args:
+        cells: Partition of the outputs.
+        pilots: First outputs of both sides.
+        parts: Paths of the entries of nested outputs.
+    """
     notes = []
-    sides = [pilot.values[~pilot.alone] for pilot in pilots]
-    for column, atoms in enumerate(cells.atoms):
-        shares = [np.isin(s[:, column], atoms).mean() if len(s) else 0.0 for s in sides]
-        if not len(atoms) or max(shares) >= 0.999:
+    values = [pilot.values[~pilot.alone] for pilot in pilots]
+    for column, atoms in zip(cells.columns, cells.atoms, strict=False):
+        sides = [side[:, column] for side in values]
+        every = _share_of(atoms, sides)
+        # If there are few outputs, rare values have cells of their own, too.
+        found, counts = np.unique(np.concatenate(sides), return_counts=True)
+        often = np.intersect1d(atoms, found[counts >= _OFTEN])
+        shares = _share_of(often, sides)
+        if max(every) >= 0.999 or max(shares) < _LEAST_SHARE:
             continue
-        if all(np.all(side[:, column] == np.rint(side[:, column])) for side in sides):
+        where = f" in entry {entry_name(column, parts)}" if values[0].shape[1] > 1 else ""
+        if all(np.all(side == np.rint(side)) for side in sides):
             notes.append(
-                f"Each integer that occurs often ({len(atoms)} of them) was treated as a separate "
-                "outcome, and all other integers were grouped into intervals."
+                f"Each integer that occurs often{where} ({len(often)} of them) was treated as a "
+                "separate outcome, and all other integers were grouped into intervals."
             )
             continue
-        shown = ", ".join(f"{atom:g}" for atom in atoms[:3])
+        shown = ", ".join(f"{atom:g}" for atom in often[:3])
         notes.append(
-            f"Numbers that occur often ({shown}{', ...' if len(atoms) > 3 else ''}: "
+            f"Numbers that occur often{where} ({shown}{', ...' if len(often) > 3 else ''}: "
             f"{shares[0]:.1%} of x, {shares[1]:.1%} of y) were counted separately from all "
             "nearby numbers."
         )
     return notes
+
+
+def _share_of(atoms: np.ndarray, sides: Sequence[np.ndarray]) -> list[float]:
+    """Return the fraction of each side's numbers that are equal to one of the atoms."""
+    return [float(np.isin(side, atoms).mean()) if len(side) else 0.0 for side in sides]

@@ -1,5 +1,6 @@
 """Notes on recorded outputs that are counted, and kinds of outputs that cannot be compared."""
 
+import re
 from types import SimpleNamespace
 
 import numpy as np
@@ -12,6 +13,7 @@ from dpjax.core import random
 from dpjax.core.execution import Execution
 from dpjax.core.wording import Doubt
 from dpjax.partitions import Encoder, lay
+from dpjax.partitions._scored import entry_partition, score_partitions
 from dpjax.sources import Marked, Request, Rounds
 from dpjax.sources._recorded_counts import (
     _notes_of_atoms,
@@ -52,21 +54,64 @@ def test_numbers_that_occur_often_are_noted():
     rng = np.random.default_rng(1)
     x, y = (np.r_[rng.normal(size=900), np.full(number, 0.5)] for number in (100, 50))
     cells, pilots, _ = laid(x, y)
-    (note,) = _notes_of_atoms(cells, pilots)
+    (note,) = _notes_of_atoms(cells, pilots, ())
     assert note.startswith("Numbers that occur often (0.5: 10.0% of x, 5.3% of y) were counted")
     more = [np.r_[side, np.repeat([1.5, 2.5, 3.5], 90)] for side in (x, y)]
-    (note,) = _notes_of_atoms(*laid(*more)[:2])
+    (note,) = _notes_of_atoms(*laid(*more)[:2], ())
     assert "(0.5, 1.5, 2.5, ...: " in note
-    assert "(0.5, 1.5, 2.5: " in _notes_of_atoms(*laid(*(side[:-90] for side in more))[:2])[0]
-    assert _notes_of_atoms(*laid(rng.normal(size=900), rng.normal(size=900))[:2]) == []
+    assert "(0.5, 1.5, 2.5: " in _notes_of_atoms(*laid(*(side[:-90] for side in more))[:2], ())[0]
+    assert _notes_of_atoms(*laid(rng.normal(size=900), rng.normal(size=900))[:2], ()) == []
     # If all values are atoms, there is no density.
-    assert _notes_of_atoms(*laid(np.arange(9) / 2, np.arange(9) / 2)[:2]) == []
+    assert _notes_of_atoms(*laid(np.arange(9) / 2, np.arange(9) / 2)[:2], ()) == []
+
+
+def test_the_note_is_about_the_entry_that_divides_the_outputs():
+    """The entry 0 has other values than the entry 1, which contains the coin."""
+    rng = np.random.default_rng(3)
+    noise = [rng.normal(size=(3000, 2)) for _ in range(2)]
+    for side, numbers in enumerate(noise):
+        numbers[:, 1] = np.where(rng.random(3000) < 0.9, side, numbers[:, 1])
+    encoder = Encoder("x and y")
+    pilots = [encoder.encode(side) for side in noise]
+    cells = entry_partition(pilots, encoder.names, 1)
+    (note,) = _notes_of_atoms(cells, pilots, ())
+    assert re.match(r"Numbers that occur often in entry 1 \(0, 1: (8|9)\d\.", note)
+    assert _notes_of_atoms(cells, pilots, ("a", "('coin',)"))[0].startswith(
+        "Numbers that occur often in entry 'coin' (0, 1: "
+    )
+    # If the coin is all of the entry, there are no nearby numbers.
+    for side, numbers in enumerate(noise):
+        numbers[:, 1] = side
+    pilots = [encoder.encode(side) for side in noise]
+    assert _notes_of_atoms(entry_partition(pilots, encoder.names, 1), pilots, ()) == []
+    # A score has no atoms that are numbers of the outputs.
+    folds = [np.arange(3000) % 5] * 2
+    for scored in score_partitions(pilots, folds, encoder.names):
+        assert _notes_of_atoms(scored, pilots, ()) == []
+
+
+@pytest.mark.parametrize("dimension", [2, 3])
+def test_numbers_that_occur_once_do_not_occur_often(dimension):
+    """Few outputs have so few different numbers that some of them have cells of their own."""
+    rng = np.random.default_rng(4)
+    x, y = rng.normal(size=(2, 100, dimension))
+    cells, pilots, _ = laid(x, y)
+    assert all(map(len, cells.atoms)) and _notes_of_atoms(cells, pilots, ()) == []
+
+
+def test_a_share_that_is_shown_as_0_is_not_noted():
+    rng = np.random.default_rng(5)
+    x, y = (np.r_[rng.normal(size=40_000), np.full(15, 0.5)] for _ in range(2))
+    encoder = Encoder("x and y")
+    pilots = [encoder.encode(side) for side in (x, y)]
+    cells = lay(pilots, encoder.names, discrete=True)
+    assert 0.5 in cells.atoms[0] and _notes_of_atoms(cells, pilots, ()) == []
 
 
 def test_integers_that_occur_often_are_noted():
     rng = np.random.default_rng(1)
     x, y = (np.r_[rng.integers(0, 10**6, 900), np.full(100, 7)] for _ in range(2))
-    (note,) = _notes_of_atoms(*laid(x, y)[:2])
+    (note,) = _notes_of_atoms(*laid(x, y)[:2], ())
     assert note.startswith(
         "Each integer that occurs often (1 of them) was treated as a separate outcome"
     )
@@ -78,8 +123,8 @@ def test_atoms_that_are_999_in_1000_of_a_side_are_not_noted(others, count):
     rng = np.random.default_rng(2)
     x = np.r_[np.full(1000 - others, 0.5), rng.normal(size=others)]
     y = np.r_[np.full(500, 0.5), rng.normal(size=500)]
-    assert len(_notes_of_atoms(*laid(x, y)[:2])) == count
-    assert len(_notes_of_atoms(*laid(y, x)[:2])) == count
+    assert len(_notes_of_atoms(*laid(x, y)[:2], ())) == count
+    assert len(_notes_of_atoms(*laid(y, x)[:2], ())) == count
 
 
 @pytest.mark.parametrize(
