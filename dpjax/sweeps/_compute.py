@@ -37,8 +37,19 @@ from dpjax.sweeps._entry import Entry
 Columns = JsonObject
 """Table of computed runs: a dictionary from column names to columns with one value per run."""
 
-_EXACT = ("exact binomial", "simultaneous band", "exact, one run", "exact, coins of calls")
-"""Values of the attribute `basis` that mark a bound as valid for every sample size."""
+_EXACT = (
+    "exact binomial",
+    "simultaneous band",
+    "betting",
+    "betting, one look",
+    "exact, one run",
+    "exact, coins of calls",
+    "one run",
+    "coins of calls",
+)
+"""Values of the attribute `basis` that mark a bound as valid for every sample size. The last two
+mark bounds from a number of guesses that was chosen from revealed coins.
+"""
 
 
 @own_settings()
@@ -66,9 +77,10 @@ def compute(
 
     Returns:
         The columns `run`, `lower_bound` (NaN if the method provides no bound), `estimate` (NaN if
-        the estimate is infinite or unknown), `pair`, `output` (list of numbers, or None), `exact`,
-        `status`, `verdict` (None without a claim, unless the outputs show a fault, such as
-        repeated noise) and `state` (None unless the entry is sequential).
+        the estimate is infinite or unknown), `pair`, `output` (list of numbers, or None), `exact`
+        (whether the bound is valid for every sample size and without an assumption on densities),
+        `status`, `verdict` (None without a claim, unless the outputs show a fault, such as repeated
+        noise) and `state` (None unless the entry is sequential).
 
     Raises:
         ValueError, TypeError: If the method cannot audit the entry's mechanism; the message names

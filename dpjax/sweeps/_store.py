@@ -325,7 +325,8 @@ class Store:
     def table(self) -> "pa.Table":
         """Return all stored rows as one pyarrow table, sorted by entry and run.
 
-        The columns are entry (the entry's id), run, lower_bound, estimate, pair, output, exact,
+        The columns are entry (the entry's id), run, lower_bound, estimate, pair, output, exact
+        (whether the bound is valid for every sample size and without an assumption on densities),
         status, verdict, seconds (mean over the runs of the block) and processor.
 
         Raises:

@@ -14,7 +14,7 @@ from dpjax.mechanisms import Gaussian, Laplace
 from dpjax.methods import Events, HistogramEstimate, Local, LocalSearch, Sequential
 from dpjax.sweeps import Block, Entry, SweepSpec
 from dpjax.sweeps._blocks import _entry_from_json, on_all_devices
-from dpjax.sweeps._compute import _columns
+from dpjax.sweeps._compute import _columns, compute
 from dpjax.sweeps._spec import _expand, _size
 from dpjax.sweeps._summary import EntrySummary, SweepSummary, _differing, _labels, shorten
 
@@ -257,6 +257,28 @@ def test_entries_of_workers():
     kept = on_all_devices(dpjax.Execution(runs_at_once=3))
     assert kept.runs_at_once == 3 and kept.devices == on_all_devices(None).devices
     assert HistogramEstimate.bounded is False
+
+
+def rare(included, seed):
+    """A score reveals the coins of 5% of all canaries."""
+    draw = np.random.default_rng(seed)
+    return np.where(
+        draw.random(included.size) < 0.05, 9.0 * included - 4.5, draw.random(included.size)
+    )
+
+
+@pytest.mark.parametrize(
+    ("entry", "basis"),
+    [
+        (Entry(Laplace(8.0), Sequential(200)), "betting, one look"),
+        (Entry(Laplace(8.0), Sequential(200), claim=0.1), "betting"),
+        (Entry(dpjax.CanaryRuns(rare, 1000), dpjax.Guesses()), "one run"),
+    ],
+)
+def test_bounds_that_are_valid_for_every_sample_size_are_exact(entry, basis):
+    options = {} if entry.pairs is None else {"pairs": entry.pairs}
+    found = dpjax.audit(entry.source, method=entry.method, claim=entry.claim, key=3, **options)
+    assert found.basis == basis and compute(entry, [0], 3)["exact"].all()
 
 
 @pytest.mark.parametrize("method", [FEW, LocalSearch(1000, 2000)])
