@@ -266,7 +266,9 @@ _ROWS: Table = {
     "by": option(
         str,
         "The column that names the database of each output, if one file contains the outputs for "
-        "both: dpjax audit FILE --by COLUMN.",
+        "both: dpjax audit FILE --by COLUMN. By default, --method events audits these outputs; "
+        "sequential and local apply, too. If a fair coin chose the database of each row, --method "
+        "guesses also applies, and the outputs may depend on earlier ones.",
         metavar="COLUMN",
         owners=("samples",),
     ),

@@ -7,8 +7,10 @@ from inspect import cleandoc
 
 import pytest
 
+import dpjax
 from dpjax.cli._app import COMMANDS
 from dpjax.cli._table import flags_of
+from dpjax.methods import METHODS
 
 WIDTH = 80
 
@@ -52,6 +54,26 @@ def test_every_text_is_complete(lines, name):
             kind = "PATH" if "Path" in str(row.kind) else kinds.get(row.kind, "TEXT")
             named = flags if row.kind is bool else f"{flags} {row.metavar or kind}"
         assert f" {named} {said}" in whole
+
+
+def test_the_help_of_by_names_the_default_and_all_other_methods(tmp_path):
+    (tmp_path / "calls.csv").write_text("coin,answer\n0,1.5\n1,2.5\n")
+    recorded = dpjax.Recorded.from_file(tmp_path / "calls.csv", "coin")
+    applied = [name for name in ("sequential", "local", "guesses", "histogram")
+               if METHODS[name].bounded and accepted(METHODS[name], recorded)]  # fmt: skip
+    text = module_of("audit").TABLE["by"].text
+    assert applied == ["sequential", "local", "guesses"] and all(name in text for name in applied)
+    assert (
+        f"By default, --method {recorded.usual_method} audits" in text and "histogram" not in text
+    )
+
+
+def accepted(method, source):
+    """Return whether a method with its default options audits the source."""
+    try:
+        return method().accepts(source) is None
+    except TypeError:  # A histogram has no default options.
+        return False
 
 
 @pytest.mark.parametrize("name", COMMANDS)
