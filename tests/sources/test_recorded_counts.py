@@ -13,7 +13,8 @@ from dpjax.core import random
 from dpjax.core.execution import Execution
 from dpjax.core.wording import Doubt
 from dpjax.partitions import Encoder, lay
-from dpjax.partitions._scored import entry_partition, score_partitions
+from dpjax.partitions._one_entry import entry_partition
+from dpjax.partitions._scored import score_partitions
 from dpjax.sources import Marked, Request, Rounds
 from dpjax.sources._recorded_counts import (
     _notes_of_atoms,
