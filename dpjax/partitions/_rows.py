@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from dpjax.core.wording import BadValue
 from dpjax.partitions._batches import Outputs
 from dpjax.partitions._labels import Labels
 from dpjax.partitions.missing import patterns_of
@@ -29,3 +30,26 @@ def encoded_rows(rows: np.ndarray, base: int | None, labels: Labels) -> Outputs:
     # A further column counts only if it is not 0.
     alone = np.all(~finite[:, :base], axis=1) & np.all(values[:, base:] == 0, axis=1)
     return Outputs(codes, values, alone)
+
+
+def checked(source: str, base: int | None, dimension: int) -> int:
+    """Return the number of entries that all vectors have.
+
+    Args:
+        source: Origin of the outputs, as named in messages.
+        base: Number of entries of earlier outputs, or None if there were none.
+        dimension: Number of entries of a new output.
+
+    Raises:
+        ValueError: If the new output has another number of entries, or none.
+    """
+    if not dimension:
+        raise BadValue(
+            f"{source} must give at least one number per output, but gave outputs of the shape [0]."
+        )
+    if base not in (None, dimension):
+        raise ValueError(
+            f"{source} must give outputs of one length, but first gave {base} number(s) per "
+            f"output, and later {dimension}."
+        )
+    return dimension

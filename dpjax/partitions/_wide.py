@@ -9,6 +9,7 @@ from dpjax.core.types import JsonObject
 from dpjax.partitions._batches import Outputs, with_numbers
 from dpjax.partitions._cells import name_of_path
 from dpjax.partitions._entries import Entries
+from dpjax.partitions._logistic import FOLDS
 from dpjax.partitions._spread import Moments, Spread, in_slices
 
 MOST_COLUMNS = 1000
@@ -61,8 +62,10 @@ class Wide(NamedTuple):
         sides, folds = with_numbers(pilots, folds)
         moments = Moments.of(sides, folds)
         order, number = moments.by_difference()
-        number = min(number, MOST_COLUMNS - len(_FURTHER))
-        others = order[number : MOST_COLUMNS - len(_FURTHER)]
+        # The columns are fewer than the entries, so that their number tells them apart.
+        most = min(MOST_COLUMNS, width - FOLDS - 1) - len(_FURTHER)
+        number = min(number, most)
+        others = order[number:most]
         chosen = np.concatenate([np.sort(order[:number]), np.sort(others)])
         spread = None
         if width <= _MOST_SCORED:

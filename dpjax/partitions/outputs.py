@@ -21,18 +21,12 @@ from dpjax.partitions._entries import Entries
 from dpjax.partitions._labels import DpjaxLabel, Labels
 from dpjax.partitions._logistic import FOLDS
 from dpjax.partitions._nested import Label, Nested, form_of, table_of
-from dpjax.partitions._rows import encoded_rows
+from dpjax.partitions._rows import checked, encoded_rows
 from dpjax.partitions._summarizer import Summarizer, may_be_summarized
 from dpjax.partitions._summary import Targets
 from dpjax.partitions._wide import Wide
 from dpjax.partitions.low_bits import check_bits, label_bits
-from dpjax.partitions.missing import (
-    Raised,
-    as_known_kind,
-    masked_rows,
-    rows_of_objects,
-    unmasked,
-)
+from dpjax.partitions.missing import Raised, as_known_kind, masked_rows, rows_of_objects, unmasked
 from dpjax.partitions.previews import described, name_of_structure
 
 
@@ -49,6 +43,8 @@ class Encoder:
 
     Attributes:
         targets: Function that returns the records that are looked for in summarized outputs.
+        keeps_all: Whether `encode` returns all numbers of long vectors, so that the numbers to
+            compare may be chosen again. Then, `padded` returns those that are compared.
 
     Raises:
         ValueError: If an option is unknown.
@@ -61,6 +57,7 @@ class Encoder:
         self.source, self._bits = source, bits
         self.labels = Labels(source, special)
         self.targets: Callable[[], Targets] = dict
+        self.keeps_all = False
         self._base: int | None = None
         self.columns = NestedColumns()
         self._contents = Contents()
@@ -116,7 +113,7 @@ class Encoder:
             TypeError: If an output is neither a number nor a label.
         """
         outputs = self._encode(raw)
-        return outputs if self._wide is None else self._wide.narrowed(outputs)
+        return outputs if self.keeps_all or self._wide is None else self._wide.narrowed(outputs)
 
     def _encode(self, raw: np.ndarray | Iterable[object]) -> Outputs:
         if isinstance(raw, np.ma.MaskedArray) and raw.dtype.kind in "biufUSO":
@@ -150,7 +147,7 @@ class Encoder:
             self.columns.add([one], self._base)
             if self.columns.needs_no_label(one):
                 rows = np.stack([*columns.values()], axis=1).astype(float)
-                self._check_dimension(rows.shape[1])
+                self._base = checked(self.source, self._base, rows.shape[1])
                 return self._encode_rows(self.columns.wide(rows))
         return self._encode_objects([dict(zip(names, row, strict=True)) for row in table.tolist()])
 
@@ -170,7 +167,7 @@ class Encoder:
             # Large integers are labels, unless they are entries of a vector.
             plain = rows[:, 0].tolist() if rows.shape[1] == 1 else map(tuple, rows.tolist())
             return self._encode_objects([*plain])
-        self._check_dimension(rows.shape[1])
+        self._base = checked(self.source, self._base, rows.shape[1])
         return self._encode_rows(self.columns.wide(rows))
 
     def _encode_rows(self, rows: np.ndarray, narrow: np.ndarray | bool = True) -> Outputs:
@@ -242,7 +239,7 @@ class Encoder:
         further = len(self.columns.extra)
         if not with_numbers:
             return self._alone(labels)
-        self._check_dimension(len(with_numbers[0]) - further)
+        self._base = checked(self.source, self._base, len(with_numbers[0]) - further)
         narrow: np.ndarray | bool = True
         if nested and self._bits is not None:
             # A nested output with other numbers than the first columns has no number to look at.
@@ -366,6 +363,20 @@ class Encoder:
         return [self.padded(pilot) for pilot in found]
 
     @property
+    def is_wide(self) -> bool:
+        """Whether only some entries of long vectors are compared."""
+        return self._wide is not None
+
+    def choose_again(self, pilots: Sequence[Outputs]) -> list[Outputs]:
+        """Choose the entries of long vectors again; see `fixed`.
+
+        Args:
+            pilots: First outputs of both sides, with all of their numbers.
+        """
+        self._wide = None
+        return self.fixed(pilots)
+
+    @property
     def is_reduced(self) -> bool:
         """Whether outputs are summarized, or whether only some of their entries are compared."""
         return self._summarizer is not None or self._wide is not None
@@ -384,17 +395,3 @@ class Encoder:
     def _alone(self, labels: np.ndarray) -> Outputs:
         values = np.zeros((len(labels), self._width or 1))
         return Outputs(labels.astype(np.int32), values, np.ones(len(labels), bool))
-
-    def _check_dimension(self, dimension: int) -> None:
-        if not dimension:
-            raise BadValue(
-                f"{self.source} must give at least one number per output, but gave outputs of the "
-                "shape [0]."
-            )
-        if self._base is None:
-            self._base = dimension
-        if dimension != self._base:
-            raise ValueError(
-                f"{self.source} must give outputs of one length, but first gave {self._base} "
-                f"number(s) per output, and later {dimension}."
-            )

@@ -96,7 +96,8 @@ class OpenedOnHost:
         every = request.each and not source.batched
         # Only a sequential audit stores its outputs, so other audits need no digests of the code.
         define = partial(definition_of, source, self.pairs) if request.in_order else dict
-        self._kept = Kept(self._encoders, _EVERY if every else LAYING, define)
+        most = _EVERY if every else LAYING
+        self._kept = Kept(self._encoders, most, define, every and request.in_order)
         if request.held is not None:
             self._kept.restore(request.held)
         if not source.replayable:
@@ -294,8 +295,12 @@ class OpenedOnHost:
                 "the audit cannot be continued: its first outputs are labels that JSON cannot "
                 "represent, such as sets. Return strings, numbers or lists of these instead."
             )
-        parts = [self._kept.first(pair, side, 0, stop) for side in (0, 1)]
-        search = self._count(pair, [iter([part]) for part in parts if part is not None])
+        whole = self._kept.whole(pair, stop)
+        if whole is not None:
+            # More outputs show better which entries of long vectors differ.
+            self._stream.begin_again(pair, self._encoders[pair].choose_again(whole))
+        kept = [self._kept.first(pair, side, 0, stop) for side in (0, 1)]
+        search = self._count(pair, [iter([part]) for part in kept if part is not None])
         self._laid[pair] = search.partition
         return search
 
@@ -326,7 +331,7 @@ class OpenedOnHost:
         for batch in self._stream.batches(pair, side, stage, quota, start - offset, done):
             self._kept.add(pair, side, batch, number)
             number += len(batch.labels)
-            yield batch
+            yield self._encoders[pair].padded(batch)
 
     def _promise(self, cells: Partition, halves: NDArray[np.int64], compared: int) -> float:
         return self._request.promise(cells, halves, self._rounds.num_confirm, compared)

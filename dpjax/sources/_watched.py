@@ -104,7 +104,7 @@ class Watched:
         span = Span(outputs, words, self._tally.saw, most, done, over)
         for raw in self._draw(database, span):
             encoded = self._encoders[pair].encode(raw)
-            self._watch(encoded, pair, side, (stage, number))
+            self._watch(self._encoders[pair].padded(encoded), pair, side, (stage, number))
             if self._failed.get((pair, side)) and pair not in self._errors:
                 self._errors[pair] = next(filter(_is_raised, raw), Raised(FAILED))
             size = len(encoded.labels)

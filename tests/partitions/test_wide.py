@@ -130,6 +130,30 @@ def test_an_encoder_is_restored(sides):
     assert again.parts == encoder.parts
 
 
+@pytest.mark.parametrize("width", [1001, 1003, 1005, 1006, 1010])
+def test_all_outputs_have_the_same_columns(sides, width):
+    """The number of columns, which may be 5 more than MOST_COLUMNS, is less than the width."""
+    encoder = Encoder("it")
+    pilots = encoder.fixed([encoder.encode(side[:, :width]) for side in sides])
+    assert encoder.dimension < width and encoder.entries.spread is not None
+    for side, pilot in zip(sides, pilots, strict=True):
+        np.testing.assert_array_equal(encoder.encode(side[:, :width]).values, pilot.values)
+        np.testing.assert_array_equal(encoder.padded(pilot).values, pilot.values)
+
+
+def test_entries_are_chosen_again_from_all_numbers(sides):
+    encoder, other = Encoder("it"), Encoder("it")
+    encoder.keeps_all = True
+    few = [encoder.encode(side[:20]) for side in sides]
+    first = encoder.fixed(few)
+    whole = [encoder.encode(side) for side in sides]
+    assert whole[0].values.shape == (50, WIDTH) and encoder.padded(whole[0]).values.shape[1] < WIDTH
+    pilots = encoder.choose_again(whole)
+    assert not np.array_equal(pilots[0].values[:20], first[0].values)
+    for pilot, wanted in zip(pilots, other.fixed([*map(other.encode, sides)]), strict=True):
+        np.testing.assert_array_equal(pilot.values, wanted.values)
+
+
 def test_nested_outputs_are_wide(sides):
     encoder = Encoder("it")
     for side in sides:
