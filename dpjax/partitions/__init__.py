@@ -4,6 +4,7 @@ from dpjax.partitions._batches import Outputs as Outputs
 from dpjax.partitions._batches import joined as joined
 from dpjax.partitions._batches import part_of as part_of
 from dpjax.partitions._batches import parted as parted
+from dpjax.partitions._columns_of_outputs import rows_of as rows_of
 from dpjax.partitions._curve import curve_of as curve_of
 from dpjax.partitions._curve import ranked_boxes as ranked_boxes
 from dpjax.partitions._intervals import interval_counts as interval_counts
@@ -13,7 +14,6 @@ from dpjax.partitions._lay import lay as lay
 from dpjax.partitions._lookup import Lookup as Lookup
 from dpjax.partitions._lookup import encode_drawn as encode_drawn
 from dpjax.partitions._lookup import lookup as lookup
-from dpjax.partitions._nested import rows_of as rows_of
 from dpjax.partitions._one_entry import entry_partition as entry_partition
 from dpjax.partitions._partition import Partition as Partition
 from dpjax.partitions._region import EVERYWHERE as EVERYWHERE

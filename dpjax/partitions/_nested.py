@@ -2,24 +2,23 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from functools import lru_cache
 from numbers import Integral, Real
 from sys import intern
 from types import CoroutineType, GeneratorType
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from dpjax.core.numerics import MOST_EXACT, has_inexact
+from dpjax.core.numerics import MOST_EXACT
 from dpjax.core.wording import BadValue
+from dpjax.partitions._arrays import ArrayForm, arrays_of, zeros_of
 from dpjax.partitions._graphs import are_edges
 from dpjax.partitions._summary import Summary, Targets, numbers_of
 from dpjax.partitions.missing import Raised, entries, has_entries, missing
 from dpjax.partitions.summaries import summary_of_frame
 from dpjax.partitions.tables import has_comparable_entries
-
-Key = TypeVar("Key")
 
 _REAL = (Real, np.bool_)
 """Types that are treated as numbers."""
@@ -82,9 +81,8 @@ class Nested(NamedTuple):
         Raises:
             TypeError: If a part of the output is neither a number nor a label.
         """
-        if (flat := _flat(item)) is not None:
-            return flat
-        return cls.of_parts(item)
+        found = _of_arrays(item) or _flat(item)
+        return cls.of_parts(item) if found is None else found
 
     @classmethod
     def of_parts(cls, item: object) -> "Nested":
@@ -216,6 +214,8 @@ def form_of(
         summary = item if isinstance(item, Summary) else summary_of_frame(item, targets)
         if summary is not None:
             return Nested.of_summary(summary, item)
+        if (found := _of_arrays(item)) is not None:
+            return found
         if has_entries(type(item)):
             item = entries(item)
         if (text := missing(item)) is not None:
@@ -269,6 +269,18 @@ def _plain_number(item: Any) -> float | None:
     if kind is bool or (kind is int and -MOST_EXACT <= item <= MOST_EXACT):
         return float(item)
     return None
+
+
+def _of_arrays(item: Any) -> Nested | None:
+    """Return `Nested.of` of arrays, or of nested containers of arrays, and None otherwise."""
+    if (found := arrays_of(item)) is None:
+        return None
+    return _of_form(found.form)._replace(numbers=found.numbers)
+
+
+@lru_cache(maxsize=64)
+def _of_form(form: ArrayForm) -> Nested:
+    return Nested.of_parts(zeros_of(form))
 
 
 def _flat(item: Any) -> Nested | None:
@@ -354,47 +366,3 @@ def usual(found: Sequence[Nested]) -> Nested:
     """Return the first output whose structure is the most common structure."""
     key = Counter(one.key for one in found).most_common(1)[0][0]
     return next(one for one in found if one.key == key)
-
-
-def table_of(batch: Mapping[Any, Any]) -> np.ndarray | None:
-    """Convert a dict of columns of numbers to a structured array [n], or return None.
-
-    The result is None unless each name is a string and each column is an array of numbers that
-    float64 represents exactly. Encoding a structured array takes far less time than encoding dicts.
-    """
-    columns = list(batch.values())
-    if not all(isinstance(name, str) and name for name in batch) or not all(
-        isinstance(column, np.ndarray) and column.ndim == 1 and column.dtype.kind in "biuf"
-        for column in columns
-    ):
-        return None
-    if len({len(column) for column in columns}) != 1 or any(map(_is_rounded, columns)):
-        return None
-    table = np.empty(len(columns[0]), [(n, c.dtype) for n, c in batch.items()])
-    for name, column in batch.items():
-        table[name] = column
-    return table
-
-
-def _is_rounded(column: np.ndarray) -> bool:
-    """Return whether float64 cannot represent every number of a column."""
-    if column.dtype.kind == "f":
-        return column.dtype.itemsize > 8
-    return column.dtype.itemsize == 8 and has_inexact(column)
-
-
-def rows_of(batch: Mapping[Key, Iterable[object]]) -> list[dict[Key, object]]:
-    """Convert a dict of columns to a list of dicts, one per output.
-
-    Raises:
-        ValueError: If the columns differ in length.
-    """
-    columns = [rows_of(v) if isinstance(v, dict) else _listed(v) for v in batch.values()]
-    return [dict(zip(batch, row, strict=True)) for row in zip(*columns, strict=True)]
-
-
-def _listed(column: Iterable[object]) -> list[object]:
-    """Return the entries of a column, with numbers as objects of Python."""
-    if isinstance(column, np.ndarray) and column.ndim == 1 and column.dtype.kind in "biuf":
-        return column.tolist() if column.dtype.itemsize <= 8 else list(column)
-    return list(column)

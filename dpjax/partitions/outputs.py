@@ -15,12 +15,13 @@ from dpjax.core.types import JsonObject
 from dpjax.core.wording import BadValue
 from dpjax.partitions._batches import Outputs, widened
 from dpjax.partitions._columns import NestedColumns
+from dpjax.partitions._columns_of_outputs import table_of
 from dpjax.partitions._contents import Contents, Kind
 from dpjax.partitions._distinct import distinct
 from dpjax.partitions._entries import Entries
 from dpjax.partitions._labels import DpjaxLabel, Labels
 from dpjax.partitions._logistic import FOLDS
-from dpjax.partitions._nested import Label, Nested, form_of, table_of
+from dpjax.partitions._nested import Label, Nested, form_of
 from dpjax.partitions._rows import checked, encoded_rows
 from dpjax.partitions._summarizer import Summarizer, may_be_summarized
 from dpjax.partitions._summary import Targets

@@ -12,8 +12,8 @@ from dpjax.core.settings import callers_floats
 from dpjax.core.types import JsonObject
 from dpjax.core.wording import ONE_BY_ONE, OUTCOMES, BadValue
 from dpjax.mechanisms.host_form import SEEDS, order_hint, signature_of, size_arguments
+from dpjax.partitions._columns_of_outputs import rows_of, table_of
 from dpjax.partitions._graphs import content_of_graph, is_graph
-from dpjax.partitions._nested import rows_of, table_of
 from dpjax.partitions.missing import Raised, as_array, as_columns
 from dpjax.partitions.previews import preview, preview_database
 from dpjax.sources._copies import copier

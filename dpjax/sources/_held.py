@@ -12,8 +12,8 @@ import numpy as np
 from dpjax.core.errors import text_of
 from dpjax.core.numerics import MOST_EXACT
 from dpjax.core.wording import BadValue, term
+from dpjax.partitions._columns_of_outputs import rows_of
 from dpjax.partitions._distinct import labels_at
-from dpjax.partitions._nested import rows_of
 from dpjax.partitions.missing import (
     as_array,
     as_objects,

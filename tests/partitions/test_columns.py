@@ -13,7 +13,8 @@ import pytest
 import dpjax
 from dpjax.partitions import _columns, joined
 from dpjax.partitions._columns import notes_of_ignored
-from dpjax.partitions._nested import Nested, form_of, rows_of, table_of
+from dpjax.partitions._columns_of_outputs import rows_of, table_of
+from dpjax.partitions._nested import Nested, form_of
 from dpjax.partitions.missing import as_array, as_columns
 from dpjax.partitions.outputs import Encoder
 

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 from dpjax.partitions import Outputs
+from dpjax.partitions._columns_of_outputs import rows_of
 from dpjax.partitions._curve import curve_of, ranked_boxes
 from dpjax.partitions._features import Columns, Features
-from dpjax.partitions._nested import Label, Nested, form_of, rows_of, usual
+from dpjax.partitions._nested import Label, Nested, form_of, usual
 from dpjax.partitions._scores import Combination, fit_combination
 from dpjax.partitions.missing import Raised
 

@@ -1,0 +1,91 @@
+"""Outputs that consist of arrays have the same form as nested lists, but are encoded faster."""
+
+from collections import OrderedDict
+from typing import NamedTuple
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from dpjax.partitions._arrays import arrays_of
+from dpjax.partitions._nested import Nested, form_of
+from dpjax.partitions.outputs import Encoder
+
+
+class Layer(NamedTuple):
+    """Weights of a layer."""
+
+    weight: np.ndarray
+    bias: np.ndarray
+
+
+RNG = np.random.default_rng(0)
+MATRIX = RNG.normal(size=(3, 4))
+
+PYTREES = [
+    MATRIX,
+    MATRIX.astype(np.float32),
+    RNG.integers(-9, 9, (2, 3, 4)),
+    RNG.random((2, 5)) < 0.5,
+    np.array([[np.nan, 1, np.inf], [-0.0, -np.inf, 2]]),
+    np.zeros((2, 0)),
+    {"w": MATRIX, "b": np.arange(3.0), "loss": 0.5, "step": 3, "ready": True},
+    [(MATRIX, np.arange(4.0)), (MATRIX.T, np.arange(3.0))],
+    {"it's": {'a"b': MATRIX}, "10": np.arange(2), "9": {}, "scalar": np.array(2.5)},
+    (np.arange(3), 4.0),
+    {"params": {"Dense_0": {"kernel": jnp.ones((2, 3)), "bias": jnp.zeros(3)}}},
+    [np.float32(1.5), np.arange(2.0)],
+    OrderedDict(weight=MATRIX, bias=np.arange(3.0)),
+    Layer(MATRIX, np.arange(3.0)),
+]
+
+
+@pytest.mark.parametrize("output", PYTREES)
+def test_forms_are_those_of_nested_lists(output):
+    found = arrays_of(output)
+    wanted = Nested.of_parts(output)
+    again = form_of(output)
+    assert found is not None
+    np.testing.assert_array_equal(again.numbers, found.numbers)
+    assert again._replace(numbers=()) == wanted._replace(numbers=())
+    np.testing.assert_array_equal(again.numbers, wanted.numbers)
+    assert np.array_equal(np.signbit(again.numbers), np.signbit(wanted.numbers))
+    assert {*map(type, again.numbers)} <= {float}
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        np.arange(3.0),  # a vector
+        np.arange(10).reshape(5, 2),  # possibly edges of a graph
+        {"edges": [(1, 2), (2, 3)], "w": MATRIX},
+        {"w": MATRIX, "name": "a label"},
+        {"w": MATRIX, 1: MATRIX},
+        {"w": np.ma.masked_equal([[1.0, 2.0, 3.0]], 2.0)},
+        {"w": np.array([["a", "b", "c"]])},
+        {"w": np.array([[2**53 + 1, 1, 2]])},
+        {"w": MATRIX + 1j},
+        {"w": MATRIX.astype(np.longdouble)},
+        {"w": MATRIX, "big": 2**60},
+        {"a": 1.0, "b": 2.0},
+        [1.0, 2.0],
+        "text",
+        None,
+        {},
+        [],
+    ],
+)
+def test_other_outputs_are_left_to_other_code(output):
+    assert arrays_of(output) is None
+
+
+def test_encoded_arrays_are_those_of_nested_lists():
+    images = RNG.normal(size=(20, 5, 6))
+    images[3, 2, 1] = np.nan
+    encoder, other = Encoder("it"), Encoder("it")
+    found = encoder.encode([*images])
+    wanted = other.encode([image.tolist() for image in images])
+    for one, two in zip(found, wanted, strict=True):
+        np.testing.assert_array_equal(one, two)
+    assert (encoder.parts, encoder.names) == (other.parts, other.names)
+    assert encoder.parts[7] == "[1][1]"
