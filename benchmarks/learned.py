@@ -31,12 +31,22 @@ class Law(NamedTuple):
             None if unknown.
         delta: Delta of the notion.
         level: True epsilon; None if unknown.
+        scores: Function of (generator, n, side) that returns the log-likelihood ratios of n outputs
+            without drawing the outputs; None if outputs must be drawn.
     """
 
     draw: Callable[[np.random.Generator, int, int], Any]
     ratio: Callable[[Any], np.ndarray] | None
     delta: float = 0.0
     level: float | None = None
+    scores: Callable[[np.random.Generator, int, int], np.ndarray] | None = None
+
+    def drawn_scores(self, random: np.random.Generator, n: int, side: int) -> np.ndarray:
+        """Return the log-likelihood ratios of n outputs."""
+        if self.scores is not None:
+            return self.scores(random, n, side)
+        assert self.ratio is not None
+        return self.ratio(self.draw(random, n, side))
 
 
 def _gaussian(d: int) -> Law:
@@ -204,6 +214,8 @@ def _wide(share: float) -> Law:
         lambda r, n, side: r.normal(size=(n, 5000)) + shift * side,
         lambda x: -(x @ shift) + 4.5,
         1e-5,
+        # The products with the shift are normal, with mean 9 or 0 and standard deviation 3.
+        scores=lambda r, n, side: r.normal(4.5 - 9 * side, 3, n),
     )
 
 
@@ -265,12 +277,11 @@ def oracle(law: Law, seed: int, scale: float = 1.0) -> tuple[float, float]:
     Returns:
         Bound with equal sample sizes on both sides, and bound with the best sample sizes.
     """
-    assert law.ratio is not None
     random = np.random.default_rng([seed, 7])
     search, confirm = int(scale * SEARCH), int(scale * CONFIRM)
     # With the best sizes, one side gets up to 16/9 times as many outputs as with equal sizes.
     scores = [
-        [law.ratio(law.draw(random, n, side)).astype(np.float32) for side in (0, 1)]
+        [law.drawn_scores(random, n, side).astype(np.float32) for side in (0, 1)]
         for n in (search, 16 * confirm // 9 + 1)
     ]
     tails = 0.5 ** np.arange(6, 12)
