@@ -14,6 +14,8 @@ References:
     (2017); Bun, Steinke (2016).
 """
 
+from collections.abc import Iterable, Iterator
+
 import numpy as np
 import scipy
 from numpy.typing import ArrayLike, NDArray
@@ -71,10 +73,10 @@ def renyi(band: Band, orders: ArrayLike, nodes: ArrayLike | None = None) -> NDAr
             log_sum = np.logaddexp(likelier[i], others[1 - i])
             found = np.maximum(found, _divergence(log_sum, a))
     for p, q in zip(band.power, band.level, strict=True):
-        for k, order in enumerate(a):
-            with np.errstate(all="ignore"):
-                at_sets = np.where(p > q, two_points(p, q, order), 0.0).min(axis=-1)
-            found[k] = max(found[k], float(at_sets.max(initial=0.0)))
+        revealing = (p > q).all(axis=-1)
+        of_corners = _two_points_of_orders(p[revealing], q[revealing], a)
+        least = [corners.min(axis=-1).max(initial=0.0) for corners in of_corners]
+        found = np.maximum(found, least)
     return found
 
 
@@ -101,12 +103,21 @@ def two_points(p: NDArray, q: NDArray, order: float) -> NDArray[np.float64]:
         q: float64 [...], probabilities in (0, 1).
         order: Order, at least 1. Order 1 denotes the Kullback-Leibler divergence.
     """
-    if order == 1:
-        return scipy.special.rel_entr(p, q) + scipy.special.rel_entr(1 - p, 1 - q)
+    (found,) = _two_points_of_orders(p, q, [order])
+    return found
+
+
+def _two_points_of_orders(p: NDArray, q: NDArray, orders: Iterable[float]) -> Iterator[NDArray]:
+    """Yield `two_points(p, q, order)` for each order, with the same logarithms."""
     with np.errstate(divide="ignore"):
-        yes = order * np.log(p) + (1 - order) * np.log(q)
-        no = np.where(p < 1, order * np.log1p(-p) + (1 - order) * np.log1p(-q), -np.inf)
-    return np.logaddexp(yes, no) / (order - 1)
+        logs = np.log(p), np.log(q), np.log1p(-p), np.log1p(-q)
+    for order in orders:
+        if order == 1:
+            yield scipy.special.rel_entr(p, q) + scipy.special.rel_entr(1 - p, 1 - q)
+            continue
+        yes = order * logs[0] + (1 - order) * logs[1]
+        no = np.where(p < 1, order * logs[2] + (1 - order) * logs[3], -np.inf)
+        yield np.logaddexp(yes, no) / (order - 1)
 
 
 def _nodes(band: Band, order: float) -> NDArray[np.float64]:
