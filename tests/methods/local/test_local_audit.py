@@ -132,15 +132,17 @@ def test_an_exact_bound_says_why_it_is_one():
 def test_the_floor_is_a_share_of_the_draws_in_the_unit_of_the_outputs(dimension):
     """20 of 5,000 draws per unit of spread in each direction; 1.035 for Laplace noise."""
     floors = []
+
+    def laplace(key, database):
+        """The scale is part of the database, so that one program serves both scales."""
+        (count, scale), noise = database, jax.random.laplace(key, (dimension,))
+        return scale * (count + (noise[0] if dimension == 1 else noise))
+
     for scale in (1.0, 8.0):
-
-        def laplace(key, database, scale=scale):
-            noise = jax.random.laplace(key, (dimension,))
-            return scale * (database + (noise[0] if dimension == 1 else noise))
-
         ends = (-scale, scale) if dimension == 1 else ([-scale] * 2, [scale] * 2)
         method = dpjax.Local(5_000, 6_000, region=ends)
-        floors.append(dpjax.audit(laplace, [(0.0, 1.0)], method=method).witness.floor)
+        pairs = [([0.0, scale], [1.0, scale])]
+        floors.append(dpjax.audit(laplace, pairs, method=method).witness.floor)
     # Spreads are rounded to 12 bits; with 5,000 draws, their error is 1.4% (fixed seeds).
     assert floors[0] / floors[1] == pytest.approx(8.0**dimension, rel=2e-3)
     assert floors[0] == pytest.approx(20 / 5_000 / 1.035**dimension, rel=0.08)

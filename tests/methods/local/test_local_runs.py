@@ -257,12 +257,23 @@ def test_the_confirm_stage_has_one_bandwidth(rule):
         np.testing.assert_allclose(bandwidth, np.mean(spread) * power, rtol=1e-5)
 
 
+def searched_directly(database, neighbor, region):
+    """Return what a direct search of one pair found, which is compiled as one program."""
+    settings = Local(2000, 4000, density="direct", objective="loss")
+
+    @jax.jit
+    def search(key):
+        source = DrawnStreams(Scaled(), jnp.full(1, database), jnp.full(1, neighbor), key)
+        return search_pair(source, jnp.int32(0), region, settings, with_curves=True)
+
+    return search(random.as_key(1))
+
+
 @pytest.mark.slow
 def test_a_direct_search_looks_closer_around_the_best_point_of_its_grid():
     """Nine points of [-3, 3] are tried, and then 33 points within a step of the best one."""
-    settings, region = Local(2000, 4000, density="direct", objective="loss"), Box(-3, 3, 9)
-    source = DrawnStreams(Scaled(), jnp.ones(1), jnp.full(1, 8.0), random.as_key(1))
-    found = search_pair(source, jnp.int32(0), region, settings, with_curves=True)
+    region = Box(-3, 3, 9)
+    found = searched_directly(1.0, 8.0, region)
     first, second = np.maximum(found.curves.densities, found.floor)
     losses = np.abs(np.log(first / second))
     coarse = float(region.grid()[losses.argmax(), 0])
@@ -274,13 +285,13 @@ def test_the_fine_grid_of_a_direct_search_reaches_one_step_to_each_side(monkeypa
     seen = []
 
     def recorded(low, high, num_points):
-        seen.append((low, high))
+        jax.debug.callback(lambda *ends: seen.append(ends), low, high)
         return product_grid(low, high, num_points)
 
     monkeypatch.setattr(_search, "product_grid", recorded)
-    settings, region = Local(2000, 4000, density="direct", objective="loss"), Box(-1, 7, 9)
-    source = DrawnStreams(Scaled(), jnp.full(1, 2.0), jnp.full(1, 6.0), random.as_key(1))
-    found = search_pair(source, jnp.int32(0), region, settings, with_curves=True)
+    region = Box(-1, 7, 9)
+    found = searched_directly(2.0, 6.0, region)
+    jax.effects_barrier()
     losses = np.abs(np.log(np.divide(*np.maximum(found.curves.densities, found.floor))))
     coarse = float(region.grid()[losses.argmax(), 0])
     low, high = (float(end[0]) for end in seen[-1])
