@@ -47,7 +47,7 @@ def false_bounds(number, confidence, num_calls):
 @pytest.mark.slow
 def test_bounds_of_dependent_outputs_are_above_the_level_no_more_often_than_allowed():
     # A false alarm of this test has probability at most 1e-6.
-    assert false_bounds(200, 0.8, 400) <= stats.binom.ppf(1 - 1e-6, 200, 0.2)
+    assert false_bounds(100, 0.8, 400) <= stats.binom.ppf(1 - 1e-6, 100, 0.2)
 
 
 def test_the_bound_follows_from_the_guesses():
