@@ -26,8 +26,10 @@ _SHARE = 0.7
 _FEWEST_ROWS, _MOST_ROWS, _MOST_ENTRIES = 200, 1000, 2**23
 """Limits on the residuals of both sides together. There are at most about _MOST_ENTRIES numbers."""
 
-_LEAST = 1e-12
-"""Minimum ratio of a number's variance without the factors to its variance."""
+_LEAST, _TINY = 1e-12, 2.0**-200
+"""Minimum ratio of a number's variance without the factors to its variance, and least standard
+deviation. No weight of a number that varies more is so large that scores overflow.
+"""
 
 
 class Factors(NamedTuple):
@@ -66,7 +68,7 @@ class Factors(NamedTuple):
             deviation: Standard deviation of each number, float64 [numbers].
             group: Mask of the numbers that may be used, bool [numbers].
         """
-        (used,) = np.nonzero(group & (deviation > 0))
+        (used,) = np.nonzero(group & (deviation > _TINY))
         most = min(max(_MOST_ENTRIES // max(len(used), 1), _FEWEST_ROWS), _MOST_ROWS) // 2
         first = [side[:most][:, used] for side in sides]
         dense = [rows if isinstance(rows, np.ndarray) else rows.toarray() for rows in first]

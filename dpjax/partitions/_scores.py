@@ -86,6 +86,11 @@ class Weighted:
     mean: np.ndarray
     shift: np.ndarray
 
+    @property
+    def constant(self) -> float:
+        """Number that is added to the scores of fresh outputs."""
+        return 0.0
+
     def words(self, whole: bool, parts: tuple[str, ...] = ()) -> str:
         """Return a formula that shows all terms or only the largest; x0 denotes the first entry."""
         (columns,) = np.nonzero(self.mean)
@@ -111,7 +116,7 @@ class Weighted:
         # Columns after the entries are scores of their own.
         entries = clipped(outputs.values[:, : len(self.mean)])
         if fold is None:
-            found = np.sum(entries * self.mean[None], axis=1)
+            found = np.sum(entries * self.mean[None], axis=1) + self.constant
         else:
             found = np.sum(entries * self.weights[fold], axis=1) - self.shift[fold]
         return np.clip(found, -_LARGEST, _LARGEST).astype(np.float32)
@@ -131,14 +136,23 @@ class Cancelling(Weighted):
     def of(cls, spread: Spread) -> "Cancelling":
         """Return the linear scores of all entries, one for each fold, as one score."""
         weights = spread.weights.T
-        shift = spread.shift - spread.shift.mean()
-        return cls(weights, weights.mean(axis=0), shift, spread.largest)
+        return cls(weights, weights.mean(axis=0), spread.shift, spread.largest)
+
+    @property
+    def constant(self) -> float:
+        """See `Weighted`. Without it, scores, which are float32, would be equal for large means."""
+        return float(-self.shift.mean())
 
     def words(self, whole: bool, parts: tuple[str, ...] = ()) -> str:
         """Return the formula, or only the names of the most important entries."""
         if whole:
-            return super().words(whole, parts)
+            constant = self.constant
+            return f"{super().words(whole, parts)} {'-' if constant < 0 else '+'} {abs(constant):g}"
         return _score_of("linear", self.largest, int(np.count_nonzero(self.mean)), parts)
+
+    def plain(self) -> Plain:
+        """Return the weights and the constant."""
+        return {**super().plain(), "constant": self.constant}
 
 
 @dataclass(frozen=True)

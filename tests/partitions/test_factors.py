@@ -149,18 +149,45 @@ def test_scores_of_vectors_cancel_factors():
     pilot = [outputs(side) for side in drawn(rng, (90, 90), np.full((1, 200), 5.0), np.zeros(200))]
     pilot[1].values[:, :40] += 1.0
     folds = [np.arange(90) % 5] * 2
-    found = [cells.score for cells in score_partitions(pilot, folds, ["a number"])]
-    (score,) = (score for score in found if isinstance(score, Cancelling))
+    (score,) = cancelling(pilot)
     spread = fitted([side.values for side in pilot])
     each = spread.scores(pilot[0].values)
     held = np.take_along_axis(each, folds[0][:, None], axis=1)[:, 0]
     fresh, kept = score.values(pilot[0]), score.values(pilot[0], folds[0])
-    # Both kinds of scores lack the same constant.
-    np.testing.assert_allclose(kept - held, np.full(90, (kept - held)[0]), atol=1e-4)
-    np.testing.assert_allclose(fresh - each.mean(axis=1), kept - held, atol=1e-4)
+    np.testing.assert_allclose(kept, held, atol=1e-4)
+    np.testing.assert_allclose(fresh, each.mean(axis=1), atol=1e-4)
     names = ", ".join(map(str, spread.largest))
     assert score.words(False) == f"the linear score of the entries {names} and 197 more"
     assert score.words(True).count("x") == np.count_nonzero(score.mean) == 200
+    constant = score.plain()["constant"]
+    assert score.words(True).endswith(f" {'-' if constant < 0 else '+'} {abs(constant):g}")
+    np.testing.assert_allclose(pilot[0].values @ score.mean + constant, fresh, atol=1e-4)
+
+
+def cancelling(pilot):
+    """Return the scores that cancel factors; there is at most one."""
+    folds = [np.arange(len(side.labels)) % 5 for side in pilot]
+    cells = score_partitions(pilot, folds, ["a number", "no number"])
+    return [each.score for each in cells if isinstance(each.score, Cancelling)]
+
+
+@pytest.mark.parametrize("mean", [1e4, 1e8])
+def test_scores_are_precise_if_means_are_large(mean):
+    sides = drawn(np.random.default_rng(9), (90, 90), np.ones((1, 60)), np.full(60, 0.5))
+    usual, shifted = ([outputs(side + added) for side in sides] for added in (0, mean))
+    for one, other in zip(usual, shifted, strict=True):
+        (wanted,), (found,) = cancelling(usual), cancelling(shifted)
+        np.testing.assert_allclose(found.values(other), wanted.values(one), atol=1e-3)
+
+
+@pytest.mark.parametrize("size", [1e-159, 1e-60])
+def test_scores_of_fresh_outputs_do_not_overflow(size):
+    """There is no score of numbers that hardly differ from 0."""
+    sides = drawn(np.random.default_rng(10), (80, 80), np.ones((1, 60)), np.full(60, 0.5))
+    scores = cancelling([outputs(side * size) for side in sides])
+    assert len(scores) == (size > 1e-100)
+    for score in scores:
+        assert np.isfinite(score.values(outputs(np.full((1, 60), 1e300)))).all()
 
 
 def test_labels_alone_are_not_vectors_of_zeros():
@@ -168,15 +195,11 @@ def test_labels_alone_are_not_vectors_of_zeros():
     sides = [side + 50 for side in drawn(rng, (80, 80), np.zeros((1, 60)), np.full(60, 0.6))]
     pilot = [outputs(side) for side in sides]
 
-    def mean(pilot):
-        folds = [np.arange(len(side.labels)) % 5 for side in pilot]
-        cells = score_partitions(pilot, folds, ["a number", "no number"])
-        return next(c.score.mean for c in cells if isinstance(c.score, Cancelling))
-
-    usual = mean(pilot)
+    (usual,) = cancelling(pilot)
     none = Outputs(np.ones(20, np.int32), np.zeros((20, 60)), np.ones(20, bool))
     pilot[1] = Outputs(*map(np.concatenate, zip(pilot[1], none, strict=True)))
-    np.testing.assert_allclose(mean(pilot), usual)
+    (score,) = cancelling(pilot)
+    np.testing.assert_allclose(score.mean, usual.mean)
 
 
 @pytest.mark.slow
