@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Self
 
 import numpy as np
 
-from dpjax.partitions._features import clipped
+from dpjax.partitions._features import LARGE
 from dpjax.partitions._logistic import FOLDS
 
 _NUMBERS = (16, 64, 256)
@@ -38,14 +38,15 @@ class Factors(NamedTuple):
     Attributes:
         rows: Residuals divided by standard deviations, float64 [m, used numbers].
         fold: Fold of each residual, int [m].
-        products: Products of all pairs of residuals, float64 [m, m].
+        products: Products of all pairs of residuals, float64 [m, m], or None if there are more
+            residuals than numbers.
         deviation: Standard deviations, float64 [used numbers].
         used: Indices of the numbers that are used, int64 [used numbers].
     """
 
     rows: np.ndarray
     fold: np.ndarray
-    products: np.ndarray
+    products: np.ndarray | None
     deviation: np.ndarray
     used: np.ndarray
 
@@ -72,11 +73,14 @@ class Factors(NamedTuple):
         most = min(max(_MOST_ENTRIES // max(len(used), 1), _FEWEST_ROWS), _MOST_ROWS) // 2
         first = [side[:most][:, used] for side in sides]
         dense = [rows if isinstance(rows, np.ndarray) else rows.toarray() for rows in first]
-        pairs = zip(dense, means, strict=True)
-        rows = np.concatenate([clipped(rows) - mean[used] for rows, mean in pairs])
+        rows = np.concatenate(dense)
+        np.clip(rows, -LARGE, LARGE, out=rows)
+        for part, mean in zip(np.split(rows, [dense[0].shape[0]]), means, strict=True):
+            part -= mean[used]
         rows /= deviation[used]
         fold = np.concatenate([each[:most] for each in folds])
-        return cls(rows, fold, rows @ rows.T, deviation[used], used)
+        products = rows @ rows.T if len(rows) <= len(used) else None
+        return cls(rows, fold, products, deviation[used], used)
 
     @property
     def numbers(self) -> list[int]:
@@ -102,22 +106,16 @@ class Factors(NamedTuple):
         """
         if not self.numbers:
             return np.empty((0, len(gap)))
-        (kept,) = np.nonzero(self.fold != fold)
-        values, vectors = np.linalg.eigh(self.products[np.ix_(kept, kept)])
-        values, vectors = np.maximum(values[::-1], 0), vectors[:, ::-1]
-        most = max(self.numbers)
-        # Directions in which no residual varies are rounding errors.
-        real = values[:most] > 1e-12 * values[0]
-        sizes = np.where(real, np.sqrt(values[:most]), np.inf)
-        axes = self.rows[kept].T @ (vectors[:, :most] / sizes)
-        inverse = len(kept) / sizes**2
+        kept = self.fold != fold
+        values, axes = self._principal(kept)
+        values, inverse = values / kept.sum(), np.zeros(axes.shape[1])
+        np.divide(1, values[: len(inverse)], out=inverse, where=axes.any(axis=0))
         found = np.zeros((len(self.numbers), len(shrunk), len(gap)))
         gap, errors = gap[self.used] / self.deviation, errors[self.used] / self.deviation
         for place, number in enumerate(self.numbers):
-            some, variances = axes[:, :number], values[:number] / len(kept)
-            alone = values[number:].sum() / len(kept) / (len(gap) - number)
-            alone = max(alone, _LEAST)
-            share = np.clip(1 - some**2 @ (variances - alone), alone, 1)
+            some = axes[:, :number]
+            alone = max(values[number:].sum() / (len(gap) - number), _LEAST)
+            share = np.clip(1 - some**2 @ (values[:number] - alone), alone, 1)
             along = some.T @ gap
             rest, limits = gap - some @ along, errors * np.sqrt(share)
             within = some @ (along * inverse[:number])
@@ -126,3 +124,30 @@ class Factors(NamedTuple):
                 weights = (large - some @ (some.T @ large)) / alone + within
                 row[self.used] = weights / self.deviation
         return found.reshape(-1, found.shape[2])
+
+    def _principal(self, kept: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return principal components of some residuals.
+
+        Args:
+            kept: Mask of the residuals, bool [m].
+
+        Returns:
+            Sums of squares along all components, from the largest, float64 [components], and the
+            first axes, float64 [used numbers, largest number of factors]. An axis along which no
+            residual varies is 0.
+        """
+        most = max(self.numbers)
+        if self.products is None:
+            some = self.rows[kept]
+            values, vectors = np.linalg.eigh(some.T @ some)
+        else:
+            values, vectors = np.linalg.eigh(self.products[np.ix_(kept, kept)])
+        values, vectors = np.maximum(values[::-1], 0), vectors[:, ::-1][:, :most]
+        # Directions in which no residual varies are rounding errors.
+        real = values[:most] > 1e-12 * values[0]
+        if self.products is None:
+            return values, vectors * real
+        # Rows of zeros take less memory than a copy of the residuals that are kept.
+        scaled = np.zeros((len(kept), most))
+        scaled[kept] = vectors / np.where(real, np.sqrt(values[:most]), np.inf)
+        return values, self.rows.T @ scaled

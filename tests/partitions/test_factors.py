@@ -61,16 +61,19 @@ def by_hand(residuals, gap, errors, number, shrunk):
 
 @pytest.mark.parametrize("shrunk", [0.0, 1.5])
 @pytest.mark.parametrize("thin", [False, True])
-def test_weights_are_those_of_the_inverse_covariance_matrix(shrunk, thin):
+@pytest.mark.parametrize("sizes", [(50, 60), (14, 15)])
+def test_weights_are_those_of_the_inverse_covariance_matrix(shrunk, thin, sizes):
     rng = np.random.default_rng(1)
     scale = np.geomspace(1e-2, 1e2, 30)
-    sides = [side * scale for side in drawn(rng, (50, 60), rng.normal(size=(2, 30)), np.ones(30))]
+    sides = [side * scale for side in drawn(rng, sizes, rng.normal(size=(2, 30)), np.ones(30))]
     means, deviation = np.array([side.mean(axis=0) for side in sides]), scale * 2
     group = np.arange(30) != 7
     given = [*map(sparse.csr_array, sides)] if thin else sides
     factors = Factors.of(given, folds_of(sides), means, deviation, group)
     gap, errors = rng.normal(size=30) * scale, rng.uniform(0.1, 0.3, 30) * scale
     assert factors.numbers == [16]
+    # The smaller one of two matrices of products is decomposed.
+    assert (factors.products is None) is (sum(sizes) > 29)
     (found,) = factors.weights(3, gap, errors, [shrunk])
 
     kept = [
