@@ -26,8 +26,8 @@ squares and sums of such entries are finite.
 _MAX_LABELS, _ATOM_SHARE, _MAX_ATOMS, _OUTPUTS_PER_ATOM = 64, 0.005, 8, 2
 """Parameters of indicators. At most _MAX_LABELS labels and at most _MAX_ATOMS atoms per entry have
 an indicator. A value is an atom only if it makes up at least the fraction _ATOM_SHARE of the
-outputs. If there were more than one atom for every _OUTPUTS_PER_ATOM outputs, a regression on their
-indicators would take long and predict little.
+outputs. If there are more than one atom for every _OUTPUTS_PER_ATOM outputs, only the most frequent
+value of each entry is an atom. A regression on all indicators would take long and predict little.
 """
 
 _KNOTS, _FEW_KNOTS, _MANY_COLUMNS, _FEW_VALUES = 7, 3, 20, 8
@@ -64,10 +64,10 @@ class Columns:
     atoms: tuple[np.ndarray, ...]
 
     @classmethod
-    def of(cls, outputs: Outputs, with_atoms: bool = True) -> "Columns":
+    def of(cls, outputs: Outputs, most: int = _MAX_ATOMS) -> "Columns":
         """Fit the columns to the combined search sets of both sides.
 
-        There are no atoms if `with_atoms` is False, or if there would be more than one for every
+        There are at most `most` atoms per entry, or one if there would be more than one for every
         _OUTPUTS_PER_ATOM outputs.
         """
         numbers = outputs.values[~outputs.alone]
@@ -79,17 +79,17 @@ class Columns:
         for column in numbers.T:
             values, times = np.unique(column, return_counts=True)
             frequent = times >= max(_ATOM_SHARE * len(column), 2)
-            heaviest = np.argsort(-times, kind="stable")[: min(frequent.sum(), _MAX_ATOMS)]
+            heaviest = np.argsort(-times, kind="stable")[: min(frequent.sum(), most)]
             # If all values are frequent, the column has no atoms.
-            found = with_atoms and not frequent.all()
+            found = not frequent.all()
             atoms.append(np.sort(values[heaviest]) if found else np.empty(0))
             # Atoms are often codes, such as -1000 for "no answer", far from all other values.
             usual = column if not len(atoms[-1]) else column[~np.isin(column, atoms[-1])]
             usual = clipped(usual)
             quantiles.append(np.quantile(usual, [0.25, 0.5, 0.75]))
             deviations.append(usual.std())
-        if _OUTPUTS_PER_ATOM * sum(map(len, atoms)) > len(numbers):
-            return cls.of(outputs, with_atoms=False)
+        if most > 1 and _OUTPUTS_PER_ATOM * sum(map(len, atoms)) > len(numbers):
+            return cls.of(outputs, 1)
         low, centre, high = np.array(quantiles).T
         scale = np.where(high > low, (high - low) / _NORMAL_IQR, deviations)
         return cls(

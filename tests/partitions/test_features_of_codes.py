@@ -183,3 +183,34 @@ def test_ranges_of_scores_are_cut_at_quantiles_of_outputs_with_scores(num_alone)
     cells = _cut(score, given, np.arange(len(values)) % 5, ["a number", "'none'"])
     assert cells.edges[0].min() >= 1 and cells.codes.tolist() == [1] * (num_alone > 0)
     assert np.bincount(cells.index(given)[~alone]).max() <= 10
+
+
+def test_columns_of_few_outputs_have_one_code_each():
+    def atoms(size):
+        rng = np.random.default_rng(5)
+        values = rng.normal(size=(size, 40))
+        values[: size // 4] = -9.0
+        values[size // 4 : size // 2] = 7.0
+        values[0] = 7.0
+        labels = np.zeros(size, np.int32)
+        found = Columns.of(Outputs(labels, values, labels == 1)).atoms
+        return {tuple(each.tolist()) for each in found}
+
+    assert atoms(156) == {(7.0,)} and atoms(160) == {(-9.0, 7.0)}
+
+
+def test_a_difference_of_only_the_frequencies_of_codes_is_found():
+    """The shares of zeros are 0.6 and 0.4. Other numbers have equal distributions.
+
+    The numbers of zeros in an output are 4.5 standard deviations apart.
+    """
+    rng = np.random.default_rng(6)
+
+    def drawn(size):
+        for share in (0.6, 0.4):
+            values = rng.normal(size=(size, 120)) * (rng.random((size, 120)) > share)
+            yield Outputs(np.zeros(size, np.int32), values, np.zeros(size, bool))
+
+    score = score_partitions([*drawn(60)], [np.arange(60) % 5] * 2, ["a number"])[0].score
+    x, y = (score.values(side) for side in drawn(1000))
+    assert (x.mean() - y.mean()) / x.std() > 2
