@@ -210,11 +210,45 @@ def _wide(share: float) -> Law:
     random = np.random.default_rng(5000)
     shift = random.choice([-1.0, 1.0], 5000) * (random.random(5000) < share)
     shift *= 3 / np.linalg.norm(shift)
+    return _separated(lambda r, n, side: r.normal(size=(n, 5000)) + shift * side, shift)
+
+
+def _with_factors() -> Law:
+    """Return 1,200 normal numbers with 5 common factors; all numbers move."""
+    random = np.random.default_rng(1200)
+    loadings, shift = random.normal(size=(5, 1200)), random.choice([-1.0, 1.0], 1200)
+    weights = shift - loadings.T @ np.linalg.solve(
+        np.eye(5) + loadings @ loadings.T, loadings @ shift
+    )
+    size = 3 / math.sqrt(weights @ shift)
+
+    def draw(r: np.random.Generator, n: int, side: int) -> np.ndarray:
+        factors = r.normal(size=(n, 5)) @ loadings
+        return r.normal(size=(n, 1200)) + factors + size * shift * side
+
+    return _separated(draw, size * weights)
+
+
+def _walk() -> Law:
+    """Return 300 steps of a random walk; the mean of one step moves by 3."""
+    change = np.zeros(300)
+    change[[149, 150]] = [-3, 3]
+
+    def draw(r: np.random.Generator, n: int, side: int) -> np.ndarray:
+        steps = r.normal(size=(n, 300))
+        steps[:, 150] += 3 * side
+        return np.cumsum(steps, axis=1)
+
+    return _separated(draw, change)
+
+
+def _separated(draw: Callable[..., np.ndarray], weights: np.ndarray) -> Law:
+    """Return normal vectors, of which a linear score separates both sides by 3 deviations."""
     return Law(
-        lambda r, n, side: r.normal(size=(n, 5000)) + shift * side,
-        lambda x: -(x @ shift) + 4.5,
+        draw,
+        lambda x: -(x @ weights) + 4.5,
         1e-5,
-        # The products with the shift are normal, with mean 9 or 0 and standard deviation 3.
+        # The products with the weights are normal, with mean 9 or 0 and standard deviation 3.
         scores=lambda r, n, side: r.normal(4.5 - 9 * side, 3, n),
     )
 
@@ -234,6 +268,8 @@ LAWS = {
     "gradient sum, 100-d *": _gradients(),
     "all of 5,000 numbers, mu 3 *": _wide(1.0),
     "5% of 5,000 numbers, mu 3 *": _wide(0.05),
+    "1,200 numbers, 5 factors, mu 3 *": _with_factors(),
+    "random walk of 300 steps, mu 3 *": _walk(),
     "sign of x1 x2 x3, level 1": _sign(),
     "equal, 10-d": _equal(),
 }
