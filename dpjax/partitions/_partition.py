@@ -45,6 +45,11 @@ class Partition(Cells):
         """Index of the entry that each axis divides, or () if the axis is a score."""
         return range(len(self.edges))
 
+    @property
+    def is_peer(self) -> bool:
+        """Whether the events are as easy to describe as those of the partition before this one."""
+        return False
+
     def along(self, outputs: Outputs, fold: np.ndarray | None = None) -> np.ndarray | None:
         """Return the score that defines the cells, or None if there is none.
 

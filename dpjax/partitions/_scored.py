@@ -99,6 +99,11 @@ class Scored(Partition):
         return ()
 
     @property
+    def is_peer(self) -> bool:
+        """See `Partition`. Both scores are linear, and have too many terms to show all of them."""
+        return isinstance(self.score, Cancelling)
+
+    @property
     def monotonic(self) -> bool:
         """See `Cells`. A score that is a multiple of one entry does not estimate the loss."""
         score = self.score

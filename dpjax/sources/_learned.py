@@ -118,8 +118,10 @@ def lay_best(
     found = [(single[best], bounds[best]), *((cells, promised(cells)) for cells in others)]
     largest = max(bound for _, bound in found)
     enough = _ENOUGH if min(len(pilot.labels) for pilot in pilots) >= _FEW else _ENOUGH_OF_FEW
-    best_cells = next(cells for cells, bound in found if bound >= enough * largest)
-    return replace(best_cells, parts=entries.paths)
+    place = next(place for place, (_, bound) in enumerate(found) if bound >= enough * largest)
+    if place + 1 < len(found) and found[place + 1][0].is_peer:
+        place += found[place + 1][1] > found[place][1]
+    return replace(found[place][0], parts=entries.paths)
 
 
 def _chance(counts: NDArray[np.int64]) -> float:

@@ -7,9 +7,10 @@ from scipy import sparse
 import dpjax
 from dpjax.partitions import Outputs
 from dpjax.partitions._factors import _LEAST, Factors
-from dpjax.partitions._scored import score_partitions
+from dpjax.partitions._scored import Scored, score_partitions
 from dpjax.partitions._scores import Cancelling
 from dpjax.partitions._spread import Moments, Spread
+from dpjax.sources._learned import lay_best
 
 
 def drawn(rng, sizes, loadings, shift):
@@ -191,6 +192,21 @@ def test_scores_of_fresh_outputs_do_not_overflow(size):
     assert len(scores) == (size > 1e-100)
     for score in scores:
         assert np.isfinite(score.values(outputs(np.full((1, 60), 1e300)))).all()
+
+
+@pytest.mark.parametrize(("promised", "wins"), [(1.02, True), (0.98, False)])
+def test_the_better_one_of_two_linear_scores_is_chosen(promised, wins):
+    """Other scores must promise much more than a simpler one."""
+    rng = np.random.default_rng(6)
+    pilot = [outputs(side) for side in drawn(rng, (90, 90), np.full((1, 60), 5.0), np.ones(60))]
+
+    def promise(cells, halves, number):
+        if not isinstance(cells, Scored):
+            return 0.1
+        return promised if isinstance(cells.score, Cancelling) else 1.0
+
+    found = lay_best(pilot, [np.arange(90) % 5] * 2, ["a number"], promise)
+    assert isinstance(found.score, Cancelling) is wins
 
 
 def test_labels_alone_are_not_vectors_of_zeros():
