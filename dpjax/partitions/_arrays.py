@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dpjax.core.arrays import to_numpy
-from dpjax.core.numerics import MOST_EXACT, has_inexact
+from dpjax.core.numerics import MOST_EXACT
+from dpjax.partitions._columns_of_outputs import is_rounded
 from dpjax.partitions.missing import is_array
 
 ArrayForm = tuple[Any, ...]
@@ -19,6 +20,7 @@ the names of the parts, and the form of each part.
 """
 
 _NUMBER: ArrayForm = (np.ndarray, ())
+"""Structure of a single number."""
 
 _EDGE = 2
 """Length of an edge of a graph. Arrays of edges have a form of their own."""
@@ -93,9 +95,7 @@ def _form_of_array(part: Any, parts: list[list[float] | np.ndarray]) -> ArrayFor
         return None
     array = to_numpy(part)
     shape, dtype = array.shape, array.dtype
-    if dtype.kind not in "biuf" or dtype.itemsize > 8 or (len(shape) > 1 and shape[-1] == _EDGE):
-        return None
-    if dtype.kind in "iu" and has_inexact(array):
+    if dtype.kind not in "biuf" or is_rounded(array) or (len(shape) > 1 and shape[-1] == _EDGE):
         return None
     parts.append(array if shape else [array.item()])
     return np.ndarray, shape

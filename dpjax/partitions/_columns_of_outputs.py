@@ -22,7 +22,7 @@ def table_of(batch: Mapping[Any, Any]) -> np.ndarray | None:
         for column in columns
     ):
         return None
-    if len({len(column) for column in columns}) != 1 or any(map(_is_rounded, columns)):
+    if len({len(column) for column in columns}) != 1 or any(map(is_rounded, columns)):
         return None
     table = np.empty(len(columns[0]), [(n, c.dtype) for n, c in batch.items()])
     for name, column in batch.items():
@@ -30,11 +30,11 @@ def table_of(batch: Mapping[Any, Any]) -> np.ndarray | None:
     return table
 
 
-def _is_rounded(column: np.ndarray) -> bool:
-    """Return whether float64 cannot represent every number of a column."""
-    if column.dtype.kind == "f":
-        return column.dtype.itemsize > 8
-    return column.dtype.itemsize == 8 and has_inexact(column)
+def is_rounded(numbers: np.ndarray) -> bool:
+    """Return whether float64 cannot represent every number of an array of numbers."""
+    if numbers.dtype.kind == "f":
+        return numbers.dtype.itemsize > 8
+    return numbers.dtype.itemsize == 8 and has_inexact(numbers)
 
 
 def rows_of(batch: Mapping[Key, Iterable[object]]) -> list[dict[Key, object]]:

@@ -81,7 +81,7 @@ class Nested(NamedTuple):
         Raises:
             TypeError: If a part of the output is neither a number nor a label.
         """
-        found = _of_arrays(item) or _flat(item)
+        found = _flat(item) or _of_arrays(item)
         return cls.of_parts(item) if found is None else found
 
     @classmethod
@@ -214,9 +214,9 @@ def form_of(
         summary = item if isinstance(item, Summary) else summary_of_frame(item, targets)
         if summary is not None:
             return Nested.of_summary(summary, item)
-        if (found := _of_arrays(item)) is not None:
-            return found
         if has_entries(type(item)):
+            if (found := _of_arrays(item)) is not None:
+                return found
             item = entries(item)
         if (text := missing(item)) is not None:
             return Raised(text)

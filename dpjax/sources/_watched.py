@@ -27,7 +27,7 @@ with the first k outputs of other batches from the same side.
 """
 
 _MANY_FAILED = 0.5
-"""If at least this fraction of the calls for each side failed, the note on errors has an advice."""
+"""If at least this fraction of the calls for each side failed, the note on errors adds advice."""
 
 
 class Watched:
