@@ -12,8 +12,9 @@ from scipy import sparse
 from dpjax.core.types import JsonObject
 from dpjax.partitions._cells import name_of_path
 from dpjax.partitions._features import clipped
+from dpjax.partitions._moments import Moments
 from dpjax.partitions._nested import Nested
-from dpjax.partitions._spread import Moments, Spread
+from dpjax.partitions._spread import Spread
 
 _FEWEST_COLUMNS, _MOST_COLUMNS, _LEAST = 8, 128, 2
 """At most _MOST_COLUMNS numbers are compared: those whose differences are no chance, but at least

@@ -10,12 +10,12 @@ from dpjax.partitions._batches import Outputs, part_of
 _CLIP = 10.0
 """Largest magnitude of a standardized value; larger values are clipped."""
 
-_SOFT = 0.5
+SOFT = 0.5
 """Largest magnitude of "common" and "clipped" features. The clipping imitates the log density ratio
 of Laplace noise, which is a clipped linear function.
 """
 
-_NORMAL_IQR = 1.349
+NORMAL_IQR = 1.349
 """Interquartile range of the standard normal distribution."""
 
 LARGE = 2.0**500
@@ -28,6 +28,12 @@ _MAX_LABELS, _ATOM_SHARE, _MAX_ATOMS, _OUTPUTS_PER_ATOM = 64, 0.005, 8, 2
 an indicator. A value is an atom only if it makes up at least the fraction _ATOM_SHARE of the
 outputs. If there are more than one atom for every _OUTPUTS_PER_ATOM outputs, only the most frequent
 value of each entry is an atom. A regression on all indicators would take long and predict little.
+"""
+
+_SAMPLE, _MOST_INDICATORS = 2**22, 1024
+"""Limits for outputs with many entries. Medians, scales and atoms are those of about _SAMPLE
+numbers. Only the most frequent value of each entry is an atom if the entries and their atoms would
+be more than _MOST_INDICATORS, since the time of a regression grows with the square of their number.
 """
 
 _KNOTS, _FEW_KNOTS, _MANY_COLUMNS, _FEW_VALUES = 7, 3, 20, 8
@@ -68,9 +74,10 @@ class Columns:
         """Fit the columns to the combined search sets of both sides.
 
         There are at most `most` atoms per entry, or one if there would be more than one for every
-        _OUTPUTS_PER_ATOM outputs.
+        _OUTPUTS_PER_ATOM outputs, or too many for a regression.
         """
         numbers = outputs.values[~outputs.alone]
+        numbers = numbers[:: max(numbers.size // _SAMPLE, 1)]
         if not len(numbers):
             numbers = np.zeros((1, outputs.values.shape[1]))
         labels, counts = np.unique(outputs.labels, return_counts=True)
@@ -88,10 +95,12 @@ class Columns:
             usual = clipped(usual)
             quantiles.append(np.quantile(usual, [0.25, 0.5, 0.75]))
             deviations.append(usual.std())
-        if most > 1 and _OUTPUTS_PER_ATOM * sum(map(len, atoms)) > len(numbers):
+        total = sum(map(len, atoms))
+        too_many = numbers.shape[1] + total > _MOST_INDICATORS
+        if most > 1 and (too_many or _OUTPUTS_PER_ATOM * total > len(numbers)):
             return cls.of(outputs, 1)
         low, centre, high = np.array(quantiles).T
-        scale = np.where(high > low, (high - low) / _NORMAL_IQR, deviations)
+        scale = np.where(high > low, (high - low) / NORMAL_IQR, deviations)
         return cls(
             centre,
             np.where(scale > 0, np.maximum(scale, 1 / LARGE), 1.0),
@@ -202,7 +211,7 @@ class Features:
         numbers, indicators = self.columns.standardize(outputs)
         z = numbers.T
         if self.kind in ("common", "clipped"):
-            np.clip(z, -_SOFT, _SOFT, out=z)
+            np.clip(z, -SOFT, SOFT, out=z)
         if self.kind == "common":
             z = z.sum(axis=0, keepdims=True)
         parts = [z, indicators.T]

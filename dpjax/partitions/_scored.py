@@ -12,6 +12,7 @@ from dpjax.partitions._entries import NO_ENTRIES, Entries
 from dpjax.partitions._features import Columns, Features
 from dpjax.partitions._lay import PILOT
 from dpjax.partitions._logistic import FOLDS
+from dpjax.partitions._moments import Moments
 from dpjax.partitions._partition import Partition
 from dpjax.partitions._scores import (
     Cancelling,
@@ -21,7 +22,8 @@ from dpjax.partitions._scores import (
     Weighted,
     fit_combination,
 )
-from dpjax.partitions._spread import Moments, Spread
+from dpjax.partitions._spread_of_vectors import SpreadOfVectors
+from dpjax.partitions._transforms import Table, Transforms
 from dpjax.partitions._wide import MOST_COLUMNS
 
 _STEPS, _TAILS = 48, range(6, 12)
@@ -56,10 +58,11 @@ of outputs. _ROW_NUMBERS limits the total number of entries in the outputs of on
 _ALL_NUMBERS limits the total over all pairs.
 """
 
-_WIDE, _PER_NUMBER = 16, 20
+_WIDE, _PER_NUMBER, _REGRESSED = 16, 20, 256
 """A linear score that cancels common factors is fitted to outputs with at least _WIDE numbers each,
 if there are at most _PER_NUMBER times as many outputs per side. Logistic regression finds the same
-score with more outputs.
+score with more outputs. But if outputs have more than _REGRESSED numbers each, a regression on
+several features of each number would take minutes, and this score replaces it.
 """
 
 _MAX_ENTRIES = 2 * 10**8
@@ -216,7 +219,7 @@ def _fitted(
             f"{outputs.values.size:g}: audit a function of the outputs, such as "
             "dpjax.summarize, or search with fewer draws."
         )
-    fewest = min(len(part.labels) for part in pilot)
+    fewest, wide = min(len(part.labels) for part in pilot), columns_given > _REGRESSED
     few = outputs, side, fold
     if max(len(part.labels) for part in pilot) > PILOT:
         few = _first(pilot, folds)
@@ -226,12 +229,14 @@ def _fitted(
         for kind in ("linear", "common", "clipped") if fewest > PILOT else ("linear",):
             features = Features.of(kind, columns, few[0])
             fits.append(fit_combination(features, outputs, side, fold))
-    if cancels and columns_given >= _WIDE and fewest <= _PER_NUMBER * columns_given:
+    if cancels and (wide or _WIDE <= columns_given >= fewest / _PER_NUMBER):
         sides, parts = with_numbers(pilot, folds)
-        spread = Spread.of(sides, parts, Moments.of(sides, parts), [np.ones(columns_given, bool)])
+        transforms = Transforms.of(sides)
+        tables = [Table(side, transforms) for side in sides]
+        spread = SpreadOfVectors.of(tables, parts, Moments.of(tables, parts))
         if spread is not None:
             fits.append(Cancelling.of(spread))
-    if fewest >= _MANY or _FEWEST <= fewest >= columns_given <= _NARROW:
+    if not wide and (fewest >= _MANY or _FEWEST <= fewest >= columns_given <= _NARROW):
         for kind in ("additive", "products"):
             fits.append(fit_combination(Features.of(kind, columns, few[0]), *few))
     # A score without weights is equal for all outputs.

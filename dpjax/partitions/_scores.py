@@ -13,6 +13,7 @@ References:
     Neyman, Pearson (1933); Chernozhukov et al. (2018), cross-fitting.
 """
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -24,7 +25,8 @@ from dpjax.partitions._batches import Outputs, part_of
 from dpjax.partitions._cells import entry_name
 from dpjax.partitions._features import Columns, Features, clipped
 from dpjax.partitions._logistic import Logistic, every
-from dpjax.partitions._spread import Spread
+from dpjax.partitions._spread_of_vectors import SpreadOfVectors, name_of_column
+from dpjax.partitions._transforms import Transforms
 
 _RIDGE = {"linear": 1.0, "common": 1.0, "clipped": 1.0, "additive": 3.0, "products": 10.0}
 """Ridge penalty on the coefficients of standardized features, for each kind of feature."""
@@ -101,11 +103,23 @@ class Weighted:
         for column in columns:
             weight = self.mean[column]
             size = "" if abs(weight) == 1 else f"{abs(weight):g} "
-            name = parts[column] if column < len(parts) else column
-            text += f" {'-' if weight < 0 else '+'} {size}x{name}"
+            name = self.variable(int(column), parts)
+            text += f" {'-' if weight < 0 else '+'} {size}{name}"
         text = text[3:] if text.startswith(" + ") else text.replace(" - ", "-", 1)
         left_out = np.count_nonzero(self.mean) - len(columns)
         return text + (f" and {left_out} more terms" if left_out else "")
+
+    def variable(self, place: int, parts: tuple[str, ...]) -> str:
+        """Return the name of the number that a weight multiplies, such as x0."""
+        return f"x{parts[place] if place < len(parts) else place}"
+
+    def numbers(self, values: np.ndarray) -> np.ndarray:
+        """Return the numbers that the weights multiply, float64 [n, d].
+
+        Args:
+            values: Columns of outputs, [n, columns]. Columns after the entries are other scores.
+        """
+        return clipped(values[:, : len(self.mean)])
 
     def plain(self) -> Plain:
         """Return the weights."""
@@ -113,12 +127,17 @@ class Weighted:
 
     def values(self, outputs: Outputs, fold: np.ndarray | None = None) -> np.ndarray:
         """Return the scores of outputs, float32 [n]; see `Score`."""
-        # Columns after the entries are scores of their own.
-        entries = clipped(outputs.values[:, : len(self.mean)])
-        if fold is None:
-            found = np.sum(entries * self.mean[None], axis=1) + self.constant
-        else:
-            found = np.sum(entries * self.weights[fold], axis=1) - self.shift[fold]
+        found = np.empty(len(outputs.values))
+
+        def fill(rows: slice) -> None:
+            numbers = self.numbers(outputs.values[rows])
+            if fold is None:
+                found[rows] = np.sum(numbers * self.mean[None], axis=1) + self.constant
+            else:
+                of = fold[rows]
+                found[rows] = np.sum(numbers * self.weights[of], axis=1) - self.shift[of]
+
+        over_rows(fill, len(found))
         return np.clip(found, -_LARGEST, _LARGEST).astype(np.float32)
 
 
@@ -127,16 +146,19 @@ class Cancelling(Weighted):
     """A weighted sum of many entries whose terms may cancel, so that weights are not rounded.
 
     Attributes:
-        largest: Indices of the entries with the largest influence.
+        largest: Indices of the numbers with the largest influence.
+        transforms: Transforms of the entries, whose columns have weights, or None if only the
+            entries have weights.
     """
 
     largest: tuple[int, ...]
+    transforms: Transforms | None
 
     @classmethod
-    def of(cls, spread: Spread) -> "Cancelling":
+    def of(cls, given: SpreadOfVectors) -> "Cancelling":
         """Return the linear scores of all entries, one for each fold, as one score."""
-        weights = spread.weights.T
-        return cls(weights, weights.mean(axis=0), spread.shift, spread.largest)
+        spread, weights = given.spread, given.spread.weights.T
+        return cls(weights, weights.mean(axis=0), spread.shift, spread.largest, given.transforms)
 
     @property
     def constant(self) -> float:
@@ -148,11 +170,29 @@ class Cancelling(Weighted):
         if whole:
             constant = self.constant
             return f"{super().words(whole, parts)} {'-' if constant < 0 else '+'} {abs(constant):g}"
-        return _score_of("linear", self.largest, int(np.count_nonzero(self.mean)), parts)
+        names = [self._name(place, entry_name, parts) for place in self.largest]
+        return _score_of("linear", names, int(np.count_nonzero(self.mean)))
+
+    def variable(self, place: int, parts: tuple[str, ...]) -> str:
+        """Return the name of the number that a weight multiplies, such as x0 or |x0 - 0.25|."""
+        return self._name(place, super().variable, parts)
+
+    def numbers(self, values: np.ndarray) -> np.ndarray:
+        """Return entries, and their transforms if these have weights; see `Weighted`."""
+        if self.transforms is None:
+            return super().numbers(values)
+        return self.transforms.columns(values[:, : len(self.transforms.centre)])
+
+    def _name(
+        self, place: int, name: Callable[[int, tuple[str, ...]], str], parts: tuple[str, ...]
+    ) -> str:
+        return name_of_column(place, lambda entry: name(entry, parts), self.transforms)
 
     def plain(self) -> Plain:
         """Return the weights and the constant."""
-        return {**super().plain(), "constant": self.constant}
+        given = {} if self.transforms is None else self.transforms._asdict()
+        further = {name: numbers.tolist() for name, numbers in given.items()}
+        return {**super().plain(), **further, "constant": self.constant}
 
 
 @dataclass(frozen=True)
@@ -180,7 +220,8 @@ class Combination:
         name = {"linear": "linear", "clipped": "clipped linear", "additive": "additive",
                 "products": "quadratic"}  # fmt: skip
         number = len(self.features.columns.centre)
-        return _score_of(name[self.features.kind], self.entries, number, parts)
+        names = [entry_name(entry, parts) for entry in self.entries]
+        return _score_of(name[self.features.kind], names, number)
 
     def plain(self) -> Plain:
         """Return the centres, scales, coefficients and constant of the linear combination."""
@@ -245,11 +286,11 @@ class OfAll:
         return np.clip(found, -_LARGEST, _LARGEST).astype(np.float32)
 
 
-def _score_of(kind: str, entries: tuple[int, ...], number: int, parts: tuple[str, ...]) -> str:
+def _score_of(kind: str, names: Sequence[str], number: int) -> str:
     """Describe a score of a number of entries by its kind and its most important entries."""
-    more = number - len(entries)
-    shown = ", ".join(entry_name(entry, parts) for entry in entries)
-    return f"the {kind} score of the entries {shown}" + (f" and {more} more" if more else "")
+    more = number - len(names)
+    others = f" and {more} more" if more else ""
+    return f"the {kind} score of the entries {', '.join(names)}{others}"
 
 
 def _product(weights: np.ndarray, part: np.ndarray) -> np.ndarray:

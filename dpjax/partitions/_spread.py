@@ -15,8 +15,7 @@ References:
     Tibshirani, Hastie, Narasimhan, Chu (2002), nearest shrunken centroids.
 """
 
-import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -26,6 +25,7 @@ from dpjax.core.types import JsonObject
 from dpjax.partitions._factors import Factors
 from dpjax.partitions._features import clipped
 from dpjax.partitions._logistic import FOLDS
+from dpjax.partitions._moments import Moments, in_slices
 from dpjax.partitions._nested import SPREAD
 
 _FEWEST = 20
@@ -51,84 +51,6 @@ variances whose ratio to the squared difference of the means is below _EQUAL, an
 ratio to the standard error is below _EQUAL.
 """
 
-_SLICE = 2**22
-"""Number of entries that are converted at a time, so that little additional memory is used."""
-
-
-class Moments(NamedTuple):
-    """Sums of each number over the outputs of each side and fold.
-
-    Attributes:
-        size: Number of outputs, int64 [2 sides, folds].
-        centre: Number that was subtracted from each number before, float64 [numbers].
-        sums: Sums, float64 [2 sides, folds, numbers].
-        squares: Sums of squares, float64 [2 sides, folds, numbers].
-    """
-
-    size: np.ndarray
-    centre: np.ndarray
-    sums: np.ndarray
-    squares: np.ndarray
-
-    @classmethod
-    def of(cls, sides: Sequence[Any], folds: Sequence[np.ndarray]) -> Self:
-        """Sum the numbers of outputs.
-
-        Args:
-            sides: Numbers of the outputs on each side, [n, numbers], as two arrays or as two
-                sparse arrays.
-            folds: Fold of each output, int [n] for each side.
-        """
-        first = [side[:3] for side in sides]
-        dense = [rows if isinstance(rows, np.ndarray) else rows.toarray() for rows in first]
-        # Unlike a mean, the median of a constant number has no rounding error.
-        centre = np.median(clipped(np.concatenate(dense)), axis=0)
-        size = np.stack([np.bincount(fold, minlength=FOLDS) for fold in folds])
-        sums, squares = np.zeros((2, 2, FOLDS, sides[0].shape[1]))
-        for place, (side, fold) in enumerate(zip(sides, folds, strict=True)):
-            for where, rows in in_slices(side):
-                part = _centred(rows, centre)
-                for number in range(FOLDS):
-                    some = part[fold[where] == number]
-                    sums[place, number] += some.sum(axis=0)
-                    squares[place, number] += (some**2).sum(axis=0)
-                    if not isinstance(some, np.ndarray):
-                        lacking = some.shape[0] - np.bincount(some.indices, minlength=len(centre))
-                        sums[place, number] -= lacking * centre
-                        squares[place, number] += lacking * centre**2
-        return cls(size, centre, sums, squares)
-
-    def without(self, fold: int | None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Return the moments of all outputs, or of those outside a fold.
-
-        Returns:
-            Means after centring, float64 [2 sides, numbers]; variances, float64 [2 sides, numbers];
-            and numbers of outputs, int64 [2 sides, 1].
-        """
-        used = np.arange(FOLDS) != fold
-        count = np.maximum(self.size[:, used].sum(axis=1, keepdims=True), 1)
-        means = self.sums[:, used].sum(axis=1) / count
-        variances = np.maximum(self.squares[:, used].sum(axis=1) / count - means**2, 0)
-        return means, variances, count
-
-    def by_difference(self) -> tuple[np.ndarray, int]:
-        """Sort the numbers by the difference of their means, in standard errors.
-
-        Numbers whose differences are equal up to rounding errors keep their order.
-
-        Returns:
-            Indices of the numbers, from the largest difference to the least, and the number of the
-            first ones whose differences are no chance.
-        """
-        means, variances, count = self.without(None)
-        gaps, errors = np.abs(means[0] - means[1]), np.sqrt((variances / count).sum(axis=0))
-        ratios = np.divide(gaps, errors, out=np.where(gaps > 0, np.inf, 0.0), where=errors > 0)
-        with np.errstate(over="ignore"):
-            ratios = ratios.astype(np.float32)
-        # If no number differed, the largest of their differences would hardly exceed this one.
-        by_chance = math.sqrt(2 * math.log(max(len(ratios), 2)))
-        return np.argsort(-ratios, kind="stable"), int((ratios > by_chance).sum())
-
 
 class Spread(NamedTuple):
     """One linear score for each fold, fitted without the fold.
@@ -150,6 +72,7 @@ class Spread(NamedTuple):
         folds: Sequence[np.ndarray],
         moments: Moments,
         groups: Sequence[np.ndarray],
+        sums: Sequence[tuple[int, int]] = (),
     ) -> "Spread | None":
         """Fit the scores, or return None if they do not tell the two sides of outputs apart.
 
@@ -158,26 +81,33 @@ class Spread(NamedTuple):
             folds: See `Moments.of`.
             moments: Moments of the outputs.
             groups: Masks of numbers, bool [numbers] each. A score uses the numbers of one group.
+            sums: Pairs of disjoint groups, which count as independent. The sums of their scores are
+                scores, too.
         """
         if moments.size.sum(axis=1).min() < _FEWEST or (moments.size == 0).any():
             return None
         fits = [_Fit.of(moments, fold) for fold in range(FOLDS)]
         deviation = _Fit.of(moments, None).deviation
         means = moments.without(None)[0] + moments.centre
-        tried: list[Spread] = []
+        found: list[_Candidate | None] = []
         for group in groups:
             factors = Factors.of(sides, folds, means, deviation, group)
-            tried += _scaled(fits, [_tried(fit, n, group, factors) for n, fit in enumerate(fits)])
-        if not tried:
+            tried = [_tried(fit, n, group, factors) for n, fit in enumerate(fits)]
+            found.append(_Candidate.best(sides, folds, fits, np.stack(tried, axis=1)))
+        for first, second in ((found[a], found[b]) for a, b in sums):
+            if first is not None and second is not None:
+                tried = (first.weights + second.weights)[None]
+                found.append(_Candidate.best(sides, folds, fits, tried))
+        best = max(filter(None, found), key=lambda each: each.gap, default=None)
+        if best is None or best.gap <= _SEEN:
             return None
-        gaps = _separations(sides, folds, tried)
-        best = tried[int(np.argmax(gaps))]
-        influence = np.mean((best.weights * deviation[:, None]) ** 2, axis=1)
-        if gaps.max() <= _SEEN or influence.max() > _MOST:
+        _, (weights,), (shift,) = _scaled(fits, best.weights[None])
+        influence = np.mean((weights * deviation) ** 2, axis=0)
+        if influence.max() > _MOST:
             return None
         shown = min(np.count_nonzero(influence), _SHOWN)
         largest = np.argsort(-influence, kind="stable")[:shown]
-        return best._replace(largest=tuple(largest.tolist()))
+        return cls(np.ascontiguousarray(weights.T), shift, tuple(largest.tolist()))
 
     def scores(self, rows: Any) -> np.ndarray:
         """Return all scores of outputs, float64 [n, folds].
@@ -215,29 +145,50 @@ class Spread(NamedTuple):
         return cls(weights, shift, tuple(map(int, plain["largest"])))
 
 
-def _centred(rows: Any, centre: np.ndarray) -> Any:
-    """Subtract `centre` from numbers, but from sparse ones only where they are stored."""
-    if isinstance(rows, np.ndarray):
-        return rows - centre
-    part = rows.copy()
-    part.data = part.data - centre[part.indices]
-    return part
+class _Candidate(NamedTuple):
+    """Weights of one score that was tried.
 
+    Attributes:
+        gap: Difference of the two sides' mean held-out scores, in standard errors.
+        weights: Weights without each fold, float64 [folds, numbers].
+    """
 
-def _separations(
-    sides: Sequence[Any], folds: Sequence[np.ndarray], tried: Sequence[Spread]
-) -> np.ndarray:
-    """Return the differences of the sides' mean held-out scores, in standard errors, [tried]."""
-    weights = np.concatenate([score.weights for score in tried], axis=1)
-    shift, means, errors = np.stack([score.shift for score in tried]), [], 0.0
-    for side, fold in zip(sides, folds, strict=True):
-        scores = np.concatenate([part @ weights for _, part in in_slices(side)])
-        scores = scores.reshape(len(fold), len(tried), FOLDS) - shift
-        held = np.take_along_axis(scores, fold[:, None, None], axis=2)[:, :, 0]
-        held = clipped(held)
-        means.append(held.mean(axis=0))
-        errors = errors + held.var(axis=0) / len(held)
-    return (means[0] - means[1]) / np.sqrt(np.maximum(errors, 1e-300))
+    gap: float
+    weights: np.ndarray
+
+    @classmethod
+    def best(
+        cls,
+        sides: Sequence[Any],
+        folds: Sequence[np.ndarray],
+        fits: Sequence["_Fit"],
+        tried: np.ndarray,
+    ) -> Self | None:
+        """Return the candidate with the largest difference, or None if there is none.
+
+        Args:
+            sides: See `Moments.of`.
+            folds: See `Moments.of`.
+            fits: The fit without each fold.
+            tried: Weights of all candidates, float64 [tried, folds, numbers].
+        """
+        places, weights, shift = _scaled(fits, tried)
+        if not len(places):
+            return None
+        means, errors = [], 0.0
+        for side, fold in zip(sides, folds, strict=True):
+            held = np.empty((len(fold), len(places)))
+            for where, part in in_slices(side):
+                for number in range(FOLDS):
+                    of_fold = fold[where] == number
+                    scores = part[of_fold] @ weights[:, number].T - shift[:, number]
+                    held[where][of_fold] = scores
+            held = clipped(held)
+            means.append(held.mean(axis=0))
+            errors = errors + held.var(axis=0) / len(held)
+        gaps = (means[0] - means[1]) / np.sqrt(np.maximum(errors, 1e-300))
+        best = int(np.argmax(gaps))
+        return cls(float(gaps[best]), tried[places[best]])
 
 
 class _Fit(NamedTuple):
@@ -286,33 +237,23 @@ def _tried(fit: _Fit, fold: int, group: np.ndarray, factors: Factors) -> np.ndar
     return np.concatenate([np.where(group, fit.weights, 0.0), further])
 
 
-def _scaled(fits: Sequence[_Fit], tried: Sequence[np.ndarray]) -> list[Spread]:
-    """Return scores whose variance would be 1 if numbers were independent.
+def _scaled(fits: Sequence[_Fit], tried: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Scale weights such that the variance of scores would be 1 if numbers were independent.
 
     Args:
         fits: The fit without each fold.
-        tried: Weights without each fold, float64 [tried, numbers] each. A score is left out if all
-            of its weights without a fold are 0.
+        tried: Weights of all candidates, float64 [tried, folds, numbers]. A candidate is left out
+            if all of its weights without a fold are 0.
+
+    Returns:
+        Indices of the candidates that are kept, int64 [kept]; their scaled weights, float64
+        [kept, folds, numbers]; and the numbers that are subtracted from scores, float64
+        [kept, folds].
     """
-    found = []
-    for columns in zip(*tried, strict=True):
-        sizes = [np.linalg.norm(w * fit.deviation) for w, fit in zip(columns, fits, strict=True)]
-        if min(sizes) > 0:
-            scaled = [weights / size for weights, size in zip(columns, sizes, strict=True)]
-            pairs = zip(scaled, fits, strict=True)
-            shift = [weights @ fit.mean for weights, fit in pairs]
-            found.append(Spread(np.stack(scaled, axis=1), np.array(shift), ()))
-    return found
-
-
-def in_slices(table: Any) -> Iterator[tuple[slice, Any]]:
-    """Yield the rows of a table, [n, numbers], with at most about _SLICE numbers at a time.
-
-    Entries are clipped, so that arithmetic on them does not overflow. There is at least one slice.
-    """
-    if not isinstance(table, np.ndarray):
-        yield slice(None), table
-        return
-    step = max(_SLICE // table.shape[1], 1)
-    for start in range(0, max(len(table), 1), step):
-        yield (where := slice(start, start + step)), clipped(table[where])
+    sizes = np.empty(tried.shape[:2])
+    for number, fit in enumerate(fits):
+        sizes[:, number] = [np.linalg.norm(each * fit.deviation) for each in tried[:, number]]
+    (places,) = np.nonzero(sizes.min(axis=1) > 0)
+    scaled = tried[places] / sizes[places, :, None]
+    shift = np.stack([scaled[:, number] @ fit.mean for number, fit in enumerate(fits)], axis=1)
+    return places, scaled, shift

@@ -10,7 +10,9 @@ from dpjax.partitions._batches import Outputs, with_numbers
 from dpjax.partitions._cells import name_of_path
 from dpjax.partitions._entries import Entries
 from dpjax.partitions._logistic import FOLDS
-from dpjax.partitions._spread import Moments, Spread, in_slices
+from dpjax.partitions._moments import Moments, in_slices
+from dpjax.partitions._spread_of_vectors import SpreadOfVectors
+from dpjax.partitions._transforms import NUM_PARTS, Table, Transforms
 
 MOST_COLUMNS = 1000
 """Largest number of numeric entries in one output that are compared."""
@@ -39,14 +41,14 @@ class Wide(NamedTuple):
     chosen: np.ndarray
     reliable: int
     width: int
-    spread: Spread | None
+    spread: SpreadOfVectors | None
     num_outputs: int
 
     @classmethod
     def of(
         cls, pilots: Sequence[Outputs], folds: Sequence[np.ndarray], paths: Sequence[str] = ()
     ) -> "Wide | None":
-        """Choose the entries that differ most between two sides, in standard errors.
+        """Choose the entries whose means or scales differ most, in standard errors.
 
         Args:
             pilots: First outputs of both sides.
@@ -60,8 +62,10 @@ class Wide(NamedTuple):
         if len(Entries(tuple(paths)).of(width)) <= MOST_COLUMNS:
             return None
         sides, folds = with_numbers(pilots, folds)
-        moments = Moments.of(sides, folds)
-        order, number = moments.by_difference()
+        transforms = Transforms.of(sides)
+        tables = [Table(side, transforms) for side in sides]
+        moments = Moments.of(tables, folds)
+        order, number = moments.by_difference(parts=NUM_PARTS)
         # The columns are fewer than the entries, so that their number tells them apart.
         most = min(MOST_COLUMNS, width - FOLDS - 1) - len(_FURTHER)
         number = min(number, most)
@@ -69,13 +73,13 @@ class Wide(NamedTuple):
         chosen = np.concatenate([np.sort(order[:number]), np.sort(others)])
         spread = None
         if width <= _MOST_SCORED:
-            spread = Spread.of(sides, folds, moments, [np.ones(width, bool)])
+            spread = SpreadOfVectors.of(tables, folds, moments)
         return cls(chosen, number, width, spread, min(map(len, folds)))
 
     @property
     def size(self) -> int:
         """Number of columns, which `entries` would take longer to count."""
-        scores = 0 if self.spread is None else len(self.spread.shift)
+        scores = 0 if self.spread is None else FOLDS
         return len(_FURTHER) + len(self.chosen) + scores
 
     def entries(self, paths: Sequence[str]) -> Entries:
@@ -90,7 +94,7 @@ class Wide(NamedTuple):
 
         scores: tuple[str, ...] = ()
         if self.spread is not None:
-            scores = self.spread.paths([name_of_path(path(n)) for n in self.spread.largest])
+            scores = self.spread.paths(lambda place: name_of_path(path(place)))
         every = (*_FURTHER, *map(path, self.chosen.tolist()), *scores)
         return Entries(every, self.width, len(_FURTHER) + self.reliable, self.num_outputs)
 
@@ -117,7 +121,7 @@ class Wide(NamedTuple):
     @classmethod
     def restored(cls, plain: JsonObject) -> "Wide":
         """Restore the choice that `to_plain` returned."""
-        spread = None if plain["spread"] is None else Spread.restored(plain["spread"])
+        spread = None if plain["spread"] is None else SpreadOfVectors.restored(plain["spread"])
         reliable, width, size = (int(plain[name]) for name in ("reliable", "width", "num_outputs"))
         return cls(np.array(plain["chosen"], int), reliable, width, spread, size)
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dpjax.partitions import Outputs
+from dpjax.partitions import Outputs, _features
 from dpjax.partitions._columns_of_outputs import rows_of
 from dpjax.partitions._curve import curve_of, ranked_boxes
 from dpjax.partitions._features import Columns, Features
@@ -61,6 +61,23 @@ def test_entries_that_hardly_vary():
     # In the second column, all values are frequent: an ordinary number.
     assert columns.atoms[1].size == 0 and columns.atoms[0].tolist() == [0.0]
     assert columns.atoms[2].tolist() == [*range(-8, -1), 100.0]
+
+
+def test_many_entries_have_few_atoms_and_use_a_sample(monkeypatch):
+    values = np.random.default_rng(1).integers(0, 300, size=(4000, 12)) * 1.0
+    values[::2] = np.arange(12)
+    values[::4] += 0.5
+    many = Columns.of(vectors(values))
+    assert [atoms.tolist() for atoms in many.atoms] == [[n, n + 0.5] for n in range(12)]
+    monkeypatch.setattr(_features, "_MOST_INDICATORS", 35)
+    few = Columns.of(vectors(values))
+    assert [len(atoms) for atoms in few.atoms] == [1] * 12
+    monkeypatch.setattr(_features, "_SAMPLE", 4000 * 4)
+    every = Columns.of(vectors(values))
+    some = Columns.of(vectors(values[::3]))
+    np.testing.assert_array_equal(every.centre, some.centre)
+    np.testing.assert_array_equal(every.scale, some.scale)
+    assert np.any(some.scale != few.scale)
 
 
 def test_outputs_without_numbers():

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.stats import iqr, norm
 
 from dpjax.partitions import Outputs
 from dpjax.partitions._entries import NO_ENTRIES, Entries
@@ -31,20 +32,44 @@ def sides():
     return x, y
 
 
+def in_errors(x, y):
+    """Return the differences of the means in standard errors."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        errors = np.sqrt(x.var(axis=0) / len(x) + y.var(axis=0) / len(y))
+        return np.nan_to_num(np.abs(x.mean(axis=0) - y.mean(axis=0)) / errors, posinf=1e300)
+
+
 def test_entries_that_differ_most_are_chosen(sides):
     x, y = sides
     wide = Wide.of([outputs(x), outputs(y)], [np.arange(50) % 5] * 2)
     assert wide is not None and len(wide.chosen) == MOST_COLUMNS - 2
     assert {7, *range(0, WIDTH, 3)} <= {*wide.chosen.tolist()}
     assert 8 not in wide.chosen and np.sum(np.diff(wide.chosen) < 0) == 1
-    with np.errstate(divide="ignore", invalid="ignore"):
-        errors = np.sqrt(x.var(axis=0) / len(x) + y.var(axis=0) / len(y))
-        ratios = np.nan_to_num(np.abs(x.mean(axis=0) - y.mean(axis=0)) / errors, posinf=1e300)
-    # The ratio 3.825 hardly occurs among 1,500 numbers that do not differ.
-    assert wide.reliable == np.sum(ratios > np.sqrt(2 * np.log(WIDTH))) >= 500
+    middle = np.median(np.concatenate([x, y]), axis=0)
+    near = iqr(np.concatenate([x, y]), axis=0) / (2 * np.ptp(norm.ppf([0.25, 0.75])))
+    ratios = np.max(
+        [
+            in_errors(x, y),
+            in_errors(np.abs(x - middle), np.abs(y - middle)),
+            in_errors(np.clip(x - middle, -near, near), np.clip(y - middle, -near, near)),
+        ],
+        axis=0,
+    )
+    # The ratio 4.1 hardly occurs among 4,500 numbers that do not differ.
+    assert wide.reliable == np.sum(ratios > np.sqrt(2 * np.log(3 * WIDTH))) >= 500
     assert np.all(np.diff(wide.chosen[: wide.reliable]) > 0)
     left_out = np.setdiff1d(np.arange(WIDTH), wide.chosen)
     assert ratios[wide.chosen].min() >= ratios[left_out].max() * (1 - 1e-9)
+
+
+def test_entries_whose_scales_differ_are_chosen():
+    rng = np.random.default_rng(2)
+    x, y = rng.normal(size=(2, 200, WIDTH))
+    y[:, ::100] *= 3
+    wide = Wide.of([outputs(x), outputs(y)], [np.arange(200) % 5] * 2)
+    # Distances differ by 10 standard errors. One other number exceeds 4.1 with probability 0.17.
+    assert {*range(0, WIDTH, 100)} <= {*wide.chosen[: wide.reliable].tolist()}
+    assert wide.reliable < 20
 
 
 def test_exceptions_are_no_vectors_of_zeros(sides):
@@ -57,7 +82,7 @@ def test_exceptions_are_no_vectors_of_zeros(sides):
     wide = Wide.of([some, outputs(y)], [np.concatenate([fold[:30], fold]), fold])
     np.testing.assert_array_equal(wide.chosen, without.chosen)
     assert wide.reliable == without.reliable
-    np.testing.assert_array_equal(wide.spread.weights, without.spread.weights)
+    np.testing.assert_array_equal(wide.spread.spread.weights, without.spread.spread.weights)
     # If one side has no vectors, all entries of the other side differ.
     wide = Wide.of([outputs(np.zeros((50, WIDTH)), [True] * 50), outputs(y)], [fold, fold])
     assert wide.reliable == MOST_COLUMNS - 2
