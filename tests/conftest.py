@@ -25,15 +25,11 @@ os.environ.setdefault("DPJAX_CACHE_DIR", str(CACHE))
 CACHE_BYTES = 1_000_000_000
 """Maximum number of bytes of compiled code that are kept between runs."""
 
-import jax  # noqa: E402
-
-# Users do not need these strict settings, which find implicit broadcasting and reused keys.
-jax.config.update("jax_numpy_rank_promotion", "raise")
-jax.config.update("jax_debug_key_reuse", True)
-
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Handle interrupts, and delete the compiled code that was used least recently.
+    """Handle interrupts, set JAX, and delete the compiled code that was used least recently.
+
+    A process that only distributes tests does not import JAX: its workers wait for it.
 
     A shell makes its background processes ignore interrupts, and nohup makes them ignore hangups.
     All processes that tests start and signal would inherit this.
@@ -54,6 +50,12 @@ def pytest_configure(config: pytest.Config) -> None:
         signal.signal(hangup, lambda *_: None)
     if not hasattr(config, "workerinput"):
         forget(CACHE, CACHE_BYTES)
+    if not config.getoption("numprocesses", None):
+        import jax
+
+        # Users do not need these strict settings, which find implicit broadcasting and reused keys.
+        jax.config.update("jax_numpy_rank_promotion", "raise")
+        jax.config.update("jax_debug_key_reuse", True)
 
 
 @pytest.hookimpl(tryfirst=True)  # This must happen before pytest applies `-m`.
