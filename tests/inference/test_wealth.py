@@ -165,25 +165,25 @@ def test_the_mean_payoff_of_pairs_with_common_databases(graph, delta, few, cells
     state = step(state, drawn[shared[:, 0]], drawn[shared[:, 1]])
     sizes = rng.integers(2, 40, (2, 3))
 
-    def factors(bet):
-        """Return draws from each database, and ln of its factors [databases, cells]."""
-        place = [np.argwhere(shared.T == one) for one in range(number)]
-        total = np.array([sizes[tuple(where.T)].sum() for where in place])
+    # Draws from each database.
+    place = [np.argwhere(shared.T == one) for one in range(number)]
+    total = np.array([sizes[tuple(where.T)].sum() for where in place])
 
-        def gained(cell_of):
-            sides = np.zeros((2, 3, cells), int)
-            for one, where in enumerate(place):
-                for side, pair in where:
-                    sides[side, pair, cell_of[one]] = sizes[side, pair]
-            return (step(state, *sides).log_wealth - state.log_wealth)[bet, 0]
+    def gained(cell_of):
+        """Return ln of the payoff of each bet if all draws of a database lie in one cell."""
+        sides = np.zeros((2, 3, cells), int)
+        for one, where in enumerate(place):
+            for side, pair in where:
+                sides[side, pair, cell_of[one]] = sizes[side, pair]
+        return (step(state, *sides).log_wealth - state.log_wealth)[:4, 0]
 
-        base = gained(np.zeros(number, int))
-        found = np.zeros((number, cells))
-        for one, cell in product(range(number), range(1, cells)):
-            found[one, cell] = (gained(np.eye(number, dtype=int)[one] * cell) - base) / total[one]
-        return total, found, base
+    base = gained(np.zeros(number, int))
+    # ln of the factors [bets, databases, cells]
+    found = np.zeros((4, number, cells))
+    for one, cell in product(range(number), range(1, cells)):
+        found[:, one, cell] = (gained(np.eye(number, dtype=int)[one] * cell) - base) / total[one]
 
-    means = [_largest_mean(*factors(bet), shared, level, delta) for bet in range(4)]
+    means = [_largest_mean(total, found[bet], base[bet], shared, level, delta) for bet in range(4)]
     # Nearly 1 is attained, because the bets are the best ones for distributions at the level.
     assert -0.3 < max(means) <= 1e-9
 
