@@ -206,7 +206,8 @@ def test_running_times_that_reveal_the_noise():
     ids=["labels", "dicts", "vectors", "texts"],
 )
 def test_outputs_of_any_kind(function):
-    found = audit(function, num_calls=3000, claim=0.1)
+    """The bounds of 12 audits of each function were between 0.86 and 3.71."""
+    found = audit(function, num_calls=1500, claim=0.1)
     assert found.verdict == "violated", found
 
 
