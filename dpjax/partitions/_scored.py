@@ -2,12 +2,14 @@
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from dpjax.core.types import Plain
 from dpjax.partitions._batches import Outputs, part_of, with_numbers
 from dpjax.partitions._bins import bins_of
+from dpjax.partitions._directions import Directions
 from dpjax.partitions._entries import NO_ENTRIES, Entries
 from dpjax.partitions._features import Columns, Features
 from dpjax.partitions._lay import PILOT
@@ -16,7 +18,6 @@ from dpjax.partitions._moments import Moments
 from dpjax.partitions._partition import Partition
 from dpjax.partitions._scores import (
     Cancelling,
-    Combination,
     OfAll,
     Score,
     Weighted,
@@ -209,6 +210,7 @@ def _fitted(
     outputs per side, two more scores are fitted. These scores are linear in clipped entries,
     because the log density ratio of Laplace noise is a clipped linear function. One of these two
     scores has equal weights for all entries, which is best for repeated releases with small losses.
+    Differences in variances have scores of their own.
     """
     outputs, side, fold = _together(pilot, folds)
     columns_given = outputs.values.shape[1]
@@ -223,12 +225,18 @@ def _fitted(
     few = outputs, side, fold
     if max(len(part.labels) for part in pilot) > PILOT:
         few = _first(pilot, folds)
-    fits: list[Weighted | Combination] = []
     columns = Columns.of(few[0])
+    fits: list[Score] = []
+
+    def regress(kind: str, *given: Any) -> None:
+        score = fit_combination(Features.of(kind, columns, few[0]), *given)
+        # A score without weights is equal for all outputs.
+        if score.weights.any():
+            fits.append(score)
+
     if fewest >= _FEWEST:
         for kind in ("linear", "common", "clipped") if fewest > PILOT else ("linear",):
-            features = Features.of(kind, columns, few[0])
-            fits.append(fit_combination(features, outputs, side, fold))
+            regress(kind, outputs, side, fold)
     if cancels and (wide or _WIDE <= columns_given >= fewest / _PER_NUMBER):
         sides, parts = with_numbers(pilot, folds)
         transforms = Transforms.of(sides)
@@ -236,11 +244,14 @@ def _fitted(
         spread = SpreadOfVectors.of(tables, parts, Moments.of(tables, parts))
         if spread is not None:
             fits.append(Cancelling.of(spread))
+    if fewest >= _FEWEST and columns_given >= 2 and not wide:
+        directions = Directions.of(columns, *few)
+        if directions is not None:
+            fits.append(directions)
     if not wide and (fewest >= _MANY or _FEWEST <= fewest >= columns_given <= _NARROW):
         for kind in ("additive", "products"):
-            fits.append(fit_combination(Features.of(kind, columns, few[0]), *few))
-    # A score without weights is equal for all outputs.
-    found = [_cut(score, few[0], few[2], names) for score in fits if score.weights.any()]
+            regress(kind, *few)
+    found = [_cut(score, few[0], few[2], names) for score in fits]
     if fewest >= _MANY and found:
         from dpjax.partitions._network import NetworkFit
 

@@ -171,7 +171,7 @@ class Cancelling(Weighted):
             constant = self.constant
             return f"{super().words(whole, parts)} {'-' if constant < 0 else '+'} {abs(constant):g}"
         names = [self._name(place, entry_name, parts) for place in self.largest]
-        return _score_of("linear", names, int(np.count_nonzero(self.mean)))
+        return score_of("linear", names, int(np.count_nonzero(self.mean)))
 
     def variable(self, place: int, parts: tuple[str, ...]) -> str:
         """Return the name of the number that a weight multiplies, such as x0 or |x0 - 0.25|."""
@@ -221,7 +221,7 @@ class Combination:
                 "products": "quadratic"}  # fmt: skip
         number = len(self.features.columns.centre)
         names = [entry_name(entry, parts) for entry in self.entries]
-        return _score_of(name[self.features.kind], names, number)
+        return score_of(name[self.features.kind], names, number)
 
     def plain(self) -> Plain:
         """Return the centres, scales, coefficients and constant of the linear combination."""
@@ -247,7 +247,7 @@ class Combination:
         def fill(rows: slice) -> None:
             scores, place = -shift[:, None], 0
             for part in self.features.parts(part_of(outputs, rows)):
-                scores = scores + _product(weights[:, place : place + len(part)], part)
+                scores = scores + product(weights[:, place : place + len(part)], part)
                 place += len(part)
             of = 0 if fold is None else fold[rows]
             found[rows] = scores[of, np.arange(scores.shape[1])]
@@ -286,14 +286,14 @@ class OfAll:
         return np.clip(found, -_LARGEST, _LARGEST).astype(np.float32)
 
 
-def _score_of(kind: str, names: Sequence[str], number: int) -> str:
+def score_of(kind: str, names: Sequence[str], number: int) -> str:
     """Describe a score of a number of entries by its kind and its most important entries."""
     more = number - len(names)
     others = f" and {more} more" if more else ""
     return f"the {kind} score of the entries {', '.join(names)}{others}"
 
 
-def _product(weights: np.ndarray, part: np.ndarray) -> np.ndarray:
+def product(weights: np.ndarray, part: np.ndarray) -> np.ndarray:
     """Return the matrix product of weights [folds, features] and features [features, n <= ROWS].
 
     BLAS rounds products of matrices of different shapes differently. Therefore, there is only one
