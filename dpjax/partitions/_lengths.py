@@ -14,6 +14,7 @@ import numpy as np
 
 from dpjax.partitions._labels import DpjaxLabel
 from dpjax.partitions._nested import Nested
+from dpjax.partitions._records import as_records
 from dpjax.partitions.missing import entries, has_entries
 
 _FEWEST = 4
@@ -73,6 +74,13 @@ def with_numbers(part: Any, numbers: Mapping[str, float], path: str = "") -> Any
     """
     if path in numbers and isinstance(part, Real | np.bool_):
         return numbers[path]
+    if isinstance(table := as_records(part), dict) and table is not part:
+        # The structure of a series is a list of its labels and its numbers.
+        names = ("[0]", "[1]")
+        return {
+            name: with_numbers(column, numbers, f"{path}{place}")
+            for place, (name, column) in zip(names, table.items(), strict=True)
+        }
     if has_entries(type(part)):
         part = entries(part)
     if isinstance(part, dict):

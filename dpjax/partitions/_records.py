@@ -14,6 +14,7 @@ from dpjax.core.wording import BadType, BadValue
 from dpjax.partitions.missing import (
     Raised,
     as_columns,
+    entries,
     has_index,
     is_array,
     is_table,
@@ -102,6 +103,16 @@ def _check_columns(columns: Mapping[str, Any]) -> None:
                 "table must have columns that are lists or arrays of one entry per row, but "
                 f"column {name!r} was {described(column)}."
             )
+
+
+def as_records(part: Any) -> Any:
+    """Return a series whose entries have labels as a table, and anything else unchanged."""
+    if not has_index(type(part)) or is_table(type(part)):
+        return part
+    content, counted = entries(part), [*range(len(part))]
+    if part.index.tolist() == counted or not isinstance(content, list):
+        return content
+    return dict(zip((INDEX, "value"), content, strict=True))
 
 
 def without_index(table: Any) -> Any:

@@ -8,6 +8,7 @@ from zlib import crc32
 import numpy as np
 
 from dpjax.partitions._features import LARGE, clipped
+from dpjax.partitions._order import correlation, explained, of_order
 from dpjax.partitions._records import Records
 from dpjax.partitions._summary import Summary
 
@@ -19,6 +20,11 @@ _BUCKETS groups, and the rows of each group are counted.
 _SMALL = 16
 """In a column of integers, rows with each value of at least 0 and below _SMALL are counted."""
 
+_LARGE_UNITS, _UNITS, _ROUNDED = (10.0,), (1.0, 0.1, 0.01), 1e-6
+"""Units of columns that may be rounded: _LARGE_UNITS of integers, and _UNITS of others. Rows are
+counted whose number is a multiple of a unit, up to the fraction _ROUNDED of the unit.
+"""
+
 _QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
 
 _MOST_COMBINED, _MOST_JOINT = 4, 16
@@ -26,6 +32,9 @@ _MOST_COMBINED, _MOST_JOINT = 4, 16
 _MOST_COMBINED numeric columns are combined. Rows with two labels are counted only if at most
 _MOST_JOINT combinations occur.
 """
+
+_MOST_MATCHED = 6
+"""Rows that have two entries of a target are counted for each two of its first columns."""
 
 _MOST_WIDE = 20
 """If a table has more than _MOST_WIDE columns, quantiles and statistics of two columns are left
@@ -47,7 +56,7 @@ def statistics_of(records: Records, targets: Mapping[str, Target]) -> Summary:
     for name, column in records.labels.items():
         found.update(_of_labels(name, column))
     if not is_wide:
-        found.update(_of_two_columns(records) | _of_order(records))
+        found.update(_of_two_columns(records) | of_order(records))
     scales = {name: _scale(column) for name, column in records.numbers.items()} if targets else {}
     for name, target in targets.items():
         found.update(_of_target(name, target, records, scales))
@@ -70,25 +79,15 @@ def _of_numbers(name: str, column: np.ndarray, is_wide: bool) -> dict[str, float
     for quantile in () if is_wide else _QUANTILES:
         value = float(finite[round(quantile * (finite.size - 1))])
         found[f"{quantile}-quantile of {name}"] = value
-    if np.array_equal(finite, np.floor(finite)):
+    is_whole = np.array_equal(finite, np.floor(finite))
+    for unit in _LARGE_UNITS if is_whole else _UNITS:
+        is_multiple = np.abs(finite / unit - np.round(finite / unit)) < _ROUNDED
+        found[f"rows with {name} a multiple of {unit:g}"] = int(is_multiple.sum())
+    if is_whole:
         small = finite[(finite >= 0) & (finite < _SMALL)].astype(int)
         counts = np.bincount(small, minlength=_SMALL).tolist()
         found |= {f"rows with {name} {value}": count for value, count in enumerate(counts)}
     return _without_zeros(found)
-
-
-def _of_order(records: Records) -> dict[str, float]:
-    """Return the correlation of each numeric column with the row number.
-
-    Rows of records have no order, unless a mechanism sorted them or appended some of them.
-    """
-    places = np.arange(records.size, dtype=float)
-    found: dict[str, float] = {}
-    for name, column in records.numbers.items():
-        is_known = ~np.isnan(column)
-        numbers = clipped(column[is_known])
-        found[f"correlation of {name} and row number"] = _correlation(places[is_known], numbers)
-    return found
 
 
 def _of_labels(name: str, column: Sequence[str | None]) -> dict[str, float]:
@@ -121,11 +120,11 @@ def _of_two_columns(records: Records) -> dict[str, float]:
         known: dict[str | None, int] = {}
         codes = np.array([known.setdefault(v, len(known)) for v in records.labels[name]], int)
         for other, column in numbers.items():
-            found[f"dependence of {other} on {name}"] = _explained(column, codes)
+            found[f"dependence of {other} on {name}"] = explained(column, codes)
     for one, other in combinations(numbers, 2):
         x, y = numbers[one], numbers[other]
         is_known = ~(np.isnan(x) | np.isnan(y))
-        found[f"correlation of {one} and {other}"] = _correlation(x[is_known], y[is_known])
+        found[f"correlation of {one} and {other}"] = correlation(x[is_known], y[is_known])
     return found
 
 
@@ -136,29 +135,6 @@ def _contingency(pairs: Mapping[tuple[str | None, str | None], int]) -> float:
         rows[first] += count
         columns[second] += count
     return sum(n * n / (rows[i] * columns[j]) for (i, j), n in pairs.items()) - 1 if pairs else 0.0
-
-
-def _explained(column: np.ndarray, codes: np.ndarray) -> float:
-    """Return the fraction of a column's variance that lies between groups of rows.
-
-    Args:
-        column: float64 [rows].
-        codes: The group of each row, int [rows].
-    """
-    is_known = ~np.isnan(column)
-    x, codes = column[is_known], codes[is_known]
-    if x.size < 2 or not x.std():
-        return 0.0
-    x = (x - x.mean()) / x.std()
-    sums, sizes = np.bincount(codes, x), np.bincount(codes)
-    return float((sums[sizes > 0] ** 2 / sizes[sizes > 0]).sum()) / x.size
-
-
-def _correlation(x: np.ndarray, y: np.ndarray) -> float:
-    if x.size < 2 or not (x.std() and y.std()):
-        return 0.0
-    x, y = (x - x.mean()) / x.std(), (y - y.mean()) / y.std()
-    return float((x * y).mean())
 
 
 def _scale(column: np.ndarray) -> float:
@@ -172,6 +148,7 @@ def _of_target(
 ) -> dict[str, float]:
     """Return how similar the rows of a table are to a target, which may lack the index."""
     equal, distance = np.zeros(records.size, int), np.zeros(records.size)
+    found, matches = dict[str, float](), dict[str, np.ndarray]()
     for column_name, column in records.numbers.items():
         if column_name not in target:
             continue
@@ -181,18 +158,24 @@ def _of_target(
         is_equal = np.isnan(column) if is_missing else column == value
         with np.errstate(invalid="ignore", over="ignore"):
             gap = np.abs(clipped(column) - clipped(np.array(value))) / scales[column_name]
+        matches[column_name] = is_equal
         equal += is_equal
         distance += np.where(is_equal, 0.0, np.nan_to_num(gap, nan=1.0, posinf=LARGE))
     for column_name, column in records.labels.items():
         if column_name not in target:
             continue
         is_equal = np.array([label == target[column_name] for label in column], bool)
+        matches[column_name] = is_equal
         equal += is_equal
         distance += ~is_equal
-    return {
+    if len(matches) > 2:
+        for (one, first), (other, second) in combinations([*matches.items()][:_MOST_MATCHED], 2):
+            found[f"rows with the {one} and {other} of {name}"] = int((first & second).sum())
+    return _without_zeros(found) | {
         f"rows equal to {name}": int((equal == len(target)).sum()),
         f"entries in common with {name}": int(equal.max(initial=0)),
         f"distance to {name}": float(distance.min(initial=np.inf)) if records.size else 0.0,
+        f"row number of the row nearest to {name}": int(distance.argmin()) if records.size else 0,
     }
 
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from dpjax.core.wording import BadValue
 from dpjax.partitions._graphs import Graph, are_pairs, is_graph, of_graph, of_links
-from dpjax.partitions._records import columns_of, number_of
+from dpjax.partitions._records import as_records, columns_of, number_of
 from dpjax.partitions._sequences import MOST_PLACES, of_entries, of_numbers, of_text, text_of
 from dpjax.partitions._summary import Summary, Targets
 from dpjax.partitions.missing import Raised, entries, has_entries, is_array, is_table
@@ -44,10 +44,13 @@ def summarize(output: Any, targets: Sequence[Any] = ()) -> Summary:
     - Table of records: the number of rows, of different rows, and of rows in the largest group of
       equal rows. For each column of labels, the number of rows with each label. For each numeric
       column, the mean, the standard deviation, the extremes, five quantiles, the number of
-      different values, the number of rows with the most frequent value, and the correlation with
-      the row number. For two columns, the number of rows with two labels, the mean square
-      contingency of two labels, the fraction of the variance of numbers that the labels explain, or
-      the correlation of two numbers. A column of texts is also summarized like a text.
+      different values, the number of rows with the most frequent value, the number of rounded
+      values, and the correlation with the row number. The first and the last entry of each column,
+      and the number of rows that equal the row before. If labels name the rows, as in the answer to
+      a query with GROUP BY, the numbers of each group by its name. For two columns, the number of
+      rows with two labels, the mean square contingency of two labels, the fraction of the variance
+      of numbers that the labels explain, or the correlation of two numbers. A column of texts is
+      also summarized like a text.
     - Dict, or sequence of other objects: the summary of each part.
     - Number or date: its value; a date is converted to days since 1970-01-01.
 
@@ -56,16 +59,17 @@ def summarize(output: Any, targets: Sequence[Any] = ()) -> Summary:
             Arrow, a dict of columns, a list of records (dicts or tuples of one length), a
             structured array, or an array of the shape [rows, columns]. A dict with a single list of
             texts counts as this list.
-        targets: Records to look for, such as the record in which two databases differ. In a text,
-            a target is a text, or a record that contains texts; the summary contains the number of
-            its occurrences, the number of words that the text has in common with it, and the
-            length of its longest run of words in the text. In a sequence or a set, a target is an
-            entry, and its occurrences are counted. In a table, a target is a dict, a tuple with one
-            entry per column, or a pandas Series. For each target, the summary contains the number
-            of rows that are equal to the target, the largest number of entries that a row has in
-            common with the target, and the distance of the nearest row. The distance is the sum of
-            the absolute differences of numbers, each divided by the column's standard deviation,
-            plus the number of labels that differ.
+        targets: Records to look for, such as the record in which two databases differ. In a text, a
+            target is a text, or a record that contains texts; the summary contains the number of
+            its occurrences, the number of words that the text has in common with it, and the length
+            of its longest run of words in the text. In a sequence or a set, a target is an entry,
+            and its occurrences are counted. In a table, a target is a dict, a tuple with one entry
+            per column, or a pandas Series. For each target, the summary contains the number of rows
+            that are equal to the target, the largest number of entries that a row has in common
+            with the target, the number of rows that have two entries in common with it, for each
+            two of the first six columns, and the place and the distance of the nearest row. The
+            distance is the sum of the absolute differences of numbers, each divided by the column's
+            standard deviation, plus the number of labels that differ.
 
     Raises:
         TypeError: If `output` is a table, and a target is not a record.
@@ -134,7 +138,7 @@ def _parts(part: Any, targets: Targets, name: str = "", depth: int = 0) -> dict[
         name: Path of the part, such as "answer", or "" for the whole output.
         depth: Number of the parts that contain this part.
     """
-    where = f" in {name}" if name else ""
+    where, part = f" in {name}" if name else "", as_records(part)
     if isinstance(part, Raised):
         return {f"{name or 'value'} is {part}": 1}
     number = None if _is_collection(part) else number_of(part)

@@ -1,15 +1,15 @@
 """Summaries of tables of records, such as the synthetic data that a generator returns.
 
 The rows of a synthetic table have no order, and hardly any table occurs twice. An audit therefore
-compares how often labels occur, and the location, spread and extremes of numeric columns. The only
-number that depends on the order of rows is a correlation with the row number.
+compares how often labels occur, and the location, spread and extremes of numeric columns. A few
+numbers depend on the order of rows, in case a mechanism does not shuffle them. If each row stands
+for a group of records, its numbers are compared with those of the same group in other tables.
 
 References:
     Stadler, Oprisanu, Troncoso (2022), "Synthetic Data -- Anonymisation Groundhog Day", for attacks
     that compare summaries of synthetic tables.
 """
 
-import math
 from collections.abc import Callable, Mapping
 from datetime import date
 from itertools import pairwise
@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from dpjax.core.wording import BadType, BadValue
+from dpjax.partitions._groups import has_groups, of_groups
 from dpjax.partitions._records import (
     INDEX,
     Records,
@@ -57,7 +58,7 @@ def summary_of_table(table: Any, targets: Targets, *, strict: bool = True) -> Su
         except (BadType, BadValue):
             if strict:
                 raise
-    return statistics_of(records, found)
+    return statistics_of(records, found) | of_groups(records)
 
 
 def summary_of_output(output: Any, targets: Callable[[], Targets]) -> Summary | None:
@@ -76,7 +77,7 @@ def summary_of_output(output: Any, targets: Callable[[], Targets]) -> Summary | 
         records = Records.of(output)
     except BadValue as error:
         raise BadValue(f"a table that cannot be summarized: {error}") from None
-    if _has_groups(records):
+    if has_groups(records):
         return None
     columns = {*records.names}
     found = {
@@ -85,20 +86,6 @@ def summary_of_output(output: Any, targets: Callable[[], Targets]) -> Summary | 
         if isinstance(target, Mapping) and target.keys() in (columns, columns - {INDEX})
     }
     return statistics_of(records, found)
-
-
-def _has_groups(records: Records) -> bool:
-    """Return whether each row probably stands for a group of records, which its labels name.
-
-    All rows of such a table have different labels. This also holds for many tables of records with
-    several columns of labels. However, groups are sorted, or most combinations of labels occur.
-    """
-    keys = list(zip(*records.labels.values(), strict=True))
-    if not keys or len({*keys}) < len(keys):
-        return False
-    texts = [tuple(map(str, key)) for key in keys]
-    num_combinations = math.prod(len({*column}) for column in records.labels.values())
-    return len(records.labels) == 1 or texts == sorted(texts) or 2 * len(keys) >= num_combinations
 
 
 def has_comparable_entries(output: Any) -> bool:

@@ -32,6 +32,7 @@ def test_the_first_four_columns_of_each_kind_are_combined():
     labels, numbers = ([f"{kind}{i}" for i in range(4)] for kind in "lx")
     expected = {f"dependence of {one} and {other}" for one, other in combinations(labels, 2)}
     expected |= {f"dependence of {x} on {label}" for x, label in product(numbers, labels)}
+    expected |= {f"dependence of row number on l{i}" for i in range(5)}
     assert named(found, "dependence") == expected
     pairs = combinations(numbers, 2)
     expected = {f"correlation of {x} and {y}" for x, y in pairs}
