@@ -73,6 +73,7 @@ class Spread(NamedTuple):
         moments: Moments,
         groups: Sequence[np.ndarray],
         sums: Sequence[tuple[int, int]] = (),
+        is_even: bool = False,
     ) -> "Spread | None":
         """Fit the scores, or return None if they do not tell the two sides of outputs apart.
 
@@ -83,6 +84,7 @@ class Spread(NamedTuple):
             groups: Masks of numbers, bool [numbers] each. A score uses the numbers of one group.
             sums: Pairs of disjoint groups, which count as independent. The sums of their scores are
                 scores, too.
+            is_even: Whether to try scores in which all numbers of a group count equally.
         """
         if moments.size.sum(axis=1).min() < _FEWEST or (moments.size == 0).any():
             return None
@@ -93,6 +95,9 @@ class Spread(NamedTuple):
         for group in groups:
             factors = Factors.of(sides, folds, means, deviation, group)
             tried = [_tried(fit, n, group, factors) for n, fit in enumerate(fits)]
+            if is_even:
+                evenly = [fit.even(group)[None] for fit in fits]
+                tried = [np.concatenate(pair) for pair in zip(tried, evenly, strict=True)]
             found.append(_Candidate.best(sides, folds, fits, np.stack(tried, axis=1)))
         for first, second in ((found[a], found[b]) for a, b in sums):
             if first is not None and second is not None:
@@ -222,6 +227,16 @@ class _Fit(NamedTuple):
         shrunk = np.maximum(1 - np.array(_SHRUNK)[:, None] * size, 0)
         mean = means.mean(axis=0) + moments.centre
         return cls(weight * shrunk, np.sqrt(variance), mean, gap, errors)
+
+    def even(self, group: np.ndarray) -> np.ndarray:
+        """Return weights with which the numbers of a group count equally, float64 [numbers].
+
+        Their sum is the best score if all numbers differ by equally many deviations.
+        """
+        used = group & (self.deviation**2 > _TINY)
+        weights = np.divide(1, self.deviation, out=np.zeros_like(self.gap), where=used)
+        # The mean difference in deviations has the right scale for a sum with another score.
+        return weights * (weights @ self.gap) / max(used.sum(), 1)
 
 
 def _tried(fit: _Fit, fold: int, group: np.ndarray, factors: Factors) -> np.ndarray:

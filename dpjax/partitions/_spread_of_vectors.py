@@ -40,7 +40,7 @@ class SpreadOfVectors(NamedTuple):
         groups = [part == number for number in range(NUM_PARTS)]
         # Distances are nearly independent of numbers, and of clipped numbers, if noise is
         # symmetric.
-        spread = Spread.of(tables, folds, moments, groups, sums=[(0, 1), (1, 2)])
+        spread = Spread.of(tables, folds, moments, groups, sums=[(0, 1), (1, 2)], is_even=True)
         if spread is None:
             return None
         if spread.weights[width:].any():

@@ -92,15 +92,26 @@ def test_transforms_separate_as_well_as_theory_says(monkeypatch, shift, scale, d
 def test_scores_add_differences_of_location_and_of_scale(monkeypatch, draw):
     """The sum separates more than its parts; squared separations would add if they were known."""
     monkeypatch.setattr(_factors, "_NUMBERS", ())
-    sides = drawn(4, 2500, 3.0, 3.4, draw)
+    sides = drawn(4, 2500, 3.0, 2.8, draw)
     first, fresh = [side[:500] for side in sides], [side[500:] for side in sides]
     found = fitted(first)
-    alone = [fitted(drawn(4, 500, *given, draw)) for given in ((3.0, 1.0), (0.0, 3.4))]
+    alone = [fitted(drawn(4, 500, *given, draw)) for given in ((3.0, 1.0), (0.0, 2.8))]
     best = max(separation(score, fresh) for score in alone)
     # The standard error of each separation is about 0.03.
     assert separation(found, fresh) > 1.2 * best
     used = found.spread.weights.reshape(3, WIDTH, 5).any(axis=(1, 2))
     assert used.tolist() == [draw is NORMAL, True, draw is LAPLACE]
+
+
+def test_equal_differences_of_scale_need_few_outputs(monkeypatch):
+    """Weights that are fitted separately would have a separation of only 2.5."""
+    monkeypatch.setattr(_factors, "_NUMBERS", ())
+    sides = drawn(8, 2100, 0.0, 4.5)
+    found = fitted([side[:100] for side in sides])
+    # Means of distances differ by 0.798 * 3.5 = 2.79, with deviations of 0.603 on average 1.09.
+    wanted = 2.79 / (0.603 * 1.09)
+    # The standard error is 0.06.
+    assert separation(found, [side[100:] for side in sides]) == pytest.approx(wanted, abs=0.35)
 
 
 def test_the_larger_difference_has_larger_weights(monkeypatch):
