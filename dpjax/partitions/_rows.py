@@ -1,9 +1,12 @@
 """Encoding of rows of numbers, some of which may be NaN or infinite."""
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from dpjax.core.wording import BadValue
 from dpjax.partitions._batches import Outputs
+from dpjax.partitions._columns_of_outputs import is_rounded
 from dpjax.partitions._labels import Labels
 from dpjax.partitions.missing import patterns_of
 
@@ -30,6 +33,28 @@ def encoded_rows(rows: np.ndarray, base: int | None, labels: Labels) -> Outputs:
     # A further column counts only if it is not 0.
     alone = np.all(~finite[:, :base], axis=1) & np.all(values[:, base:] == 0, axis=1)
     return Outputs(codes, values, alone)
+
+
+def stacked(outputs: Sequence[object], base: int | None) -> np.ndarray | None:
+    """Stack outputs that are arrays of equally many numbers, float64 [n, d], or return None.
+
+    A table is encoded far faster than vectors. The result is None if float64 cannot represent all
+    numbers, and if outputs have a single number.
+
+    Args:
+        outputs: Outputs of any kind.
+        base: Number of entries of earlier outputs, or None if there were none.
+    """
+    vectors = [each for each in outputs if type(each) is np.ndarray]
+    if not vectors or len(vectors) < len(outputs):
+        return None
+    shape, dtype = vectors[0].shape, vectors[0].dtype
+    if len(shape) != 1 or shape[0] < 2 or base not in (None, *shape) or dtype.kind not in "biuf":
+        return None
+    if any(each.shape != shape or each.dtype != dtype for each in vectors):
+        return None
+    table = np.stack(vectors)
+    return None if is_rounded(table) else table.astype(np.float64)
 
 
 def checked(source: str, base: int | None, dimension: int) -> int:

@@ -22,7 +22,7 @@ from dpjax.partitions._entries import Entries
 from dpjax.partitions._labels import DpjaxLabel, Labels
 from dpjax.partitions._logistic import FOLDS
 from dpjax.partitions._nested import Label, Nested, form_of
-from dpjax.partitions._rows import checked, encoded_rows
+from dpjax.partitions._rows import checked, encoded_rows, stacked
 from dpjax.partitions._summarizer import Summarizer, may_be_summarized
 from dpjax.partitions._summary import Targets
 from dpjax.partitions._wide import Wide
@@ -134,7 +134,9 @@ class Encoder:
                 f"{self.source} must give numbers or labels, but gave an array of the dtype "
                 f"{raw.dtype} and the shape {list(raw.shape)}."
             )
-        return self._encode_objects(list(raw))
+        items = list(raw)
+        table = None if self._summarizer or self._contents.lists else stacked(items, self._base)
+        return self._encode_objects(items) if table is None else self._encode_numbers(table)
 
     def _encode_table(self, table: np.ndarray) -> Outputs:
         """Encode a structured array like the dicts of its rows."""

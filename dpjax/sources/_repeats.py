@@ -17,6 +17,11 @@ from dpjax.sources._pairs import AnyPairs
 LEAST_NATS = 40.0
 """Surprise, in nats, above which a repetition is not attributed to chance (probability e^-40)."""
 
+_FIRST_COLUMNS = 16
+"""Number of columns that are compared first. If these differ between all outputs, others do not
+matter.
+"""
+
 
 class Repeats(ValueError):
     """Error that is raised if two runs have equal outputs. An audit turns the error into a verdict.
@@ -56,10 +61,23 @@ def nats_of(outputs: Outputs, size: int) -> float:
         outputs: Batch of at least `size` outputs.
         size: Number of outputs to use, counted from the first one.
     """
-    rows = np.column_stack([outputs.labels[:size], outputs.values[:size]])
-    whole = np.ascontiguousarray(rows).view(np.dtype((np.void, rows.strides[0])))
-    counts = np.unique(whole, return_counts=True)[1]
+    counts = _counts(outputs, size, _FIRST_COLUMNS)
+    if len(counts) < size and outputs.values.shape[1] > _FIRST_COLUMNS:
+        counts = _counts(outputs, size, None)
     return float(-np.sum(counts * np.log(counts / counts.sum())))
+
+
+def _counts(outputs: Outputs, size: int, width: int | None) -> np.ndarray:
+    """Return how often each of the first outputs occurs, int64 [different outputs].
+
+    Args:
+        outputs: Batch of outputs.
+        size: Number of outputs to use.
+        width: Number of columns to use, or None for all.
+    """
+    rows = np.column_stack([outputs.labels[:size], outputs.values[:size, :width]])
+    whole = np.ascontiguousarray(rows).view(np.dtype((np.void, rows.strides[0])))
+    return np.unique(whole, return_counts=True)[1]
 
 
 def content_of(outputs: Outputs, size: int) -> bytes:

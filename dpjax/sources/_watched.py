@@ -230,10 +230,13 @@ class Watched:
         There is no error if the same batch is requested a second time.
         """
         # Compare with the first output of the side, since a batch may hold a single output.
-        rows = np.column_stack([outputs.labels, outputs.values])
-        only = self._constant.get((pair, side), tuple(rows[0].tolist()))
-        same = only is not None and rows.shape[1] == len(only) and bool(np.all(rows == only))
-        self._constant[pair, side] = only if same else None
+        labels, values = outputs.labels, outputs.values
+        only = self._constant.get((pair, side), (float(labels[0]), *values[0].tolist()))
+        if only is not None and (values.shape[1] != len(only) - 1 or (labels != only[0]).any()):
+            only = None
+        if only is not None and (values != only[1:]).any():
+            only = None
+        self._constant[pair, side] = only
         self._count_errors(outputs, pair, side)
         self._between[pair, side].add(outputs, self._encoders[pair].names)
         self._refuse_seen(outputs, pair, side, where)

@@ -9,6 +9,7 @@ import pytest
 
 from dpjax.partitions._arrays import arrays_of
 from dpjax.partitions._nested import Nested, form_of
+from dpjax.partitions._rows import stacked
 from dpjax.partitions.outputs import Encoder
 
 
@@ -89,3 +90,43 @@ def test_encoded_arrays_are_those_of_nested_lists():
         np.testing.assert_array_equal(one, two)
     assert (encoder.parts, encoder.names) == (other.parts, other.names)
     assert encoder.parts[7] == "[1][1]"
+
+
+def decoded(encoder, outputs):
+    """Return outputs with the names of their labels, which may have other indices."""
+    names = np.array(encoder.names)[outputs.labels].tolist()
+    return names, outputs.values.tolist(), outputs.alone.tolist()
+
+
+@pytest.mark.parametrize("dtype", [float, np.float32, np.float16, int, np.uint8, bool])
+@pytest.mark.parametrize(
+    "others",
+    [[], [1.0, 2.0], [np.arange(3.0)], ["a"], [{"a": 1.0}], [np.full(5, np.nan)], [[0] * 5]],
+    ids=["alone", "numbers", "shorter", "labels", "dicts", "missing", "lists"],
+)
+@pytest.mark.parametrize("first", [True, False])
+def test_vectors_are_encoded_like_lists_of_their_numbers(dtype, others, first):
+    vectors = [*(np.random.default_rng(1).normal(size=(20, 5)) * 3).astype(dtype)]
+    batches = [others, vectors] if first else [vectors, others]
+    found, wanted = Encoder("it"), Encoder("it")
+    for batch in [*batches, vectors + others]:
+        lists = [each.tolist() if isinstance(each, np.ndarray) else each for each in batch]
+        try:
+            encoded = found.encode(batch)
+        except ValueError as error:
+            with pytest.raises(type(error), match="one length"):
+                wanted.encode(lists)
+            return
+        assert decoded(found, encoded) == decoded(wanted, wanted.encode(lists))
+    assert found.parts == wanted.parts
+
+
+def test_vectors_that_are_no_table():
+    assert stacked([], None) is None
+    for odd in (np.arange(4.0), np.float32([0, 1, 2]), [0.0, 1.0, 2.0], np.ma.array([0.0, 1, 2])):
+        assert stacked([np.arange(3.0), odd], None) is None
+    assert stacked([np.arange(3.0)], 2) is None and stacked([np.arange(1.0)], None) is None
+    assert stacked([np.array(["a", "b"])], None) is None
+    assert stacked([np.array([2**60, 1])], None) is None
+    table = stacked([np.int8([1, -2]), np.int8([3, 4])], 2)
+    assert table.tolist() == [[1.0, -2.0], [3.0, 4.0]] and table.dtype == np.float64

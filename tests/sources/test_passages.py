@@ -54,6 +54,12 @@ def test_the_surprise_of_a_sequence():
     assert nats_of(outputs, 4) == pytest.approx(2 * np.log(2) + 2 * np.log(4))
     assert nats_of(outputs, 3) == pytest.approx(3 * np.log(3) - 2 * np.log(2))
     assert nats_of(outputs, 2) == 0
+    wide = outputs._replace(values=np.repeat([[1.0], [1.0], [2.0], [1.0]], 40, axis=1))
+    assert nats_of(wide, 4) == pytest.approx(nats_of(outputs, 4))
+    wide.values[1, 39] = 3.0  # All outputs differ, but not in the first columns.
+    assert nats_of(wide, 4) == pytest.approx(4 * np.log(4))
+    wide.values[:, 0] = np.arange(4)
+    assert nats_of(wide, 4) == pytest.approx(4 * np.log(4))
     assert content_of(outputs, 2) != content_of(outputs, 3)
     assert content_of(numbers(1, 2), 2) != content_of(numbers(1, 3), 2)
 
