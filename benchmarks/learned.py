@@ -168,11 +168,21 @@ def _mixed() -> Law:
     return Law(draw, ratio, level=1.5)
 
 
-def _scale() -> Law:
+def _scale(d: int, size: float) -> Law:
     def ratio(x: np.ndarray) -> np.ndarray:
-        return 5 * math.log(1.3) - (x**2).sum(axis=1) / 2 * (1 - 1 / 1.69)
+        return d * math.log(size) - (x**2).sum(axis=1) / 2 * (1 - 1 / size**2)
 
-    return Law(lambda r, n, side: r.normal(size=(n, 5)) * (1.3 if side else 1), ratio, 1e-5)
+    return Law(lambda r, n, side: r.normal(size=(n, d)) * (size if side else 1), ratio, 1e-5)
+
+
+def _heavy_tails() -> Law:
+    """Return 300 numbers with Student's t distribution; each mean moves by 0.17."""
+    shift = 0.17 * np.random.default_rng(300).choice([-1.0, 1.0], 300)
+
+    def ratio(x: np.ndarray) -> np.ndarray:
+        return 2 * np.sum(np.log1p((x - shift) ** 2 / 3) - np.log1p(x**2 / 3), axis=1)
+
+    return Law(lambda r, n, side: r.standard_t(3, size=(n, 300)) + shift * side, ratio, 1e-5)
 
 
 def _gradients() -> Law:
@@ -264,7 +274,9 @@ LAWS = {
     "histogram, 1 of 20 wrong, 2": _histogram(),
     "order statistics of 5, 2": _order_statistics(),
     "label + 3 numbers, 1.5": _mixed(),
-    "scale 1.3, 5-d *": _scale(),
+    "scale 1.3, 5-d *": _scale(5, 1.3),
+    "scale 1.12, 300-d *": _scale(300, 1.12),
+    "300 numbers with t3 noise *": _heavy_tails(),
     "gradient sum, 100-d *": _gradients(),
     "all of 5,000 numbers, mu 3 *": _wide(1.0),
     "5% of 5,000 numbers, mu 3 *": _wide(0.05),
