@@ -31,9 +31,9 @@ from dpjax.partitions._transforms import Transforms
 _RIDGE = {"linear": 1.0, "common": 1.0, "clipped": 1.0, "additive": 3.0, "products": 10.0}
 """Ridge penalty on the coefficients of standardized features, for each kind of feature."""
 
-_CONSTANT = 1e-6
-"""A feature is constant if the ratio of its standard deviation to its mean is at most this value.
-Features are float32 numbers.
+_CONSTANT, _TINY = 1e-6, 1e-30
+"""A feature is constant if the ratio of its standard deviation to its mean is at most _CONSTANT, or
+if its standard deviation is at most _TINY. Features are float32 numbers.
 """
 
 _LARGEST = float(np.finfo(np.float32).max)
@@ -319,7 +319,7 @@ def fit_combination(
     table = features(outputs, np.float32)
     usual, spread = _mean_and_spread(table)
     # Constant features have the weight 0.
-    spread = np.where(spread > _CONSTANT * np.abs(usual), spread, np.inf)
+    spread = np.where(spread > np.maximum(_CONSTANT * np.abs(usual), _TINY), spread, np.inf)
     fit = Logistic(table, usual, spread, side, fold, _RIDGE[features.kind])
     weights = fit.without_each_fold()
     # The regression predicts side 1, but scores must be large where side 0 is more likely.

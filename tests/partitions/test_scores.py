@@ -483,7 +483,7 @@ def test_cells_of_a_score_name_it_in_short_in_recipes_and_in_full_in_whole_words
     assert cells.describe(upper, whole=True) == f"the output is a vector with {whole} of at least 1"
 
 
-@pytest.mark.parametrize("size", [1e308, 1e200, 1e-30, 1e-160, 1e-310])
+@pytest.mark.parametrize("size", [1e308, 1e200, 1e-30, 1e-160, 1e-190, 1e-310])
 @pytest.mark.filterwarnings("error::RuntimeWarning")
 def test_scores_of_huge_and_tiny_entries_are_finite(size):
     sides, folds = shifted(9, 600, 2, 0.0)
