@@ -16,7 +16,7 @@ from dpjax.partitions.missing import is_array
 
 ArrayForm = tuple[Any, ...]
 """Hashable structure of arrays. It consists of `np.ndarray` and a shape; or of a type of container,
-the names of the parts, and the form of each part.
+the names of the parts in their order, and the form of each part.
 """
 
 _NUMBER: ArrayForm = (np.ndarray, ())
@@ -77,14 +77,15 @@ def _form(part: Any, parts: list[list[float] | np.ndarray]) -> ArrayForm | None:
         names = tuple(range(len(part)))
     else:
         return _form_of_array(part, parts)
-    inside = []
+    inside: dict[Any, ArrayForm] = {}
     for name in names:
         if (form := _form(part[name], parts)) is None:
             return None
-        inside.append(form)
-    if not is_dict and {*inside} <= {_NUMBER}:
+        inside[name] = form
+    if not is_dict and {*inside.values()} <= {_NUMBER}:
         return None  # This may be an edge.
-    return (dict if is_dict else tuple, names, *inside)
+    order = part if is_dict else names
+    return (dict if is_dict else tuple, tuple(order), *(inside[name] for name in order))
 
 
 def _form_of_array(part: Any, parts: list[list[float] | np.ndarray]) -> ArrayForm | None:

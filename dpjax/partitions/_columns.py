@@ -7,6 +7,7 @@ import numpy as np
 
 from dpjax.core.types import JsonObject
 from dpjax.partitions._nested import SPREAD, SUMMARY, UNUSED, Nested, usual
+from dpjax.partitions._orders import Orders
 
 _MOST_EXTRA, _MOST_OF_TABLES, _MANY = 64, 256, 100
 """Largest number of further columns, and that for summaries of tables. Among at least _MANY
@@ -15,6 +16,11 @@ summaries, a number that only one of them has gets no column.
 
 _MOST_PARTS, _MOST_SHOWN = 20, 3
 """A note lists at most _MOST_PARTS columns and at most _MOST_SHOWN ignored paths."""
+
+_SHIFT = (
+    " Outputs have their keys in different orders. The shift of a key is its place minus its place "
+    "in one of the first outputs."
+)
 
 
 class NestedColumns:
@@ -32,6 +38,7 @@ class NestedColumns:
         ignored: Paths of numbers that have no column, because they were in no output before
             `closed` was set, or because there would be too many columns.
         of_tables: Whether some of these paths belong to summaries of tables.
+        orders: Order of the keys. If orders differ, there is a further column for each key.
     """
 
     def __init__(self):
@@ -39,6 +46,7 @@ class NestedColumns:
         self.extra: dict[str, int] = {}
         self.ignored: set[str] = set()
         self.of_tables = False
+        self.orders = Orders()
         self._first: dict[str, int] = {}
         self._after_plain = False
         self.closed = False
@@ -77,9 +85,12 @@ class NestedColumns:
             if base not in (None, len(first)):
                 first = [f"[{place}]" for place in range(base)]
             self._first = {path: place for place, path in enumerate(first)}
+            self.orders = Orders(self.usual.order)
         if self.closed:
             return
         self._add_of_tables([one.entries for one in nested if one.is_named])
+        for path in self.orders.add([one.order for one in nested]):
+            self.extra[path] = self.width
         counts = Counter(
             one.entries for one in nested if not (self._is_in_order(one) or one.is_named)
         )
@@ -105,6 +116,15 @@ class NestedColumns:
 
     def row(self, one: Nested) -> tuple[float, ...] | None:
         """Return the numbers of a nested output, one per column, or None if it has none."""
+        row = self._row(one)
+        if row is None or not self.orders.columns:
+            return row
+        changed = [*row]
+        for path, shift in self.orders.shifts(one.order).items():
+            changed[self.extra[path]] = shift
+        return tuple(changed)
+
+    def _row(self, one: Nested) -> tuple[float, ...] | None:
         # A number that a summary lacks is 0, even if it lacks all of them.
         is_summary = one.key == SUMMARY
         if not (one.numbers or is_summary):
@@ -161,9 +181,8 @@ class NestedColumns:
                 "Hardly any two outputs are equal. Therefore, the audit compares numbers that "
                 f"summarize each output: {'; '.join(names[:_MOST_SHOWN])}{more}."
             ]
-        return [
-            parts_note(self.paths) + (" A number that an output lacks is 0." if self.extra else "")
-        ]
+        lacking = " A number that an output lacks is 0." if self.extra else ""
+        return [parts_note(self.paths) + lacking + (_SHIFT if self.orders.columns else "")]
 
     def to_plain(self) -> JsonObject | None:
         """Return the columns as JSON values, or None if no output was nested."""
@@ -175,6 +194,7 @@ class NestedColumns:
             "after_plain": self._after_plain,
             "first": list(self._first),
             "extra": list(self.extra),
+            "order": list(self.orders.usual),
         }
 
     def restore(self, plain: JsonObject) -> None:
@@ -188,6 +208,7 @@ class NestedColumns:
         self.extra = {
             str(path): place for place, path in enumerate(plain["extra"], len(self._first))
         }
+        self.orders.restore(map(str, plain.get("order", ())), self.extra)
 
 
 def notes_of_ignored(tables: Iterable[NestedColumns]) -> list[str]:

@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from functools import lru_cache
 from numbers import Integral, Real
+from operator import itemgetter
 from sys import intern
 from types import CoroutineType, GeneratorType
 from typing import Any, NamedTuple, cast
@@ -15,6 +16,7 @@ from dpjax.core.numerics import MOST_EXACT
 from dpjax.core.wording import BadValue
 from dpjax.partitions._arrays import ArrayForm, arrays_of, zeros_of
 from dpjax.partitions._graphs import are_edges
+from dpjax.partitions._orders import Order
 from dpjax.partitions._summary import Summary, Targets, numbers_of
 from dpjax.partitions.missing import Raised, entries, has_entries, missing
 from dpjax.partitions.summaries import summary_of_frame
@@ -65,6 +67,7 @@ class Nested(NamedTuple):
             equal types and values. It differs from `structure` if there are labels whose texts may
             differ although their values are equal, such as sets.
         is_named: Whether numbers are compared with those of other outputs by path, not by order.
+        order: Path of each key, in the order of the keys within a dict.
     """
 
     structure: str
@@ -73,6 +76,7 @@ class Nested(NamedTuple):
     numeric: bool
     key: Hashable
     is_named: bool = False
+    order: Order = ()
 
     @classmethod
     def of(cls, item: object) -> "Nested":
@@ -91,6 +95,7 @@ class Nested(NamedTuple):
         paths: list[str] = []
         labels: list[str] = []
         values: list[tuple[type, Hashable]] = []
+        order: list[str] = []
 
         def named(label: Hashable) -> str:
             if type(label) in _WRITTEN:
@@ -103,13 +108,13 @@ class Nested(NamedTuple):
             if has_entries(type(part)):
                 part = entries(part)
             if isinstance(part, dict):
-                inside = (
-                    f"{named(name)}: {text(inner, f'{path}[{name!r}]')}"
-                    for name, inner in sorted(
-                        ((_plain(name), inner) for name, inner in part.items()),
-                        key=lambda found: (type(found[0]).__name__, repr(found[0])),
-                    )
-                )
+                found = []
+                for name, inner in part.items():
+                    plain = _plain(name)
+                    order.append(place := f"{path}[{plain!r}]")
+                    found.append((type(plain).__name__, place, plain, inner))
+                found.sort(key=itemgetter(0, 1))
+                inside = [f"{named(name)}: {text(inner, place)}" for _, place, name, inner in found]
                 return f"{{{', '.join(inside)}}}"
             if isinstance(part, list | tuple) and are_edges(part):
                 part = tuple(map(tuple, part))
@@ -134,7 +139,7 @@ class Nested(NamedTuple):
         for number, (_, value) in enumerate(values):
             structure = structure.replace(_placeholder(number), repr(value))
         key = (whole, *values) if values else whole
-        return cls(structure, tuple(numbers), tuple(paths), not labels, key)
+        return cls(structure, tuple(numbers), tuple(paths), not labels, key, order=tuple(order))
 
     @classmethod
     def of_summary(cls, summary: Summary, table: object) -> "Nested":
@@ -305,7 +310,7 @@ def _flat(item: Any) -> Nested | None:
     structure = form.segments[0]
     for place, segment in zip(form.texts, form.segments[1:], strict=True):
         structure += repr(parts[place]) + segment
-    return Nested(structure, numbers, form.entries, not form.texts, structure)
+    return Nested(structure, numbers, form.entries, not form.texts, structure, False, form.order)
 
 
 class _Form(NamedTuple):
@@ -315,13 +320,14 @@ class _Form(NamedTuple):
         segments: Segments of `Nested.structure`. The strings stand between the segments.
         texts: Indices of the strings, in the order of the structure.
         numbers: Indices of the numbers, in the order of the structure.
-        entries: Paths of the numbers, as in `Nested`.
+        entries, order: Paths of the numbers and of the keys, as in `Nested`.
     """
 
     segments: tuple[str, ...]
     texts: tuple[int, ...]
     numbers: tuple[int, ...]
     entries: tuple[str, ...]
+    order: Order
 
 
 @lru_cache(maxsize=1024)
@@ -344,7 +350,7 @@ def _form(names: tuple[str, ...] | None, kinds: tuple[type, ...]) -> _Form | Non
     if len(segments) != len(texts) + 1:
         return None  # A key contains the placeholder.
     numbers = tuple([place for place in order if kinds[place] is not str])
-    return _Form(segments, texts, numbers, nested.entries)
+    return _Form(segments, texts, numbers, nested.entries, nested.order)
 
 
 def _exact(number: Any) -> float:

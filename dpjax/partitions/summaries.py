@@ -14,6 +14,7 @@ import numpy as np
 
 from dpjax.core.wording import BadValue
 from dpjax.partitions._graphs import Graph, are_pairs, is_graph, of_graph, of_links
+from dpjax.partitions._orders import places_of
 from dpjax.partitions._records import as_records, columns_of, number_of
 from dpjax.partitions._sequences import MOST_PLACES, of_entries, of_numbers, of_text, text_of
 from dpjax.partitions._summary import Summary, Targets
@@ -51,7 +52,8 @@ def summarize(output: Any, targets: Sequence[Any] = ()) -> Summary:
       rows with two labels, the mean square contingency of two labels, the fraction of the variance
       of numbers that the labels explain, or the correlation of two numbers. A column of texts is
       also summarized like a text.
-    - Dict, or sequence of other objects: the summary of each part.
+    - Dict, or sequence of other objects: the summary of each part. If the keys of a dict are not
+      sorted, the place of each key.
     - Number or date: its value; a date is converted to days since 1970-01-01.
 
     Args:
@@ -161,7 +163,7 @@ def _parts(part: Any, targets: Targets, name: str = "", depth: int = 0) -> dict[
         return of_numbers([*part], "byte", where)
     if depth < _DEEPEST and isinstance(part, Mapping):
         inside = {f"{name}.{key}" if name else str(key): inner for key, inner in part.items()}
-        return _of_parts(inside, targets, depth)
+        return _of_parts(inside, targets, depth) | places_of([*inside])
     if isinstance(part, Sequence | Set):
         found = of_entries(part, targets, where)
         if depth < _DEEPEST and isinstance(part, Sequence) and any(map(is_nested, part)):

@@ -83,8 +83,8 @@ def test_parts_are_a_vector_and_a_label():
     encoder = Encoder("it")
     rows = [
         {"n": 3, "mean": [0.5, (1.0, 2)]},
-        {"mean": np.array([0.25, 7.0]), "n": 4},  # These are built in another way.
-        {"mean": (1.5, [2.5, 3.5]), "n": True},
+        {"n": 4, "mean": np.array([0.25, 7.0])},  # This array becomes a list.
+        {"n": True, "mean": (1.5, [2.5, 3.5])},
     ]
     outputs = encoder.encode(rows)
     paths = ("['mean'][0]", "['mean'][1][0]", "['mean'][1][1]", "['n']", "['mean'][1]")
