@@ -5,6 +5,8 @@ from copy import copy
 
 import numpy as np
 
+from dpjax.core.types import JsonObject
+from dpjax.partitions._frames import Frames
 from dpjax.partitions._graphs import content_of_graph, is_graph
 from dpjax.partitions._labels import DpjaxLabel, Labels
 from dpjax.partitions._lengths import Lengths
@@ -20,11 +22,12 @@ class Contents:
     Attributes:
         lists: Whether lists of numbers are labels, because their lengths differ.
         lengths: The structures of nested outputs that are labels, because their lengths differ.
+        frames: The form of data frames.
     """
 
     def __init__(self):
         self._items: dict[int, object] = {}
-        self.lists, self.lengths = False, Lengths()
+        self.lists, self.lengths, self.frames = False, Lengths(), Frames()
 
     def add(self, label: int, item: object) -> None:
         """Store an output, unless an earlier output has the same label."""
@@ -107,3 +110,12 @@ class Contents:
                 if not closed:
                     self.add(index, items[place])
         return found
+
+    def to_plain(self) -> JsonObject:
+        """Return the forms of outputs as JSON values, without the outputs."""
+        return {"varied": sorted(self.lengths.varied), "as_records": self.frames.as_records}
+
+    def restore(self, plain: JsonObject) -> None:
+        """Restore the forms that `to_plain` returned."""
+        self.lengths.varied = {*plain.get("varied", ())}
+        self.frames.as_records = plain.get("as_records")

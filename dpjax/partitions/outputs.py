@@ -21,7 +21,7 @@ from dpjax.partitions._distinct import distinct
 from dpjax.partitions._entries import Entries
 from dpjax.partitions._labels import DpjaxLabel, Labels
 from dpjax.partitions._logistic import FOLDS
-from dpjax.partitions._nested import Label, Nested, form_of
+from dpjax.partitions._nested import Label, Nested
 from dpjax.partitions._rows import checked, encoded_rows, stacked
 from dpjax.partitions._summarizer import Summarizer, may_be_summarized
 from dpjax.partitions._summary import Targets
@@ -213,6 +213,8 @@ class Encoder:
             elif isinstance(kind, int) and not self.columns.closed:
                 self._contents.add(kind, item)
             kinds.append(kind)
+        for place in self._contents.frames.decide(kinds, items):
+            kinds[place] = self._classify(items[place])
         if not self.columns.excludes_plain:
             kinds = self._contents.label_lists(kinds, items, self.labels, self._base)
         kinds = self._contents.label_nested(kinds, items, self.labels, closed=self.columns.closed)
@@ -239,10 +241,10 @@ class Encoder:
             self._place_nested(nested, rows, labels, items)
         numeric = np.array([row is not None for row in rows], bool)
         with_numbers = [row for row in rows if row is not None]
-        further = len(self.columns.extra)
         if not with_numbers:
             return self._alone(labels)
-        self._base = checked(self.source, self._base, len(with_numbers[0]) - further)
+        size = len(with_numbers[0]) - len(self.columns.extra)
+        self._base = checked(self.source, self._base, size)
         narrow: np.ndarray | bool = True
         if nested and self._bits is not None:
             # A nested output with other numbers than the first columns has no number to look at.
@@ -289,7 +291,7 @@ class Encoder:
     def _classify(self, item: object) -> Kind:
         """Return the index of a label, the entries of a number or vector, or a `Nested` object."""
         try:
-            found = form_of(item, self.targets)
+            found = self._contents.frames.form(item, self.targets)
             if self._summarizer is not None and not isinstance(found, Raised):
                 found = self._summarizer.form(item, found)
         except Exception as error:  # User-defined __len__, __float__, __hash__ or __repr__ failed.
@@ -315,7 +317,7 @@ class Encoder:
             "base": self._base,
             "columns": columns.to_plain(),
             "closed": columns.closed,
-            "varied": sorted(self._contents.lengths.varied),
+            **self._contents.to_plain(),
         }
 
     def restore(self, plain: JsonObject) -> None:
@@ -331,7 +333,7 @@ class Encoder:
         if columns is not None:
             self.columns.restore(columns)
         self.columns.closed = bool(plain["closed"])
-        self._contents.lengths.varied = {*plain.get("varied", ())}
+        self._contents.restore(plain)
         if plain.get("wide") is not None:
             self._wide = Wide.restored(plain["wide"])
         if plain.get("summarizer") is not None:

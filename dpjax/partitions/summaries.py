@@ -88,14 +88,17 @@ def summarize_parts(output: Any, targets: Targets) -> Summary:
     return Summary(_parts(output, targets))
 
 
-def summary_of_frame(output: Any, targets: Callable[[], Targets]) -> Summary | None:
+def summary_of_frame(
+    output: Any, targets: Callable[[], Targets], *, of_records: bool = False
+) -> Summary | None:
     """Return the summary of a data frame if its rows have no meaning of their own, else None.
 
     Args:
         output: Any output.
         targets: Function that returns records to look for.
+        of_records: Whether the rows of any frame are records.
     """
-    found = summary_of_output(output, targets)
+    found = summary_of_output(output, targets, of_records=of_records)
     return None if found is None else found | _of_columns(output, targets())
 
 

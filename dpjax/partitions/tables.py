@@ -61,7 +61,9 @@ def summary_of_table(table: Any, targets: Targets, *, strict: bool = True) -> Su
     return statistics_of(records, found) | of_groups(records)
 
 
-def summary_of_output(output: Any, targets: Callable[[], Targets]) -> Summary | None:
+def summary_of_output(
+    output: Any, targets: Callable[[], Targets], *, of_records: bool = False
+) -> Summary | None:
     """Return the summary of a data frame if its rows have no meaning of their own, else None.
 
     The result is None if the frame has few rows, or if each row stands for a group of records, as
@@ -70,14 +72,15 @@ def summary_of_output(output: Any, targets: Callable[[], Targets]) -> Summary | 
     Args:
         output: Any output.
         targets: Function that returns records to look for.
+        of_records: Whether the rows of any frame are records.
     """
-    if not is_table(type(output)) or len(output) < _FEWEST:
+    if not is_table(type(output)) or (len(output) < _FEWEST and not of_records):
         return None
     try:
         records = Records.of(output)
     except BadValue as error:
         raise BadValue(f"a table that cannot be summarized: {error}") from None
-    if has_groups(records):
+    if has_groups(records) and not of_records:
         return None
     columns = {*records.names}
     found = {
