@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from dpjax.partitions import PILOT, Outputs, Partition, lay, part_of, score_partitions
 from dpjax.partitions._entries import NO_ENTRIES, Entries
 from dpjax.partitions._one_entry import entry_partition
+from dpjax.partitions._one_statistic import statistic_partitions
 from dpjax.sources._counting import halves_of
 
 _ENOUGH, _ENOUGH_OF_FEW, _FEW = 0.97, 0.9, 5000
@@ -100,6 +101,9 @@ def lay_best(
         # Try boxes directly after the linear score, since events that consist of boxes are as easy
         # to describe as events of a linear score.
         others.insert(1, laid_by(first, names, **options))
+
+    if not entries.candidates:
+        others += statistic_partitions(first, names, len(columns), laid_by)
 
     # All entries compete, although only the most promising ones are tried.
     num_partitions = len(columns) + len(others)

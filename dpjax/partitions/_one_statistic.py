@@ -1,0 +1,96 @@
+"""Partitions of vector outputs by one statistic that does not depend on the order of the entries.
+
+If a mechanism shuffles its outputs, the entry that reveals a person has a random place, so no entry
+and no linear score differs much. The smallest loss differs, or two equal entries occur.
+"""
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from dpjax.core.types import Plain
+from dpjax.partitions._batches import Outputs
+from dpjax.partitions._features import clipped
+from dpjax.partitions._lay import lay
+from dpjax.partitions._partition import Partition
+
+FEWEST_ENTRIES, MOST_ENTRIES = 4, 256
+"""Smallest and largest number of entries of vectors that are compared by these statistics."""
+
+
+def _gap(rows: np.ndarray) -> np.ndarray:
+    return np.diff(np.sort(clipped(rows), axis=1), axis=1).min(axis=1)
+
+
+STATISTICS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "smallest entry": lambda rows: rows.min(axis=1),
+    "largest entry": lambda rows: rows.max(axis=1),
+    "smallest difference of two entries": _gap,
+}
+"""Functions from rows, [n, entries], to numbers [n]."""
+
+
+@dataclass(frozen=True)
+class OneStatistic(Partition):
+    """A partition of vector outputs by one statistic of their entries.
+
+    Attributes:
+        statistic: Name of the statistic; see `STATISTICS`.
+        entries: Number of the first columns, which are the entries.
+    """
+
+    statistic: str = field(kw_only=True)
+    entries: int = field(kw_only=True)
+
+    @property
+    def key(self) -> Hashable:
+        """See `Cells`."""
+        return super().key, self.statistic, self.entries
+
+    @property
+    def columns(self) -> Sequence[int]:
+        """See `Partition`."""
+        return ()
+
+    def index(self, outputs: Outputs) -> np.ndarray:
+        """Return the cell of each output, int64 [n]."""
+        return super().index(_numbers(outputs, self.statistic, self.entries))
+
+    def kind(self, whole: bool) -> str:
+        """See `Cells`."""
+        return f"a vector with the {self.statistic}"
+
+    def plain(self) -> Plain:
+        """Return the statistic as JSON values for a recipe."""
+        words = f"the {self.statistic}"
+        return {"words": words, "kind": self.statistic, "entries": self.entries}
+
+
+def _numbers(outputs: Outputs, statistic: str, entries: int) -> Outputs:
+    values = STATISTICS[statistic](outputs.values[:, :entries])
+    return outputs._replace(values=values[:, None])
+
+
+def statistic_partitions(
+    pilot: Sequence[Outputs],
+    names: Sequence[str],
+    entries: int,
+    laid_by: Callable[..., Partition] = lay,
+) -> list[OneStatistic]:
+    """Construct a partition for each statistic, or none if there are too few or many entries.
+
+    Args:
+        pilot: Outputs from the database and from its neighbor.
+        names: Names of all labels in the pilot.
+        entries: Number of the first columns, which are the entries.
+        laid_by: Function (pilot, names) -> partition of outputs that consist of one number.
+    """
+    if not FEWEST_ENTRIES <= entries <= MOST_ENTRIES:
+        return []
+    found = []
+    for statistic in STATISTICS:
+        laid = laid_by([_numbers(side, statistic, entries) for side in pilot], names)
+        form = laid.names, laid.edges, laid.atoms, laid.boxed, laid.whole
+        found.append(OneStatistic(*form, statistic=statistic, entries=entries))
+    return found
