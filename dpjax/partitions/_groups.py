@@ -59,8 +59,8 @@ def _groups_of(records: Records) -> tuple[Sequence[Key], dict[str, np.ndarray]] 
         columns = [[label or "nothing" for label in part] for part in records.labels.values()]
         return list(zip(*columns, strict=True)), records.numbers
     (first, column), *rest = records.numbers.items() or [("", np.empty(0))]
-    if len(column) < 2 or not rest or not (np.diff(column) > 0).all():
+    if len(column) < 2 or not rest or not (column[1:] > column[:-1]).all():
         return None
     if not np.array_equal(column, np.floor(column)):
         return None
-    return [(f"{first} {number:g}",) for number in column.tolist()], dict(rest)
+    return [(f"{first} {number:.0f}",) for number in column.tolist()], dict(rest)

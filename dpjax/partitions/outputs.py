@@ -336,8 +336,7 @@ class Encoder:
         self._contents.restore(plain)
         if plain.get("wide") is not None:
             self._wide = Wide.restored(plain["wide"])
-        if plain.get("summarizer") is not None:
-            state = plain["summarizer"]
+        if (state := plain.get("summarizer")) is not None:
             self._summarizer = Summarizer.restored(state, self.labels, self.targets)
 
     def fixed(
@@ -356,8 +355,7 @@ class Encoder:
             form = self.columns.paths, self._base
             summarizer = Summarizer(self.labels, self._contents, *form, self.targets)
             # Outputs with fewer numbers are those that were encoded before; see `padded`.
-            paths = summarizer.columns(pilots, folds, (self._width or 1) + 1)
-            if paths:
+            if paths := summarizer.columns(pilots, folds, (self._width or 1) + 1):
                 self._summarizer, self._base = summarizer, len(paths)
                 self.labels, self.columns = summarizer.kept, NestedColumns.of_summaries(paths)
         self._contents.clear()

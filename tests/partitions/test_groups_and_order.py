@@ -40,8 +40,11 @@ def test_increasing_integers_name_groups():
     assert named(summarize({"age": [3, 7], "n": [5.5, 6.5]}), "of age 3", "of age 7") == {
         "n of age 3": 5.5, "n of age 7": 6.5,
     }  # fmt: skip
-    for ages in ([7, 3], [3, 3], [0.5, 1.5], [3, np.nan]):
-        assert not named(summarize({"age": ages, "n": [5.5, 6.5]}), "n of age 3", "n of age 0")
+    days = named(summarize({"day": [20240101, 20240102], "n": [5.5, 6.5]}), "n of day 2024")
+    assert days == {"n of day 20240101": 5.5, "n of day 20240102": 6.5}
+    for ages in ([7, 3], [3, 3], [0.5, 1.5], [3, np.nan], [-1e308, 1e308, -1e308]):
+        table = {"age": ages, "n": np.arange(len(ages)) + 0.5}
+        assert not named(summarize(table), "n of age 3", "n of age 0")
     assert not named(summarize({"age": [3, 7]}), "of age 3")
 
 
