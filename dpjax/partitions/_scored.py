@@ -24,7 +24,7 @@ from dpjax.partitions._scores import (
     fit_combination,
 )
 from dpjax.partitions._spread_of_vectors import SpreadOfVectors
-from dpjax.partitions._transforms import Table, Transforms
+from dpjax.partitions._transforms import Table
 from dpjax.partitions._wide import MOST_COLUMNS
 
 _STEPS, _TAILS = 48, range(6, 12)
@@ -203,14 +203,15 @@ def _fitted(
 ) -> list[Scored]:
     """Fit scores, and return one partition per score; see `score_partitions` for the arguments.
 
-    If `cancels` is True, one of the scores may cancel common factors of the entries.
+    If `cancels` is True, one of the scores may cancel common factors of the entries, and may use
+    transforms of them. It replaces additive and quadratic scores of many entries.
 
     A score is omitted if there are too few outputs to fit it. Linear scores are fitted to all
     outputs, and other scores to the first `PILOT` outputs per side. If there are more than `PILOT`
     outputs per side, two more scores are fitted. These scores are linear in clipped entries,
     because the log density ratio of Laplace noise is a clipped linear function. One of these two
     scores has equal weights for all entries, which is best for repeated releases with small losses.
-    Differences in variances have scores of their own.
+    Differences in variances along directions have a score of their own.
     """
     outputs, side, fold = _together(pilot, folds)
     columns_given = outputs.values.shape[1]
@@ -239,8 +240,7 @@ def _fitted(
             regress(kind, outputs, side, fold)
     if cancels and (wide or _WIDE <= columns_given >= fewest / _PER_NUMBER):
         sides, parts = with_numbers(pilot, folds)
-        transforms = Transforms.of(sides)
-        tables = [Table(side, transforms) for side in sides]
+        tables = Table.of(sides)
         spread = SpreadOfVectors.of(tables, parts, Moments.of(tables, parts))
         if spread is not None:
             fits.append(Cancelling.of(spread))

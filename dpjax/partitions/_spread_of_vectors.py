@@ -12,9 +12,9 @@ from dpjax.partitions._transforms import NUM_PARTS, Table, Transforms
 
 
 class SpreadOfVectors(NamedTuple):
-    """Scores of numbers, clipped numbers or distances, or of both kinds; see `Spread`.
+    """Scores of numbers, of clipped numbers, of distances, or of sums of these; see `Spread`.
 
-    Held-out outputs determine which of these columns are used.
+    Held-out outputs determine which columns are used.
 
     Attributes:
         spread: The scores.
@@ -38,8 +38,7 @@ class SpreadOfVectors(NamedTuple):
         width = tables[0].shape[1] // NUM_PARTS
         part = np.repeat(np.arange(NUM_PARTS), width)
         groups = [part == number for number in range(NUM_PARTS)]
-        # Distances are nearly independent of numbers, and of clipped numbers, if noise is
-        # symmetric.
+        # If noise is symmetric, distances are uncorrelated with numbers and with clipped numbers.
         spread = Spread.of(tables, folds, moments, groups, sums=[(0, 1), (1, 2)], is_even=True)
         if spread is None:
             return None

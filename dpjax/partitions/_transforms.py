@@ -94,6 +94,12 @@ class Table:
     rows: np.ndarray
     transforms: Transforms
 
+    @classmethod
+    def of(cls, sides: Sequence[np.ndarray]) -> list[Self]:
+        """Return a table for the outputs of each side, [n, numbers], with the same transforms."""
+        transforms = Transforms.of(sides)
+        return [cls(side, transforms) for side in sides]
+
     @property
     def shape(self) -> tuple[int, int]:
         """Numbers of rows and of columns."""

@@ -12,7 +12,7 @@ from dpjax.partitions._entries import Entries
 from dpjax.partitions._logistic import FOLDS
 from dpjax.partitions._moments import Moments, in_slices
 from dpjax.partitions._spread_of_vectors import SpreadOfVectors
-from dpjax.partitions._transforms import NUM_PARTS, Table, Transforms
+from dpjax.partitions._transforms import NUM_PARTS, Table
 
 MOST_COLUMNS = 1000
 """Largest number of numeric entries in one output that are compared."""
@@ -62,8 +62,7 @@ class Wide(NamedTuple):
         if len(Entries(tuple(paths)).of(width)) <= MOST_COLUMNS:
             return None
         sides, folds = with_numbers(pilots, folds)
-        transforms = Transforms.of(sides)
-        tables = [Table(side, transforms) for side in sides]
+        tables = Table.of(sides)
         moments = Moments.of(tables, folds)
         order, number = moments.by_difference(parts=NUM_PARTS)
         # The columns are fewer than the entries, so that their number tells them apart.

@@ -26,8 +26,7 @@ def drawn(seed, size, shift=0.0, scale=1.0, draw=NORMAL):
 
 
 def fitted(sides):
-    transforms = Transforms.of(sides)
-    tables = [Table(side, transforms) for side in sides]
+    tables = Table.of(sides)
     folds = [np.arange(len(side)) % 5 for side in sides]
     return SpreadOfVectors.of(tables, folds, Moments.of(tables, folds))
 
