@@ -1,7 +1,11 @@
-"""Partitions of vector outputs by one statistic that does not depend on the order of the entries.
+"""Partitions of vector outputs by one statistic of all entries.
 
 If a mechanism shuffles its outputs, the entry that reveals a person has a random place, so no entry
-and no linear score differs much. The smallest loss differs, or two equal entries occur.
+and no linear score differs much. The smallest loss differs, or two equal entries occur. Likewise,
+correlated noise of many steps changes no entry, but makes the steps smaller or larger.
+
+References:
+    von Neumann (1941), the ratio of the mean square successive difference to the variance.
 """
 
 from collections.abc import Callable, Hashable, Sequence
@@ -23,10 +27,18 @@ def _gap(rows: np.ndarray) -> np.ndarray:
     return np.diff(np.sort(clipped(rows), axis=1), axis=1).min(axis=1)
 
 
+def _roughness(rows: np.ndarray) -> np.ndarray:
+    numbers = clipped(rows)
+    variances = numbers.var(axis=1)
+    squares = np.mean(np.diff(numbers, axis=1) ** 2, axis=1)
+    return np.divide(squares, variances, out=np.zeros_like(squares), where=variances > 0)
+
+
 STATISTICS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
     "smallest entry": lambda rows: rows.min(axis=1),
     "largest entry": lambda rows: rows.max(axis=1),
     "smallest difference of two entries": _gap,
+    "mean square of steps divided by the variance": _roughness,
 }
 """Functions from rows, [n, entries], to numbers [n]."""
 

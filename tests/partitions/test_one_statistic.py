@@ -1,4 +1,4 @@
-"""Statistics of vectors that do not depend on the order of their entries."""
+"""Statistics of vectors that use all entries equally."""
 
 import numpy as np
 import pytest
@@ -21,6 +21,15 @@ def test_statistics_of_rows():
         "smallest entry": [-1, -np.finfo(float).max],
         "largest entry": [7.5, 9],
         "smallest difference of two entries": [1, 0],
+        # Squared steps: 16, 72.25, 30.25. The variance: 9.296875.
+        "mean square of steps divided by the variance": [118.5 / 3 / 9.296875, 16 / 9],
+    }
+    equal = np.full((2, 5), 7.0)
+    assert {name: each(equal).tolist() for name, each in STATISTICS.items()} == {
+        "smallest entry": [7, 7],
+        "largest entry": [7, 7],
+        "smallest difference of two entries": [0, 0],
+        "mean square of steps divided by the variance": [0, 0],
     }
 
 
@@ -33,17 +42,18 @@ def test_partitions_use_the_entries_and_no_other_columns():
     for cells in found:
         moved = rows.copy()
         moved[:, 5] = 99
-        moved[:, :5] = moved[:, [4, 2, 0, 1, 3]]
+        moved[:, :5] = moved[:, [4, 3, 2, 1, 0]]
         expected = cells.index(outputs_of(rows))
-        assert cells.index(outputs_of(moved)).tolist() == expected.tolist()
+        # Sums in the reverse order may differ by a rounding error, which an edge may separate.
+        assert np.abs(cells.index(outputs_of(moved)) - expected).max() <= 1
         assert len({*expected.tolist()}) > 5 and not cells.columns
         assert cells.index(sides[1])[0] == 1
-    assert len({cells.key for cells in found}) == 3
+    assert len({cells.key for cells in found}) == 4
     assert found[0].plain() == {"words": "the smallest entry", "kind": "smallest entry",
                                 "entries": 5}  # fmt: skip
 
 
-@pytest.mark.parametrize(("entries", "number"), [(3, 0), (4, 3), (256, 3), (257, 0)])
+@pytest.mark.parametrize(("entries", "number"), [(3, 0), (4, 4), (256, 4), (257, 0)])
 def test_limits_of_entries(entries, number):
     sides = [outputs_of(np.random.default_rng(side).normal(size=(20, 260))) for side in (0, 1)]
     assert len(statistic_partitions(sides, ["a number"], entries)) == number
@@ -67,12 +77,23 @@ def repeated(database, num_samples, seed):
     return rng.permuted(rows, axis=1)
 
 
+def smooth(database, num_samples, seed):
+    """Return random numbers; for the neighbor, each one resembles the number before."""
+    rng = np.random.default_rng(seed)
+    rows = rng.normal(size=(num_samples, 101))
+    return 0.6 * database * rows[:, :-1] + rows[:, 1:]
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("function", "words"),
-    [(shuffled, "the smallest entry"), (repeated, "the smallest difference of two entries")],
+    [
+        (shuffled, "the smallest entry"),
+        (repeated, "the smallest difference of two entries"),
+        (smooth, "the mean square of steps divided by the variance"),
+    ],
 )
-def test_events_at_random_places(function, words):
+def test_events_that_no_single_entry_shows(function, words):
     method = dpjax.Events(num_draws=2000)
     found = dpjax.audit(function, [(0, 1)], method=method, key=0)
     assert found.lower_bound > 5 and f"a vector with {words}" in found.witness.event
@@ -80,11 +101,12 @@ def test_events_at_random_places(function, words):
 
 @pytest.mark.slow
 def test_equal_sides_have_no_bound():
-    """At a confidence of 0.999, one audit in 1,000 has a positive bound."""
+    """With other keys, one test in 300,000 fails."""
 
     def function(_, num_samples, seed):
         return shuffled(1, num_samples, seed)
 
     method = dpjax.Events(num_draws=500)
-    bounds = [dpjax.audit(function, [(0, 1)], method=method, key=k).lower_bound for k in range(3)]
-    assert bounds == [0, 0, 0]
+    for key in range(3):
+        found = dpjax.audit(function, [(0, 1)], method=method, confidence=1 - 1e-6, key=key)
+        assert found.lower_bound == 0
