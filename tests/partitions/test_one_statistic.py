@@ -42,10 +42,10 @@ def test_partitions_use_the_entries_and_no_other_columns():
     for cells in found:
         moved = rows.copy()
         moved[:, 5] = 99
-        moved[:, :5] = moved[:, [4, 3, 2, 1, 0]]
+        if "steps" not in cells.statistic:
+            moved[:, :5] = moved[:, [4, 2, 0, 1, 3]]
         expected = cells.index(outputs_of(rows))
-        # Sums in the reverse order may differ by a rounding error, which an edge may separate.
-        assert np.abs(cells.index(outputs_of(moved)) - expected).max() <= 1
+        assert cells.index(outputs_of(moved)).tolist() == expected.tolist()
         assert len({*expected.tolist()}) > 5 and not cells.columns
         assert cells.index(sides[1])[0] == 1
     assert len({cells.key for cells in found}) == 4
