@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from dpjax.core.types import JsonObject
+from dpjax.partitions._key_order import Orders
 from dpjax.partitions._nested import SPREAD, SUMMARY, UNUSED, Nested, usual
-from dpjax.partitions._orders import Orders
 
 _MOST_EXTRA, _MOST_OF_TABLES, _MANY = 64, 256, 100
 """Largest number of further columns, and that for summaries of tables. Among at least _MANY

@@ -16,7 +16,7 @@ from dpjax.core.numerics import MOST_EXACT
 from dpjax.core.wording import BadValue
 from dpjax.partitions._arrays import ArrayForm, arrays_of, zeros_of
 from dpjax.partitions._graphs import are_edges
-from dpjax.partitions._orders import Order
+from dpjax.partitions._key_order import Order
 from dpjax.partitions._summary import Summary, Targets, numbers_of
 from dpjax.partitions.missing import Raised, entries, has_entries, missing
 from dpjax.partitions.summaries import summary_of_frame

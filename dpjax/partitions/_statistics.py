@@ -8,8 +8,8 @@ from zlib import crc32
 import numpy as np
 
 from dpjax.partitions._features import LARGE, clipped
-from dpjax.partitions._order import correlation, explained, of_order
 from dpjax.partitions._records import Records
+from dpjax.partitions._row_order import correlation, explained, of_order
 from dpjax.partitions._summary import Summary
 
 _MOST_LABELS, _BUCKETS = 32, 16

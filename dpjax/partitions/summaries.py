@@ -14,7 +14,7 @@ import numpy as np
 
 from dpjax.core.wording import BadValue
 from dpjax.partitions._graphs import Graph, are_pairs, is_graph, of_graph, of_links
-from dpjax.partitions._orders import places_of
+from dpjax.partitions._key_order import places_of
 from dpjax.partitions._records import as_records, columns_of, number_of
 from dpjax.partitions._sequences import MOST_PLACES, of_entries, of_numbers, of_text, text_of
 from dpjax.partitions._summary import Summary, Targets
