@@ -113,9 +113,11 @@ class Contents:
 
     def to_plain(self) -> JsonObject:
         """Return the forms of outputs as JSON values, without the outputs."""
-        return {"varied": sorted(self.lengths.varied), "as_records": self.frames.as_records}
+        varied, as_records = sorted(self.lengths.varied), self.frames.as_records
+        return {"lists": self.lists, "varied": varied, "as_records": as_records}
 
     def restore(self, plain: JsonObject) -> None:
         """Restore the forms that `to_plain` returned."""
+        self.lists = bool(plain.get("lists"))
         self.lengths.varied = {*plain.get("varied", ())}
         self.frames.as_records = plain.get("as_records")

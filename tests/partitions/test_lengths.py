@@ -81,3 +81,13 @@ def test_the_largest_entry_is_found_whatever_its_place():
 
     result = dpjax.audit(outputs, [(0.0, 2.0)], method=dpjax.Events(1000, 4000))
     assert 1.5 < result.lower_bound < 2.0
+
+
+def test_labels_of_lists_are_restored():
+    encoder = Encoder("it")
+    encoder.encode([[0.5, 1.5], [0.5, 1.5, 2.5], [0.5, 1.5]])
+    again = Encoder("it")
+    again.restore(json.loads(json.dumps(encoder.to_plain())))
+    for batch in ([[0.5, 1.5]] * 2, [np.array([0.5, 1.5])], [[0.5, 1.5, 2.5], [0.5, 1.5]]):
+        found, expected = again.encode(batch), encoder.encode(batch)
+        assert found.alone.all() and found.labels.tolist() == expected.labels.tolist()
