@@ -43,7 +43,7 @@ def of_groups(records: Records) -> dict[str, float]:
     for column, numbers in rest.items():
         pairs = zip(names, clipped(numbers).tolist(), strict=True)
         found |= {f"{column} of {name}": number for name, number in pairs if number == number}
-    if list(keys) != sorted(keys):
+    if records.labels and list(keys) != sorted(keys):
         found |= {f"place of {name}": place for place, name in enumerate(names)}
     return found
 

@@ -42,6 +42,7 @@ def test_increasing_integers_name_groups():
     }  # fmt: skip
     days = named(summarize({"day": [20240101, 20240102], "n": [5.5, 6.5]}), "n of day 2024")
     assert days == {"n of day 20240101": 5.5, "n of day 20240102": 6.5}
+    assert not named(summarize({"age": [3, 10], "n": [5.5, 6.5]}), "place of age")
     for ages in ([7, 3], [3, 3], [0.5, 1.5], [3, np.nan], [-1e308, 1e308, -1e308]):
         table = {"age": ages, "n": np.arange(len(ages)) + 0.5}
         assert not named(summarize(table), "n of age 3", "n of age 0")
