@@ -70,6 +70,11 @@ class NestedColumns:
         """Number of columns."""
         return len(self._first) + len(self.extra)
 
+    @property
+    def _num_extra(self) -> int:
+        """Number of further columns without those of shifts, which have a limit of their own."""
+        return len(self.extra) - len(self.orders.columns)
+
     def add(self, nested: Sequence[Nested], base: int | None) -> None:
         """Add columns for the nested outputs of a batch, unless `closed` is set.
 
@@ -96,7 +101,7 @@ class NestedColumns:
         )
         for entries, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
             for path in entries:
-                if self._place(path) is None and len(self.extra) < _MOST_EXTRA:
+                if self._place(path) is None and self._num_extra < _MOST_EXTRA:
                     self.extra[path] = self.width
 
     def _add_of_tables(self, outputs: Sequence[tuple[str, ...]]) -> None:
@@ -109,7 +114,7 @@ class NestedColumns:
         """
         times = Counter(path for paths in outputs for path in paths if self._place(path) is None)
         least = 2 if len(outputs) >= _MANY else 1
-        number = (_MOST_OF_TABLES - len(self.extra) + 1) // 2
+        number = (_MOST_OF_TABLES - self._num_extra + 1) // 2
         for path, count in times.most_common(max(number, 0)):
             if count >= least:
                 self.extra[path] = self.width
