@@ -139,12 +139,13 @@ class Encoder:
         return self._encode_objects(items) if table is None else self._encode_numbers(table)
 
     def _encode_table(self, table: np.ndarray) -> Outputs:
-        """Encode a structured array like the dicts of its rows."""
-        names = table.dtype.names or ()
+        """Encode a structured array like the dicts of its rows, with sorted keys."""
+        names = sorted(table.dtype.names or (), key=repr)
+        table = table[names]
         if (rows := masked_rows(table)) is not None:
             return self._encode_objects([dict(zip(names, row, strict=True)) for row in rows])
         table = np.asarray(table)
-        columns = {name: table[name] for name in sorted(names, key=repr)}
+        columns = {name: table[name] for name in names}
         if table_of(columns) is not None:
             one = Nested.of(dict.fromkeys(names, 0.0))
             self.columns.add([one], self._base)

@@ -122,3 +122,26 @@ def test_summaries_contain_places_unless_keys_are_sorted():
     assert places('{"b": 1, "a": 2}') == {"place of b": 0, "place of a": 1}
     assert places('{"x": {"b": 1, "a": 2}}') == {"place of x.b": 0, "place of x.a": 1}
     assert places('{"a": 1, "b": 2}') == {}
+
+
+def test_shifts_leave_columns_for_other_numbers():
+    keys = range(100)
+    one, other = dict.fromkeys(keys, 0.0), dict.fromkeys(reversed(keys), 0.0)
+    encoder, _ = encoded([one, one, other, {**one, "rare": 1.0}])
+    assert "['rare']" in encoder.parts
+
+
+@pytest.mark.parametrize("kind", [float, "U3"])
+@pytest.mark.parametrize("masked", [False, True])
+def test_the_order_of_the_columns_of_structured_arrays_does_not_count(kind, masked):
+    def table(*names):
+        rows = np.ma.array(
+            [(1.5, 2)], dtype=[(name, kind) for name in names[:1]] + [(names[1], float)]
+        )
+        if masked:
+            rows = np.ma.concatenate([rows, rows])
+            rows[names[1]][1] = np.ma.masked
+        return rows if masked else np.asarray(rows)
+
+    encoder, _ = encoded(table("b", "a"), table("a", "b"))
+    assert not [path for path in encoder.parts if path.endswith("shift")]
