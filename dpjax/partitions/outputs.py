@@ -214,8 +214,9 @@ class Encoder:
             elif isinstance(kind, int) and not self.columns.closed:
                 self._contents.add(kind, item)
             kinds.append(kind)
-        for place in self._contents.frames.decide(kinds, items):
-            kinds[place] = self._classify(items[place])
+        if not self.columns.closed:
+            for place in self._contents.frames.decide(kinds, items):
+                kinds[place] = self._classify(items[place])
         if not self.columns.excludes_plain:
             kinds = self._contents.label_lists(kinds, items, self.labels, self._base)
         kinds = self._contents.label_nested(kinds, items, self.labels, closed=self.columns.closed)

@@ -79,3 +79,11 @@ def test_independent_frames_of_two_forms_are_not_doubtful(shares):
     method = dpjax.Events(num_draws=300)
     found = dpjax.audit(release, [(0, 1)], claim=1.0, method=method, key=0)
     assert found.verdict == ("not refuted" if shares[0] == shares[1] else "violated")
+
+
+def test_frames_that_occur_late_do_not_change_the_form_of_others():
+    rng = np.random.default_rng(4)
+    encoder, _ = encoder_of([1.5, 2.5], [3.5])
+    frames = batch(rng, True, True, False)
+    encoder.encode(frames)
+    assert encoder.to_plain()["as_records"] is None
