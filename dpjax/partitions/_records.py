@@ -106,7 +106,10 @@ def _check_columns(columns: Mapping[str, Any]) -> None:
 
 
 def as_records(part: Any) -> Any:
-    """Return a series whose entries have labels as a table, and anything else unchanged."""
+    """Return a series as a table if its entries have labels, and else as a list.
+
+    Any other object is returned unchanged.
+    """
     if not has_index(type(part)) or is_table(type(part)):
         return part
     content, counted = entries(part), [*range(len(part))]
