@@ -24,17 +24,20 @@ class Frames:
     def __init__(self):
         self.as_records: bool | None = None
 
-    def decide(self, kinds: Sequence[object], items: Sequence[object]) -> list[int]:
+    def decide(
+        self, kinds: Sequence[object], items: Sequence[object], *, closed: bool
+    ) -> list[int]:
         """Choose the form of most frames in a batch, unless an earlier batch had frames.
 
         Args:
             kinds: The classified outputs.
             items: The outputs themselves.
+            closed: Whether the partition has been learned, so that no further forms count.
 
         Returns:
             Indices of the outputs that have the other form.
         """
-        if self.as_records is not None:
+        if closed or self.as_records is not None:
             return []
         named = {
             place: kind.is_named

@@ -65,7 +65,7 @@ class Orders:
         self.columns = columns if {*columns.values()} & {*paths} else {}
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)
 def _shifts(order: Order, usual: Order) -> dict[str, int]:
     common = {*order} & {*usual}
     places = {key: place for place, key in enumerate(key for key in usual if key in common)}

@@ -104,7 +104,7 @@ class Scored(Partition):
 
     @property
     def is_peer(self) -> bool:
-        """See `Partition`. Both scores are linear, and have too many terms to show all of them."""
+        """See `Partition`. Both scores have too many terms to show all of them."""
         return isinstance(self.score, Cancelling)
 
     @property
@@ -238,7 +238,8 @@ def _fitted(
     if fewest >= _FEWEST:
         for kind in ("linear", "common", "clipped") if fewest > PILOT else ("linear",):
             regress(kind, outputs, side, fold)
-    if cancels and (wide or _WIDE <= columns_given >= fewest / _PER_NUMBER):
+    cancels = cancels and columns_given >= _WIDE
+    if cancels and (wide or fewest <= _PER_NUMBER * columns_given):
         sides, parts = with_numbers(pilot, folds)
         tables = Table.of(sides)
         spread = SpreadOfVectors.of(tables, parts, Moments.of(tables, parts))

@@ -214,9 +214,8 @@ class Encoder:
             elif isinstance(kind, int) and not self.columns.closed:
                 self._contents.add(kind, item)
             kinds.append(kind)
-        if not self.columns.closed:
-            for place in self._contents.frames.decide(kinds, items):
-                kinds[place] = self._classify(items[place])
+        for place in self._contents.frames.decide(kinds, items, closed=self.columns.closed):
+            kinds[place] = self._classify(items[place])
         if not self.columns.excludes_plain:
             kinds = self._contents.label_lists(kinds, items, self.labels, self._base)
         kinds = self._contents.label_nested(kinds, items, self.labels, closed=self.columns.closed)
@@ -242,18 +241,17 @@ class Encoder:
         if nested or self.columns.usual is not None:
             self._place_nested(nested, rows, labels, items)
         numeric = np.array([row is not None for row in rows], bool)
-        with_numbers = [row for row in rows if row is not None]
-        if not with_numbers:
+        filled = [row for row in rows if row is not None]
+        if not filled:
             return self._alone(labels)
-        size = len(with_numbers[0]) - len(self.columns.extra)
-        self._base = checked(self.source, self._base, size)
+        self._base = checked(self.source, self._base, len(filled[0]) - len(self.columns.extra))
         narrow: np.ndarray | bool = True
         if nested and self._bits is not None:
             # A nested output with other numbers than the first columns has no number to look at.
             narrow = np.ones(len(rows), bool)
             narrow[[*nested]] = [len(one.numbers) == 1 for one in nested.values()]
             narrow = narrow[numeric]
-        numbers = self._encode_rows(np.array(with_numbers), narrow)
+        numbers = self._encode_rows(np.array(filled), narrow)
         values = np.zeros((len(kinds), self._width or 1))
         alone = ~numeric
         own = labels[numeric]
