@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from dpjax.core.types import JsonObject
-from dpjax.partitions._key_order import Orders
+from dpjax.partitions._key_order import NO_ORDERS, Orders
 from dpjax.partitions._nested import SPREAD, SUMMARY, UNUSED, Nested, usual
 
 _MOST_EXTRA, _MOST_OF_TABLES, _MANY = 64, 256, 100
@@ -46,7 +46,7 @@ class NestedColumns:
         self.extra: dict[str, int] = {}
         self.ignored: set[str] = set()
         self.of_tables = False
-        self.orders = Orders()
+        self.orders = NO_ORDERS
         self._first: dict[str, int] = {}
         self._after_plain = False
         self.closed = False
@@ -213,7 +213,7 @@ class NestedColumns:
         self.extra = {
             str(path): place for place, path in enumerate(plain["extra"], len(self._first))
         }
-        self.orders.restore(map(str, plain.get("order", ())), self.extra)
+        self.orders = Orders.restored(map(str, plain.get("order", ())), self.extra)
 
 
 def notes_of_ignored(tables: Iterable[NestedColumns]) -> list[str]:

@@ -21,6 +21,8 @@ class Frames:
         as_records: Whether all frames are summarized, or None before the first frame.
     """
 
+    __slots__ = ("as_records",)
+
     def __init__(self):
         self.as_records: bool | None = None
 

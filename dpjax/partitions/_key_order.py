@@ -6,6 +6,7 @@ counts. Numbers of dicts are compared key by key, so the place of each key has t
 
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from typing import Self
 
 MOST_KEYS = 256
 """Largest number of keys whose places are compared."""
@@ -29,6 +30,8 @@ class Orders:
         columns: Path of the column with each key's shift, by the path of the key. There are no
             columns until two outputs have the same keys in different orders.
     """
+
+    __slots__ = ("columns", "usual")
 
     def __init__(self, usual: Order = ()):
         self.usual = usual
@@ -58,11 +61,17 @@ class Orders:
         found = _shifts(order, self.usual)
         return {self.columns[key]: shift for key, shift in found.items() if key in self.columns}
 
-    def restore(self, usual: Iterable[str], paths: Iterable[str]) -> None:
+    @classmethod
+    def restored(cls, usual: Iterable[str], paths: Iterable[str]) -> Self:
         """Restore the usual order, and the columns if they are among the paths."""
-        self.usual = tuple(usual)
-        columns = {key: f"{key}.shift" for key in self.usual}
-        self.columns = columns if {*columns.values()} & {*paths} else {}
+        orders = cls(tuple(usual))
+        columns = {key: f"{key}.shift" for key in orders.usual}
+        orders.columns = columns if {*columns.values()} & {*paths} else {}
+        return orders
+
+
+NO_ORDERS = Orders()
+"""Orders of outputs without keys. A shared object saves memory if there are thousands of pairs."""
 
 
 @lru_cache(maxsize=1024)

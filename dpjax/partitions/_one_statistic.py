@@ -92,13 +92,16 @@ def statistic_partitions(
 ) -> list[OneStatistic]:
     """Construct a partition for each statistic, or none if there are too few or many entries.
 
+    There is none either if labels stand beside numbers, such as the pattern of missing entries.
+
     Args:
         pilot: Outputs from the database and from its neighbor.
         names: Names of all labels in the pilot.
         entries: Number of the first columns, which are the entries.
         laid_by: Function (pilot, names) -> partition of outputs that consist of one number.
     """
-    if not FEWEST_ENTRIES <= entries <= MOST_ENTRIES:
+    has_labels = any(side.labels[~side.alone].any() for side in pilot)
+    if has_labels or not FEWEST_ENTRIES <= entries <= MOST_ENTRIES:
         return []
     found = []
     for statistic in STATISTICS:

@@ -6,6 +6,7 @@ import pytest
 import dpjax
 from dpjax.partitions._batches import Outputs
 from dpjax.partitions._one_statistic import STATISTICS, statistic_partitions
+from dpjax.partitions.outputs import Encoder
 
 
 def outputs_of(values, alone=()):
@@ -57,6 +58,13 @@ def test_partitions_use_the_entries_and_no_other_columns():
 def test_limits_of_entries(entries, number):
     sides = [outputs_of(np.random.default_rng(side).normal(size=(20, 260))) for side in (0, 1)]
     assert len(statistic_partitions(sides, ["a number"], entries)) == number
+
+
+def test_vectors_with_missing_entries_have_no_statistics():
+    rows = np.random.default_rng(1).normal(size=(20, 5))
+    sides = [Encoder("it").encode(rows), Encoder("it").encode(np.where(rows > 2, np.nan, rows))]
+    assert len(statistic_partitions(sides[:1] * 2, ["a number"], 5)) == 4
+    assert statistic_partitions(sides, ["a number", "NaN"], 5) == []
 
 
 def shuffled(database, num_samples, seed):

@@ -7,6 +7,7 @@ from sides import request
 
 from dpjax.partitions import Outputs, Partition, _scored
 from dpjax.partitions._entries import Entries
+from dpjax.partitions._one_statistic import STATISTICS
 from dpjax.sources import HostMechanism, _host_counts, _learned, _spacings
 from dpjax.sources._learned import lay_best
 from dpjax.sources._shared_draws import _same_ranks, refuse_same_origin
@@ -222,7 +223,8 @@ def test_few_entries_are_divided_into_boxes(dimension, boxes):
     pilots = [vectors(600, dimension, seed) for seed in (1, 2)]
     promise = lambda cells, halves, number: kinds.append(type(cells)) or 1.0  # noqa: E731
     lay_best(pilots, [np.arange(600) % 5] * 2, ["a number"], promise)
-    assert (Partition in kinds) is boxes and len(kinds) == dimension + 3 + boxes
+    statistics = len(STATISTICS) if dimension > 3 else 0
+    assert (Partition in kinds) is boxes and len(kinds) == dimension + 3 + boxes + statistics
 
 
 def test_numbers_and_regions_need_no_score(monkeypatch):
