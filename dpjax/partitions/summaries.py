@@ -166,7 +166,9 @@ def _parts(part: Any, targets: Targets, name: str = "", depth: int = 0) -> dict[
         return of_numbers([*part], "byte", where)
     if depth < _DEEPEST and isinstance(part, Mapping):
         inside = {f"{name}.{key}" if name else str(key): inner for key, inner in part.items()}
-        return _of_parts(inside, targets, depth) | places_of([*inside])
+        found, places = _of_parts(inside, targets, depth), places_of([*inside])
+        # A key may be named "place of b" itself.
+        return found | {name: place for name, place in places.items() if name not in found}
     if isinstance(part, Sequence | Set):
         found = of_entries(part, targets, where)
         if depth < _DEEPEST and isinstance(part, Sequence) and any(map(is_nested, part)):

@@ -145,3 +145,8 @@ def test_the_order_of_the_columns_of_structured_arrays_does_not_count(kind, mask
 
     encoder, _ = encoded(table("b", "a"), table("a", "b"))
     assert not [path for path in encoder.parts if path.endswith("shift")]
+
+
+def test_a_place_does_not_hide_a_number_of_the_same_name():
+    found = summarize_parts({"place of b": 7.5, "b": 2.5, "a": 1.5}, {})
+    assert found["place of b"] == 7.5 and found["place of a"] == 2 and found["b"] == 2.5
