@@ -269,8 +269,8 @@ def _vector(item: tuple[Any, ...]) -> tuple[float, ...]:
 def _plain_number(item: Any) -> float | None:
     """Convert a float, a bool or a small int to a float; return None for any other object."""
     kind = type(item)
-    if kind is float:
-        return item
+    if kind is float or kind is np.float64 or kind is np.float32:
+        return float(item)
     if kind is bool or (kind is int and -MOST_EXACT <= item <= MOST_EXACT):
         return float(item)
     return None

@@ -1,14 +1,19 @@
 """Encoding of rows of numbers, some of which may be NaN or infinite."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
+from dpjax.core.numerics import has_inexact
 from dpjax.core.wording import BadValue
 from dpjax.partitions._batches import Outputs
 from dpjax.partitions._columns_of_outputs import is_rounded
 from dpjax.partitions._labels import Labels
 from dpjax.partitions.missing import patterns_of
+
+_FLOATS, _INTEGERS = {float, np.float64, np.float32}, {int, np.int64, bool}
+"""Types of numbers that are encoded together, if they are all floats or all integers."""
 
 
 def encoded_rows(rows: np.ndarray, base: int | None, labels: Labels) -> Outputs:
@@ -36,15 +41,21 @@ def encoded_rows(rows: np.ndarray, base: int | None, labels: Labels) -> Outputs:
 
 
 def stacked(outputs: Sequence[object], base: int | None) -> np.ndarray | None:
-    """Stack outputs that are arrays of equally many numbers, float64 [n, d], or return None.
+    """Stack outputs that are arrays of equally many numbers, or numbers, or return None.
 
-    A table is encoded far faster than vectors. The result is None if float64 cannot represent all
-    numbers, and if outputs have a single number.
+    A table is encoded far faster than its rows. The result is None if float64 cannot represent all
+    numbers, and if arrays have a single number.
 
     Args:
         outputs: Outputs of any kind.
         base: Number of entries of earlier outputs, or None if there were none.
+
+    Returns:
+        float64 [n, d], or [n] for numbers; or None.
     """
+    kinds = {*map(type, outputs)}
+    if kinds and (kinds <= _FLOATS or kinds <= _INTEGERS):
+        return _as_floats(outputs, kinds <= _INTEGERS) if base in (None, 1) else None
     vectors = [each for each in outputs if type(each) is np.ndarray]
     if not vectors or len(vectors) < len(outputs):
         return None
@@ -55,6 +66,17 @@ def stacked(outputs: Sequence[object], base: int | None) -> np.ndarray | None:
         return None
     table = np.stack(vectors)
     return None if is_rounded(table) else table.astype(np.float64)
+
+
+def _as_floats(numbers: Sequence[Any], are_integers: bool) -> np.ndarray | None:
+    """Return numbers as float64 [n], or None if any would be rounded."""
+    if not are_integers:
+        return np.array(numbers, np.float64)
+    try:
+        table = np.array(numbers, np.int64)
+    except OverflowError:
+        return None
+    return None if has_inexact(table) else table.astype(np.float64)
 
 
 def checked(source: str, base: int | None, dimension: int) -> int:

@@ -1,7 +1,9 @@
 """Calls to a user's function, each with its own copy of the database and a deadline."""
 
+import math
 import os
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterable, Iterator
 from copy import deepcopy
 from typing import cast
 
@@ -19,6 +21,10 @@ from dpjax.partitions.previews import preview, preview_database
 from dpjax.sources._copies import copier
 from dpjax.sources._deadline import Deadline, TookTooLong
 from dpjax.sources._schedule import Raw, Seeds
+from dpjax.sources._seeded import generators
+
+_SECONDS = 0.05
+"""Seconds after which a batch of single outputs reports its progress again."""
 
 
 def draw_batch(
@@ -36,8 +42,8 @@ def draw_batch(
         function: The user's function.
         catch: Whether exceptions and timeouts count as outcomes instead of raising an error.
         deadline: Deadline for each call, or None for no deadline.
-        saw: Function that reports progress, or None. If outputs are drawn one by one, the function
-            is called with the argument 1 after each output.
+        saw: Function that reports progress, or None. If outputs are drawn one by one, the argument
+            of each call is the number of outputs since the last call.
         database: Database from which to draw.
         num_samples: Number of outputs.
         seed: Seed for the batch. If outputs are drawn one by one, there is one seed per output.
@@ -46,24 +52,17 @@ def draw_batch(
         ValueError: If the function raises an exception, takes too long, or does not return
             `num_samples` outputs.
     """
+    if not isinstance(seed, int):
+        return _draw_singly(function, catch, deadline, saw, database, seed)
     kind, name = seed_argument(function), name_of_function(function)
     fresh = copier(database)
-    if not isinstance(seed, int):
-        single: list[object] = []
-        first: object = None
-        for number in seed:
-            output = _draw_one(function, name, kind, catch, deadline, fresh, number)
-            first = first if single else output
-            # A function may return one list in all calls, and modify it in each call.
-            single.append(_copied(output) if output is first else output)
-            if saw is not None:
-                saw(1)
-        return single
     asked = f"{num_samples} outputs from the database {preview_database(database)}"
     given = fresh()
     try:
         size, named = size_arguments(function, num_samples)
-        batch = _called(deadline, function, given, *size, **named, **_seed_given(kind, seed))
+        (options,) = _seeds_given(kind, [seed])
+        with callers_floats():
+            batch = _called(deadline, function, given, *size, **named, **options)
     except KeyboardInterrupt:
         raise
     except TookTooLong:
@@ -137,7 +136,8 @@ def draw_several(
     """
     del seed
     try:
-        batch = _called(deadline, several, database, num_samples)
+        with callers_floats():
+            batch = _called(deadline, several, database, num_samples)
     except TookTooLong:
         raise BadValue(
             f"the function {name}, called with the database {preview_database(database)}, was "
@@ -162,18 +162,47 @@ def _copied(output: object) -> object:
         return output
 
 
+def _draw_singly(
+    function: Callable[..., object],
+    catch: bool,
+    deadline: Deadline | None,
+    saw: Callable[[int], None] | None,
+    database: object,
+    seeds: Iterable[int],
+) -> list[object]:
+    """Draw outputs one by one. See `draw_batch` for the arguments."""
+    kind, name = seed_argument(function), name_of_function(function)
+    fresh = copier(database)
+    found: list[object] = []
+    first: object = None
+    told, when = 0, -math.inf
+    try:
+        with callers_floats():
+            for options in _seeds_given(kind, seeds):
+                output = _draw_one(function, name, catch, deadline, fresh, options)
+                first = first if found else output
+                # A function may return one list in all calls, and modify it in each call.
+                found.append(_copied(output) if output is first else output)
+                if saw is not None and (now := time.monotonic()) >= when:
+                    saw(len(found) - told)
+                    told, when = len(found), now + _SECONDS
+    finally:
+        if saw is not None and len(found) > told:
+            saw(len(found) - told)
+    return found
+
+
 def _draw_one(
     function: Callable[..., object],
     name: str,
-    kind: str | None,
     catch: bool,
     deadline: Deadline | None,
     fresh: Callable[[], object],
-    seed: int,
+    options: JsonObject,
 ) -> object:
     database = fresh()
     try:
-        return _called(deadline, function, database, **_seed_given(kind, int(seed)))
+        return _called(deadline, function, database, **options)
     except KeyboardInterrupt:
         raise
     except TookTooLong:
@@ -211,19 +240,18 @@ def _called(
     """Call a function; if it forks this process, the new process exits when the call returns."""
     process = os.getpid()
     try:
-        with callers_floats():
-            if deadline is None:
-                return function(*arguments, **options)
-            return deadline.call(function, *arguments, **options)
+        if deadline is None:
+            return function(*arguments, **options)
+        return deadline.call(function, *arguments, **options)
     finally:
         if os.getpid() != process:
             os._exit(1)
 
 
-def _seed_given(kind: str | None, seed: int) -> JsonObject:
-    if kind is None:
-        return {}
-    return {kind: seed if kind == "seed" else np.random.default_rng(seed)}
+def _seeds_given(kind: str | None, seeds: Iterable[int]) -> Iterator[JsonObject]:
+    """Yield the options of each call that provide its seed or its generator."""
+    given = generators(seeds) if kind == "rng" else map(int, seeds)
+    return ({} if kind is None else {kind: each} for each in given)
 
 
 def seed_argument(function: Callable[..., object]) -> str | None:

@@ -121,6 +121,35 @@ def test_vectors_are_encoded_like_lists_of_their_numbers(dtype, others, first):
     assert found.parts == wanted.parts
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64, np.int8, bool])
+@pytest.mark.parametrize(
+    "others",
+    [[], [2, 1.0], [2**53 + 1, 3], [10**400], [np.nan, -np.inf], [True, 1], ["a"], [{"a": 1.0}]],
+    ids=["alone", "mixed", "large", "huge", "missing", "flags", "labels", "dicts"],
+)
+@pytest.mark.parametrize("first", [True, False])
+def test_numbers_are_encoded_together_like_one_by_one(dtype, others, first, monkeypatch):
+    numbers = (np.random.default_rng(1).normal(size=20) * 3).astype(dtype)
+    kinds = [[*numbers], numbers.tolist()]
+    batches = [others, *kinds] if first else [*kinds, others]
+    batches += [kinds[0] + others, kinds[0] + kinds[1]]
+    found, wanted = Encoder("it"), Encoder("it")
+    together = [decoded(found, found.encode(batch)) for batch in batches]
+    monkeypatch.setattr("dpjax.partitions.outputs.stacked", lambda outputs, base: None)
+    assert together == [decoded(wanted, wanted.encode(batch)) for batch in batches]
+    assert found.parts == wanted.parts
+
+
+def test_which_numbers_are_encoded_together():
+    table = stacked([1.0, np.float64(np.nan)], None)
+    assert table.dtype == np.float64 and table[0] == 1.0 and np.isnan(table[1])
+    assert stacked([2**53, np.int64(-3)], 1).tolist() == [2.0**53, -3.0]
+    assert stacked([np.float32(0.1), 0.1], None).tolist() == [float(np.float32(0.1)), 0.1]
+    for odd in (2**53 + 1, 10**30, 1.0, np.int8(0), np.bool_(0), "a", None):
+        assert stacked([1, odd], None) is None
+    assert stacked([1.0, 2.0], 2) is None and stacked([1.0, 2], None) is None
+
+
 def test_vectors_that_are_no_table():
     assert stacked([], None) is None
     for odd in (np.arange(4.0), np.float32([0, 1, 2]), [0.0, 1.0, 2.0], np.ma.array([0.0, 1, 2])):

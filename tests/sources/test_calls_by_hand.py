@@ -10,7 +10,7 @@ import dpjax
 from dpjax import HostMechanism, Recorded, Recording
 from dpjax.partitions.missing import Raised
 from dpjax.sources import Trust
-from dpjax.sources._calls import _seed_given, draw_batch, seed_argument
+from dpjax.sources._calls import _seeds_given, draw_batch, seed_argument
 from dpjax.sources._deadline import TookTooLong
 from dpjax.sources._plain import known_options, stated_options
 from dpjax.sources._schedule import Span, seed_of_batch
@@ -45,7 +45,7 @@ def single(function, catch, deadline=None, saw=None):
 def test_outputs_that_raise_or_take_too_long():
     told = []
     found = single(failing, True, None, told.append)
-    assert [str(output) for output in found] == ["error: KeyError"] * 3 and told == [1, 1, 1]
+    assert [str(output) for output in found] == ["error: KeyError"] * 3 and sum(told) == 3
     assert all(isinstance(output, Raised) for output in found)
     late = single(failing, True, Limit(True))
     assert [str(output) for output in late] == ["error: timeout"] * 3
@@ -63,14 +63,17 @@ def test_outputs_that_raise_or_take_too_long():
             single(failing, catch, deadline)
         assert str(refused.value) == said
 
-    def interrupted(database):
-        raise KeyboardInterrupt
+    def interrupted(database, seed):
+        if seed == 7:
+            raise KeyboardInterrupt
 
     def leaving(database):
         raise SystemExit(3)
 
+    told.clear()
     with pytest.raises(KeyboardInterrupt):
-        single(interrupted, True)
+        draw_batch(interrupted, True, None, told.append, 0.5, 9, range(9))
+    assert sum(told) == 7  # Outputs that arrived before the interrupt are reported.
     assert str(single(leaving, True)[0]) == "error: SystemExit"
 
 
@@ -99,8 +102,9 @@ def test_seeds_and_generators():
     assert seed_argument(lambda database, rng: 0) == "rng"
     assert seed_argument(lambda database, rng, seed: 0) == "seed"
     assert seed_argument(lambda database: 0) is None and seed_argument(min) is None
-    assert _seed_given(None, 7) == {} and _seed_given("seed", 7) == {"seed": 7}
-    given = _seed_given("rng", 7)
+    assert [*_seeds_given(None, [7, 8])] == [{}, {}]
+    assert [*_seeds_given("seed", np.array([7]))] == [{"seed": 7}]
+    (given,) = _seeds_given("rng", [7])
     assert [*given] == ["rng"] and given["rng"].random() == np.random.default_rng(7).random()
     drawn = draw_batch(lambda database, rng: rng.random(), True, None, None, 0, 2, np.array([5, 6]))
     assert drawn == [np.random.default_rng(seed).random() for seed in (5, 6)]
@@ -194,7 +198,7 @@ def test_what_is_drawn_in_this_process():
     single_calls = HostMechanism(one, batched=False, batch_size=4)
     with single_calls.drawing() as draw:
         found = [*draw(0.5, Span(range(6), (1,), told.append, 3))]
-    assert [len(batch) for batch in found] == [3, 1, 2] and told == [1] * 6
+    assert [len(batch) for batch in found] == [3, 1, 2] and sum(told) == 6
     seeds = [seed for batch in found for seed in batch]
     assert len(set(seeds)) == 6 and seed_of_batch((1,), 0) not in seeds
 

@@ -11,6 +11,7 @@ import dpjax
 from dpjax import HostMechanism, Sequential
 from dpjax.sources import AnyPairs
 from dpjax.sources._definition import changed_part, definition_of
+from dpjax.sources._seeded import generators
 
 PAIRS = AnyPairs.of([(0, 1)])
 
@@ -203,8 +204,9 @@ def test_equal_seeds_must_give_equal_outputs(monkeypatch):
     subject = HostMechanism(noisy)
     earlier = dpjax.audit(subject, [(0, 1)], method=Sequential(300), claim=3.0)
     assert dpjax.resume(earlier, subject, num_draws=400).settings["drawn"] == 400
-    original = np.random.default_rng
-    monkeypatch.setattr(np.random, "default_rng", lambda seed: original(seed + 1))
+    monkeypatch.setattr(
+        "dpjax.sources._calls.generators", lambda seeds: generators(seed + 1 for seed in seeds)
+    )
     with pytest.raises(ValueError, match="equal seeds give other outputs of the function"):
         dpjax.resume(earlier, subject, num_draws=400)
 

@@ -124,15 +124,20 @@ def test_the_same_counts_are_the_same_draws(clock, batched):
 
 
 @pytest.mark.parametrize("cut", [1, 7, 40])
-def test_single_outputs_do_not_depend_on_the_cut(cut):
+@pytest.mark.parametrize("seconds", [0.0, 1000.0])
+def test_single_outputs_do_not_depend_on_the_cut(cut, seconds, monkeypatch):
+    monkeypatch.setattr("dpjax.sources._calls._SECONDS", seconds)
     mechanism, seen = HostMechanism(lambda d, seed: seed, batched=False, batch_size=40), []
     with mechanism.drawing() as draw:
         whole = [
             output for batch in draw(0, Span(range(101), (1, 2), seen.append)) for output in batch
         ]
         batches = list(draw(0, Span(range(101), (1, 2), seen.append, cut)))
-    # Each output is reported as it arrives.
-    assert seen == [1] * 202
+    # The first output of each batch is reported as it arrives, and so are all slow outputs.
+    assert sum(seen) == 202 and (seen == [1] * 202 or seconds)
+    sizes = [40, 40, 21, *map(len, batches)]
+    expected = [[1, size - 1] if size > 1 else [1] for size in sizes]
+    assert seen == [each for report in expected for each in report] or not seconds
     assert (
         max(map(len, batches)) <= cut and [output for batch in batches for output in batch] == whole
     )
