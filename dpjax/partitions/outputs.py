@@ -5,33 +5,31 @@ also be NaN, an infinity, a missing value or an exception. These are outcomes of
 even a crash leaks information if it depends on the data.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from dpjax.core import validate
 from dpjax.core.numerics import has_inexact
-from dpjax.core.types import JsonObject
 from dpjax.core.wording import BadValue
 from dpjax.partitions._batches import Outputs, widened
 from dpjax.partitions._columns import NestedColumns
 from dpjax.partitions._columns_of_outputs import table_of
-from dpjax.partitions._contents import Contents, Kind
+from dpjax.partitions._contents import Kind
 from dpjax.partitions._distinct import distinct
-from dpjax.partitions._entries import Entries
-from dpjax.partitions._labels import DpjaxLabel, Labels
+from dpjax.partitions._labels import DpjaxLabel
+from dpjax.partitions._learned_form import LearnedForm
 from dpjax.partitions._logistic import FOLDS
 from dpjax.partitions._nested import Label, Nested
 from dpjax.partitions._rows import checked, encoded_rows, stacked
 from dpjax.partitions._summarizer import Summarizer, may_be_summarized
-from dpjax.partitions._summary import Targets
 from dpjax.partitions._wide import Wide
 from dpjax.partitions.low_bits import check_bits, label_bits
 from dpjax.partitions.missing import Raised, as_known_kind, masked_rows, rows_of_objects, unmasked
 from dpjax.partitions.previews import described, name_of_structure
 
 
-class Encoder:
+class Encoder(LearnedForm):
     """A converter from raw outputs to `Outputs`, which keeps the names of labels.
 
     Args:
@@ -55,47 +53,9 @@ class Encoder:
     def __init__(self, source: str, *, special: str = "outcomes", bits: int | str | None = None):
         validate.one_of(("outcomes", "error"), special=special)
         check_bits(bits)
+        super().__init__(source, special)
         self.source, self._bits = source, bits
-        self.labels = Labels(source, special)
-        self.targets: Callable[[], Targets] = dict
         self.keeps_all = False
-        self._base: int | None = None
-        self.columns = NestedColumns()
-        self._contents = Contents()
-        self._summarizer: Summarizer | None = None
-        self._wide: Wide | None = None
-
-    @property
-    def names(self) -> list[str]:
-        """Name of each label; the first one stands for numbers without a label."""
-        return self.labels.names
-
-    @property
-    def dimension(self) -> int | None:
-        """Number of columns, or None if no output so far had numbers."""
-        return self._width if self._wide is None else self._wide.size
-
-    @property
-    def _width(self) -> int | None:
-        """Number of numeric entries, or None if no output so far had numbers."""
-        return None if self._base is None else self._base + len(self.columns.extra)
-
-    @property
-    def parts(self) -> tuple[str, ...]:
-        """Paths of the numbers in nested outputs. The tuple is empty for numbers and vectors."""
-        return self.entries.paths
-
-    @property
-    def entries(self) -> Entries:
-        """Description of the columns of numbers."""
-        paths = self.columns.paths
-        if self._wide is not None:
-            return self._wide.entries(paths)
-        return Entries(paths, *(self._summarizer.chosen if self._summarizer else ()))
-
-    def notes(self) -> list[str]:
-        """Return notes on the numbers that are compared."""
-        return self.columns.notes() if self._wide is None else [self._wide.note()]
 
     def encode(self, raw: np.ndarray | Iterable[object]) -> Outputs:
         """Encode one batch of raw outputs.
@@ -116,6 +76,22 @@ class Encoder:
         outputs = self._encode(raw)
         return outputs if self.keeps_all or self._wide is None else self._wide.narrowed(outputs)
 
+    def apart(self, raw: np.ndarray | Iterable[object]) -> list[Sequence[object]]:
+        """Divide outputs into batches that are encoded as if each output came alone.
+
+        Only finite numbers and known strings are encoded together, since they add no labels.
+        """
+        items = list(raw)
+        if self._summarizer is None and {*map(type, items)} == {str}:
+            known = all(map(self.labels.known, {*items}))
+        else:
+            table = None if self._bits else self._stacked(items)
+            known = table is not None and bool(np.isfinite(table).all())
+        return [items] if known else [[item] for item in items]
+
+    def _stacked(self, items: Sequence[object]) -> np.ndarray | None:
+        return None if self._summarizer or self._contents.lists else stacked(items, self._base)
+
     def _encode(self, raw: np.ndarray | Iterable[object]) -> Outputs:
         if isinstance(raw, np.ma.MaskedArray) and raw.dtype.kind in "biufUSO":
             raw = rows_of_objects(unmasked(raw))
@@ -135,7 +111,7 @@ class Encoder:
                 f"{raw.dtype} and the shape {list(raw.shape)}."
             )
         items = list(raw)
-        table = None if self._summarizer or self._contents.lists else stacked(items, self._base)
+        table = self._stacked(items)
         return self._encode_objects(items) if table is None else self._encode_numbers(table)
 
     def _encode_table(self, table: np.ndarray) -> Outputs:
@@ -304,41 +280,6 @@ class Encoder:
             return self.labels.outcome(str(found))
         return self.labels.of(found.value) if isinstance(found, Label) else found
 
-    def to_plain(self) -> JsonObject | None:
-        """Return the state as JSON values, or None if JSON cannot represent the labels."""
-        columns, labels = self.columns, self.labels.to_plain()
-        usual = columns.usual
-        if labels is None or not (usual is None or isinstance(usual.key, str)):
-            return None
-        return {
-            "summarizer": None if self._summarizer is None else self._summarizer.to_plain(),
-            "wide": None if self._wide is None else self._wide.to_plain(),
-            "labels": labels,
-            "base": self._base,
-            "columns": columns.to_plain(),
-            "closed": columns.closed,
-            **self._contents.to_plain(),
-        }
-
-    def restore(self, plain: JsonObject) -> None:
-        """Restore the state that `to_plain` returned; call this before any batch is encoded.
-
-        Raises:
-            KeyError, ValueError, TypeError: If the content is not a state that `to_plain`
-                returned.
-        """
-        self.labels.restore(plain["labels"])
-        base, columns = plain["base"], plain["columns"]
-        self._base = None if base is None else int(base)
-        if columns is not None:
-            self.columns.restore(columns)
-        self.columns.closed = bool(plain["closed"])
-        self._contents.restore(plain)
-        if plain.get("wide") is not None:
-            self._wide = Wide.restored(plain["wide"])
-        if (state := plain.get("summarizer")) is not None:
-            self._summarizer = Summarizer.restored(state, self.labels, self.targets)
-
     def fixed(
         self, pilots: Sequence[Outputs], folds: Sequence[np.ndarray] | None = None
     ) -> list[Outputs]:
@@ -365,11 +306,6 @@ class Encoder:
             self._wide = Wide.of(found, folds, self.columns.paths)
         return [self.padded(pilot) for pilot in found]
 
-    @property
-    def is_wide(self) -> bool:
-        """Whether only some entries of long vectors are compared."""
-        return self._wide is not None
-
     def choose_again(self, pilots: Sequence[Outputs]) -> list[Outputs]:
         """Choose the entries of long vectors again; see `fixed`.
 
@@ -378,11 +314,6 @@ class Encoder:
         """
         self._wide = None
         return self.fixed(pilots)
-
-    @property
-    def is_reduced(self) -> bool:
-        """Whether outputs are summarized, or whether only some of their entries are compared."""
-        return self._summarizer is not None or self._wide is not None
 
     def padded(self, outputs: Outputs) -> Outputs:
         """Return outputs in the form of those that are encoded now, with the same columns."""

@@ -84,7 +84,7 @@ class OpenedOnHost:
         self._pace: Pace | None = None
         self.shares = True
         self.region = region_text(self._box)
-        self._cut: int | None = None
+        self._quota = Quota(0, None, None)
         self._counted: set[int] = set()
         self._said: list[str] = []
         self._of_pilots: dict[int, list[str]] = {}
@@ -186,7 +186,7 @@ class OpenedOnHost:
             now = num_pairs * wanted
             share = now / (now + later + self._rounds.num_confirm)
             quota = self._pace.search(num_pairs, wanted, share, self.num_confirm, self._used())
-        self._cut = quota.cut
+        self._quota = quota
         left = num_pairs * quota.num_samples + later + self.num_confirm
         self.tally.expect(2 * left)
         return quota
@@ -217,7 +217,7 @@ class OpenedOnHost:
         # Set no time limit here, since the choice of outputs to count must not depend on how long
         # they take.
         stops = marked.stops(self.num_confirm)[0].tolist()
-        quotas = [Quota(stop - first, self._cut, None) for stop in stops]
+        quotas = [Quota(stop - first, self._quota.cut, None) for stop in stops]
         if self._request.in_order:
             before = self._rounds.num_samples
             sides = [
@@ -327,7 +327,8 @@ class OpenedOnHost:
             return
         before = self._rounds.num_samples
         stage, offset = (SEARCH, 0) if start < before else (CONFIRM, before)
-        quota, number = Quota(stop - start, self._cut, None), start + done
+        quota = self._quota._replace(num_samples=stop - start, seconds=None)
+        number = start + done
         for batch in self._stream.batches(pair, side, stage, quota, start - offset, done):
             self._kept.add(pair, side, batch, number)
             number += len(batch.labels)

@@ -59,7 +59,8 @@ class Kept:
         if number != first or number >= self._most:
             return
         part = part_of(batch, slice(self._most - number))
-        self._streams[pair, side] = _Stream([*batches, part], number + len(part.labels))
+        batches.append(part)
+        self._streams[pair, side] = _Stream(batches, number + len(part.labels))
         self._numbers[pair] += part.values.size
         if self._numbers[pair] > _MOST_NUMBERS // len(self._encoders):
             # From now on, vectors are kept in the form that is compared.

@@ -50,6 +50,11 @@ _CUT, _LIMITED_CUT = 1000, 32
 the draws, and with one. A batch is finished even if its calls take longer than expected.
 """
 
+_EACH = 0.02
+"""Duration of a batch, in seconds, if each output is counted as if it came alone. An interrupt or a
+time limit discards the outputs of one batch, so the duration is short.
+"""
+
 _LIMITED_SHARE, _LEAST_BATCH, _MOST_BATCH = 0.25, 1e-3, 1e-2
 """Duration of a batch if the draws have a time limit: the share of the time limit, and the minimum
 and maximum in seconds.
@@ -70,12 +75,15 @@ class Quota(NamedTuple):
         target: Duration of a batch in seconds. The first batch has one output, and later batches
             grow up to `cut` outputs as long as they are expected to take at most this long. None
             for batches of `cut` outputs.
+        alone: Whether each output is encoded as if it came alone, so that an audit does not depend
+            on the division of its outputs into batches, which depends on their durations.
     """
 
     num_samples: int
     cut: int | None
     seconds: float | None
     target: float | None = None
+    alone: bool = False
 
     @classmethod
     def of(cls, batched: bool, wanted: int, seconds: float | None, *, each: bool = False) -> Self:
@@ -85,12 +93,12 @@ class Quota(NamedTuple):
             batched: Whether one call returns many outputs.
             wanted: Number of samples per side of each pair.
             seconds: Time limit for a side of a pair in seconds, or None for no limit.
-            each: Whether each output needs its own batch.
+            each: Whether each output is encoded as if it came alone.
         """
         if batched:
             return cls(wanted, None, seconds)
         if each or seconds is None:
-            return cls(wanted, 1 if each else _CUT, seconds)
+            return cls(wanted, _CUT, seconds, _EACH if each else None, each)
         target = min(max(_LIMITED_SHARE * seconds, _LEAST_BATCH), _MOST_BATCH)
         return cls(wanted, _LIMITED_CUT, seconds, target)
 

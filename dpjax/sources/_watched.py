@@ -87,13 +87,17 @@ class Watched:
         """
         database, words = self._pairs.sides[side][pair], self.words(pair, side, stage)
         count, before = self.taken.get((pair, side), (0, 0.0))
-        spent, last, number, size = 0.0, time.perf_counter(), first + done, 0
+        spent, last, number = 0.0, time.perf_counter(), first + done
+        # Begin with as many outputs as there were so far, whose pace is known, unless the size of a
+        # batch affects the checks of batches.
+        size, earlier = count if quota.alone else 0, before / max(count, 1)
 
         def cut() -> int:
             # Workers ask for batches before the first batch is drawn, so `size` is that of the last
             # batch that was drawn.
             assert quota.cut is not None and quota.target is not None
-            pace = spent / max(number - first - done, 1)
+            recent = number - first - done
+            pace = spent / recent if recent else earlier
             return next_size(size, pace, quota.cut, quota.target)
 
         def over() -> bool:
@@ -102,20 +106,24 @@ class Watched:
         outputs = range(first, first + quota.num_samples)
         most = quota.cut if quota.target is None else cut
         span = Span(outputs, words, self._tally.saw, most, done, over)
-        for raw in self._draw(database, span):
-            encoded = self._encoders[pair].encode(raw)
-            self._watch(self._encoders[pair].padded(encoded), pair, side, (stage, number))
-            if self._failed.get((pair, side)) and pair not in self._errors:
-                self._errors[pair] = next(filter(_is_raised, raw), Raised(FAILED))
-            size = len(encoded.labels)
-            number += size
-            self._tally.searched += len(encoded.labels) * (stage != CONFIRM)
-            # Measure only the time of this side, since the two sides are drawn alternately.
-            spent += time.perf_counter() - last
-            count += len(encoded.labels)
-            self.taken[pair, side] = count, before + spent
-            yield encoded
-            last = time.perf_counter()
+        encoder = self._encoders[pair]
+        for drawn in self._draw(database, span):
+            size = len(drawn)
+            for raw in encoder.apart(drawn) if quota.alone else [drawn]:
+                encoded = encoder.encode(raw)
+                # The batches of outputs that are encoded alone depend on the durations of calls.
+                where = None if quota.alone else (stage, number)
+                self._watch(encoder.padded(encoded), pair, side, where)
+                if self._failed.get((pair, side)) and pair not in self._errors:
+                    self._errors[pair] = next(filter(_is_raised, raw), Raised(FAILED))
+                number += len(encoded.labels)
+                self._tally.searched += len(encoded.labels) * (stage != CONFIRM)
+                # Measure only the time of this side, since the two sides are drawn alternately.
+                spent += time.perf_counter() - last
+                count += len(encoded.labels)
+                self.taken[pair, side] = count, before + spent
+                yield encoded
+                last = time.perf_counter()
 
     def streams(self) -> list[list[tuple[int, float]]]:
         """Return, for each pair and side, the number of outputs and the duration in seconds."""
@@ -224,10 +232,17 @@ class Watched:
         pairs = AnyPairs((one[0], one[1]), (self._pairs.labels[pair],))
         return Repeats(self._encoders[pair].source, counted, pairs, side, self._settings)
 
-    def _watch(self, outputs: Outputs, pair: int, side: int, where: tuple[int, int]) -> None:
+    def _watch(self, outputs: Outputs, pair: int, side: int, where: tuple[int, int] | None) -> None:
         """Raise an error if a batch begins like an earlier batch from the same side.
 
         There is no error if the same batch is requested a second time.
+
+        Args:
+            outputs: The batch.
+            pair: Index of the pair.
+            side: 0 for the database, 1 for its neighbor.
+            where: Stage of the batch and index of its first output, or None for a batch that is not
+                compared with others.
         """
         # Compare with the first output of the side, since a batch may hold a single output.
         labels, values = outputs.labels, outputs.values
@@ -238,6 +253,8 @@ class Watched:
             only = None
         self._constant[pair, side] = only
         self._count_errors(outputs, pair, side)
+        if where is None:
+            return
         self._between[pair, side].add(outputs, self._encoders[pair].names)
         self._refuse_seen(outputs, pair, side, where)
 

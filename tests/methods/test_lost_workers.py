@@ -47,6 +47,7 @@ def losing(monkeypatch):
         yield Pool(last[0])
 
     monkeypatch.setattr("dpjax.sources._host.worker_pool", pool)
+    monkeypatch.setattr("dpjax.sources._time_limit._EACH", 0.0)  # Each output is a task.
     return lambda task: last.__setitem__(0, task)
 
 

@@ -76,7 +76,7 @@ def opened(source=None, *, seconds=None, each=False, rounds=(60, 2, 30, 50), pac
         batched=True, time_limit=None, replayable=False, restarted=lambda sides, count: None
     )
     found._request = SimpleNamespace(seconds=seconds, each=each, in_order=False)
-    found._rounds, found._pace, found._cut = Rounds(*rounds), pace, "not set"
+    found._rounds, found._pace, found._quota = Rounds(*rounds), pace, "not set"
     found.num_confirm, found._said, found.shares = rounds[3], [], True
     found._of_pilots, found._same_seeds = {}, {}
     found.pairs = AnyPairs((["a", "b", "c"], ["d", "e", "f"]), ("1", "2", "3"))
@@ -92,13 +92,13 @@ def opened(source=None, *, seconds=None, each=False, rounds=(60, 2, 30, 50), pac
         (True, None, False, None, None), (True, 3.0, True, None, None),
         (False, None, False, 1000, None), (False, 3.0, False, 32, 1e-2),
         (False, 0.02, False, 32, 5e-3), (False, 0.001, False, 32, 1e-3),
-        (False, None, True, 1, None), (False, 3.0, True, 1, None),
+        (False, None, True, 1000, 0.02), (False, 3.0, True, 1000, 0.02),
     ],
 )  # fmt: skip
 def test_rounds_without_a_limit(batched, seconds, each, cut, target):
     found = opened(SimpleNamespace(batched=batched), seconds=seconds, each=each)
-    planned = Quota(60, cut, seconds, target)
-    assert found._plan(3, 60, 2 * 30) == planned and found._cut == cut
+    planned = Quota(60, cut, seconds, target, each and not batched)
+    assert found._plan(3, 60, 2 * 30) == planned == found._quota
     # There are three pairs now, two in the next round, and the confirmation, on both sides.
     assert found.told[-1] == (0, 2 * (180 + 60 + 50))
 
@@ -111,7 +111,7 @@ def test_rounds_within_a_limit():
         return Quota(40, 9, 0.5)
 
     found = opened(SimpleNamespace(batched=False), pace=SimpleNamespace(search=search))
-    assert found._plan(3, 60, 60) == Quota(40, 9, 0.5) and found._cut == 9
+    assert found._plan(3, 60, 60) == Quota(40, 9, 0.5) == found._quota
     assert asked == [(3, 60, 180 / (180 + 60 + 50), 50, 7.0)]
     assert found.told[-1] == (0, 2 * (120 + 60 + 50))
 
@@ -246,7 +246,7 @@ def test_outputs_of_a_confirmation_are_counted_by_side():
             yield encoder.encode(part)
 
     found = opened()
-    found._laid, found._counted, found._cut = {1: Cells()}, set(), 5
+    found._laid, found._counted, found._quota = {1: Cells()}, set(), Quota(0, 5, None)
     found._encoder, found._stream = encoder, SimpleNamespace(batches=batches)
     same = []
     found._refuse_same_runs = same.append
