@@ -40,7 +40,11 @@ class OneEntry(Partition):
 
     def index(self, outputs: Outputs) -> np.ndarray:
         """Return the cell of each output, int64 [n]."""
-        return super().index(_column(outputs, self.column, self.unlabeled))
+        return super().index(_with_number(outputs, self.number(outputs), self.unlabeled))
+
+    def number(self, outputs: Outputs) -> np.ndarray:
+        """Return the number of each output by which outputs are divided, [n]."""
+        return outputs.values[:, self.column]
 
     def kind(self, whole: bool) -> str:
         """See `Cells`."""
@@ -51,9 +55,9 @@ class OneEntry(Partition):
         return {"words": self.entry(self.column), "kind": "entry", "entry": self.column}
 
 
-def _column(outputs: Outputs, column: int, unlabeled: bool) -> Outputs:
+def _with_number(outputs: Outputs, numbers: np.ndarray, unlabeled: bool) -> Outputs:
     labels = np.where(outputs.alone, outputs.labels, 0) if unlabeled else outputs.labels
-    return Outputs(labels, outputs.values[:, [column]], outputs.alone)
+    return Outputs(labels, numbers[:, None].astype(np.float64, copy=False), outputs.alone)
 
 
 def entry_partition(
@@ -72,7 +76,8 @@ def entry_partition(
     """
     beside = np.concatenate([side.labels[~side.alone] for side in pilot])
     unlabeled = np.unique(beside).size > _MOST_LABELS
-    laid = laid_by([_column(side, column, unlabeled) for side in pilot], names)
+    parts = [_with_number(side, side.values[:, column], unlabeled) for side in pilot]
+    laid = laid_by(parts, names)
     return OneEntry(
         laid.names,
         laid.edges,

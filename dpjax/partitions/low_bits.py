@@ -98,7 +98,9 @@ def lowest_set_bit(values: np.ndarray) -> np.ndarray:
         Mironov (2012), "On significance of the least significant bits for differential privacy",
         section 4.
     """
-    fraction, exponent = np.frexp(values)
-    mantissa = np.abs(np.ldexp(fraction, 53)).astype(np.int64)
-    lowest = mantissa & -mantissa
-    return exponent.astype(np.int64) - 53 + np.frexp(lowest.astype(np.float64))[1] - 1
+    words = np.ascontiguousarray(values).view(np.int64)
+    exponent, mantissa = (words >> 52) & 0x7FF, words & 0xFFFFFFFFFFFFF
+    # Subnormal numbers have the exponent of the smallest normal numbers, without a leading 1.
+    mantissa |= (exponent > 0).astype(np.int64) << 52
+    lowest = (mantissa & -mantissa).astype(np.float64)
+    return np.maximum(exponent, 1) + (lowest.view(np.int64) >> 52) - 1023 - 1075

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpjax.partitions import PILOT, Outputs, Partition, lay, part_of, score_partitions
+from dpjax.partitions._digits import digits_partitions
 from dpjax.partitions._entries import NO_ENTRIES, Entries
 from dpjax.partitions._one_entry import entry_partition
 from dpjax.partitions._one_statistic import statistic_partitions
@@ -102,11 +103,13 @@ def lay_best(
         # to describe as events of a linear score.
         others.insert(1, laid_by(first, names, **options))
 
+    digits: list[Partition] = []
     if not entries.candidates:
         others += statistic_partitions(first, names, len(columns), laid_by)
+        digits += digits_partitions(first, names, columns)
 
     # All entries compete, although only the most promising ones are tried.
-    num_partitions = len(columns) + len(others)
+    num_partitions = len(columns) + len(others) + len(digits)
 
     def promised(cells: Partition, candidates: int = 0) -> float:
         halves = [
@@ -120,6 +123,8 @@ def lay_best(
     bounds = [promised(cells, entries.candidates) for cells in single]
     best = int(np.argmax(bounds))
     found = [(single[best], bounds[best]), *((cells, promised(cells)) for cells in others)]
+    # The digits of all entries were compared.
+    found += [(cells, promised(cells, len(columns))) for cells in digits]
     largest = max(bound for _, bound in found)
     enough = _ENOUGH if min(len(pilot.labels) for pilot in pilots) >= _FEW else _ENOUGH_OF_FEW
     place = next(place for place, (_, bound) in enumerate(found) if bound >= enough * largest)
