@@ -125,9 +125,10 @@ def without_index(table: Any) -> Any:
 
 def label_text(label: Any) -> str | None:
     """Return the text of a label, or None for a missing value."""
-    is_nan = isinstance(label, float | np.floating) and np.isnan(label)
-    if is_nan or missing(label) not in (None, "empty text", "empty bytes"):
-        return None
+    if type(label) is not str:  # Most labels are, and the other tests take longer.
+        is_nan = isinstance(label, float | np.floating) and np.isnan(label)
+        if is_nan or missing(label) not in (None, "empty text", "empty bytes"):
+            return None
     text = repr(label.item() if isinstance(label, np.generic) else label)
     if len(text) <= _LONGEST:
         return text

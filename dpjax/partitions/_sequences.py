@@ -15,6 +15,11 @@ from dpjax.partitions._summary import Targets
 MOST_PLACES = 64
 """Largest number of entries of a sequence that are compared place by place."""
 
+_FEW, _MOST_PLACES_OF_FEW = 16, 512
+"""If a sequence has at most _FEW different labels, up to _MOST_PLACES_OF_FEW entries are compared
+place by place. Otherwise, there would be too many combinations of a place and a label.
+"""
+
 _LONGEST_WORD, _MOST_PAIRS = 256, 1_000
 """Largest number of characters of a text without spaces that is compared character by character,
 and the largest number of adjacent entries that are counted.
@@ -78,7 +83,8 @@ def of_labels(labels: Sequence[str], noun: str, where: str = "") -> dict[str, fl
     found |= {f"count of {label}{where}": count for label, count in counts.items()}
     pairs = Counter(pairwise(labels[:_MOST_PAIRS]))
     found |= {f"count of {one} before {two}{where}": count for (one, two), count in pairs.items()}
-    for place, label in enumerate(labels[:MOST_PLACES]):
+    most_places = _MOST_PLACES_OF_FEW if len(counts) <= _FEW else MOST_PLACES
+    for place, label in enumerate(labels[:most_places]):
         found[f"{noun} {place} is {label}{where}"] = 1
     if labels:
         found[f"last {noun} is {labels[-1]}{where}"] = 1

@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+import dpjax
 from dpjax.partitions._nested import form_of
 from dpjax.partitions.summaries import summarize, summarize_parts
 from dpjax.partitions.targets import targets_of
@@ -247,3 +248,22 @@ def test_a_dict_with_one_list_of_words_is_summarized_like_the_list():
         {"n": np.arange(4, dtype=object)},
     ):
         assert summarize(table)["rows"] == 4
+
+
+def test_long_lists_of_few_labels_are_compared_place_by_place():
+    """Lists of many labels have as many combinations in fewer places."""
+    few = [f"c{place % 16}" for place in range(600)]
+    found = summarize(few)
+    assert found["entry 500 is 'c4'"] == found["entry 511 is 'c15'"] == 1
+    assert not any(name.startswith("entry 512 ") for name in found)
+    many = summarize([*few[:16], "other", *few])
+    assert many["entry 63 is 'c14'"] == 1
+    assert not any(name.startswith("entry 64 ") for name in many)
+
+
+def test_one_of_many_labels_that_differs():
+    rng = np.random.default_rng(0)
+    x, y = np.array(["up", "down"])[rng.integers(0, 2, (2, 300, 100))]
+    y[:, 90] = "up"
+    found = dpjax.audit(dpjax.Recorded(x.tolist(), y.tolist()), notion=dpjax.Epsilon())
+    assert found.lower_bound > 2.5 and "[entry 90 is" in found.witness.event
