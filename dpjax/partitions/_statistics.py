@@ -27,10 +27,11 @@ counted whose number is a multiple of a unit, up to the fraction _ROUNDED of the
 
 _QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9)
 
-_MOST_COMBINED, _MOST_JOINT = 4, 16
+_MOST_COMBINED, _MOST_JOINT, _MOST_JOINT_OF_TWO = 4, 16, 64
 """Limits on statistics of two columns. The first _MOST_COMBINED columns of labels and the first
 _MOST_COMBINED numeric columns are combined. Rows with two labels are counted only if at most
-_MOST_JOINT combinations occur.
+_MOST_JOINT combinations occur, or _MOST_JOINT_OF_TWO if a table has only two columns of labels.
+With more such columns, the combinations would outnumber other statistics.
 """
 
 _MOST_MATCHED = 6
@@ -110,11 +111,12 @@ def _of_two_columns(records: Records) -> dict[str, float]:
     """Return counts of two labels, and measures of the dependence of two columns."""
     found: dict[str, float] = {}
     labels = [*records.labels][:_MOST_COMBINED]
+    most_joint = _MOST_JOINT_OF_TWO if len(records.labels) == 2 else _MOST_JOINT
     numbers = {name: clipped(records.numbers[name]) for name in [*records.numbers][:_MOST_COMBINED]}
     for one, other in combinations(labels, 2):
         pairs = Counter(zip(records.labels[one], records.labels[other], strict=True))
         found[f"dependence of {one} and {other}"] = _contingency(pairs)
-        for (first, second), count in pairs.items() if len(pairs) <= _MOST_JOINT else ():
+        for (first, second), count in pairs.items() if len(pairs) <= most_joint else ():
             found[f"rows with {one} {first} and {other} {second}"] = count
     for name in labels:
         known: dict[str | None, int] = {}

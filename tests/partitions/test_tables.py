@@ -450,3 +450,13 @@ def test_tables_of_arrow_are_outputs():
     assert encoder.parts == ("['x'][0]", "['x'][1]")
     assert found.values.tolist() == [[1.5, 2.5]]
     assert (encoded([pa.table(people())])[1].values == encoded([people()])[1].values).all()
+
+
+def test_rows_with_two_labels_are_counted_if_there_are_two_columns_of_labels():
+    """With more columns, at most 16 combinations are counted."""
+    rows, name = np.arange(65), "rows with job 'j3' and zip 'z5'"
+    table = pd.DataFrame({"job": [f"j{n}" for n in rows // 8], "zip": [f"z{n}" for n in rows % 8]})
+    assert summarize(table[:64])[name] == 1
+    assert name not in summarize(table)
+    assert name not in summarize(table[:64].assign(sex="f"))
+    assert summarize(table[20:36].assign(sex="f"))[name] == 1

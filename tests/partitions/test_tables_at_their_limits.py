@@ -18,9 +18,12 @@ def named(found, beginning):
     return {name for name in found if name.startswith(beginning)}
 
 
-@pytest.mark.parametrize(("sizes", "counted"), [((4, 4), True), ((17, 1), False)])
-def test_up_to_sixteen_combinations_of_labels_are_counted(sizes, counted):
-    rows = [(f"a{i}", f"b{j}") for i, j in product(*map(range, sizes))]
+@pytest.mark.parametrize(
+    ("sizes", "others", "counted"),
+    [((8, 8), (), True), ((65, 1), (), False), ((4, 4), ("c",), True), ((17, 1), ("c",), False)],
+)
+def test_few_combinations_of_labels_are_counted(sizes, others, counted):
+    rows = [(f"a{i}", f"b{j}", *others) for i, j in product(*map(range, sizes))]
     found = summarize(rows)
     assert len(named(found, "rows with 0 'a0' and 1 'b0'")) == counted
     assert named(found, "dependence of 0 and 1")
