@@ -25,6 +25,14 @@ from dpjax.partitions.tables import has_comparable_entries
 _REAL = (Real, np.bool_)
 """Types that are treated as numbers."""
 
+FLOATS = frozenset({float, np.float64, np.float32, np.float16})
+INTEGERS = frozenset(
+    {bool, int, np.bool_, np.int64, np.int32, np.int16, np.int8, np.uint32, np.uint16, np.uint8}
+)
+"""Types of the most frequent numbers, which need no further tests."""
+
+_NUMBERS = FLOATS | INTEGERS
+
 _ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
 """Pattern of the memory address in the text of an object, which is no part of its value."""
 
@@ -244,6 +252,9 @@ def form_of(
         # Look for strings first, because `isinstance` is slow for abstract base classes.
         if kinds in ({tuple}, {list}) and are_edges(item):
             return Label(tuple(map(tuple, item)))
+        if kinds <= _NUMBERS:
+            numbers = tuple([n for n in map(_plain_number, item) if n is not None])
+            return numbers if len(numbers) == len(item) else _vector(item)
         if not kinds & {str, np.timedelta64} and all(isinstance(entry, _REAL) for entry in item):
             return _vector(item)
     if isinstance(item, dict | tuple):
@@ -267,11 +278,11 @@ def _vector(item: tuple[Any, ...]) -> tuple[float, ...]:
 
 
 def _plain_number(item: Any) -> float | None:
-    """Convert a float, a bool or a small int to a float; return None for any other object."""
+    """Convert a float or a small integer to a float; return None for any other object."""
     kind = type(item)
-    if kind is float or kind is np.float64 or kind is np.float32:
-        return float(item)
-    if kind is bool or (kind is int and -MOST_EXACT <= item <= MOST_EXACT):
+    if kind is float:
+        return item
+    if kind in FLOATS or (kind in INTEGERS and -MOST_EXACT <= int(item) <= MOST_EXACT):
         return float(item)
     return None
 
@@ -338,7 +349,7 @@ def _form(names: tuple[str, ...] | None, kinds: tuple[type, ...]) -> _Form | Non
         names: Keys of a dict, or None for a tuple.
         kinds: Type of each part.
     """
-    if not {*kinds} <= {float, bool, int, str}:
+    if not {*kinds} <= _NUMBERS | {str}:
         return None
     order = range(len(kinds))
     if names is not None:

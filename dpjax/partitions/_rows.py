@@ -10,10 +10,8 @@ from dpjax.core.wording import BadValue
 from dpjax.partitions._batches import Outputs
 from dpjax.partitions._columns_of_outputs import is_rounded
 from dpjax.partitions._labels import Labels
+from dpjax.partitions._nested import FLOATS, INTEGERS
 from dpjax.partitions.missing import patterns_of
-
-_FLOATS, _INTEGERS = {float, np.float64, np.float32}, {int, np.int64, bool}
-"""Types of numbers that are encoded together, if they are all floats or all integers."""
 
 
 def encoded_rows(rows: np.ndarray, base: int | None, labels: Labels) -> Outputs:
@@ -54,8 +52,8 @@ def stacked(outputs: Sequence[object], base: int | None) -> np.ndarray | None:
         float64 [n, d], or [n] for numbers; or None.
     """
     kinds = {*map(type, outputs)}
-    if kinds and (kinds <= _FLOATS or kinds <= _INTEGERS):
-        return _as_floats(outputs, kinds <= _INTEGERS) if base in (None, 1) else None
+    if kinds and (kinds <= FLOATS or kinds <= INTEGERS):
+        return _as_floats(outputs, kinds <= INTEGERS) if base in (None, 1) else None
     vectors = [each for each in outputs if type(each) is np.ndarray]
     if not vectors or len(vectors) < len(outputs):
         return None

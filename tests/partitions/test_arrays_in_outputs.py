@@ -145,7 +145,13 @@ def test_which_numbers_are_encoded_together():
     assert table.dtype == np.float64 and table[0] == 1.0 and np.isnan(table[1])
     assert stacked([2**53, np.int64(-3)], 1).tolist() == [2.0**53, -3.0]
     assert stacked([np.float32(0.1), 0.1], None).tolist() == [float(np.float32(0.1)), 0.1]
-    for odd in (2**53 + 1, 10**30, 1.0, np.int8(0), np.bool_(0), "a", None):
+    assert stacked([np.int8(-1), np.bool_(True), False, np.uint32(7)], None).tolist() == [
+        -1,
+        1,
+        0,
+        7,
+    ]
+    for odd in (2**53 + 1, 10**30, 1.0, np.uint64(0), np.longdouble(0), "a", None):
         assert stacked([1, odd], None) is None
     assert stacked([1.0, 2.0], 2) is None and stacked([1.0, 2], None) is None
 

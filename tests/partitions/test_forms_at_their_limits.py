@@ -72,7 +72,8 @@ def test_a_box_has_its_ends_as_leaves():
 
 PARTS = (
     0.5, -2, True, "a", "it's", "", "\ue000", 2**53 + 1, np.str_("a"), np.float64(1),
-    Raised("no"), None,
+    Raised("no"), None, np.int8(-3), np.bool_(True), np.uint64(2**63), np.int64(2**60),
+    np.float16(0.1), np.longdouble(2),
 )  # fmt: skip
 NAMES = ("a", "b", "\ue000", "x" * 65, np.str_("a"), 1, True, 1.0, "it's")
 
