@@ -20,6 +20,7 @@ from dpjax.partitions.previews import preview
 from dpjax.results import DOUBTFUL, NOT_RANDOM, REFUTING, AuditResult
 from dpjax.sources import Family, Recorded, as_source, family_of
 from dpjax.testing import _session
+from dpjax.testing._budget import too_few_draws
 from dpjax.testing._refusals import briefly
 from dpjax.testing._replay import replay_lines, running_test
 from dpjax.testing._run import Asked, detectable_level, run
@@ -130,6 +131,8 @@ def assert_private(
         # cannot fail tests nothing.
         if isinstance(note, Unvaried | Powerless):
             warn(f"{result.mechanism}: {note}")
+    if few := too_few_draws(result):
+        warn(f"{result.mechanism}: {few}")
     return result
 
 

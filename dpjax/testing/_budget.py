@@ -1,5 +1,6 @@
 """Numbers of draws that fit within a time limit, and the epsilon that an audit can detect."""
 
+import math
 import time
 from collections.abc import Callable
 from typing import NamedTuple
@@ -39,6 +40,12 @@ _LEAST_SLOPE = 0.2
 
 Without this minimum, fluctuations in timing could make the time per draw seem close to 0.
 """
+
+_OF_BETS = 2
+"""Factor by which a sequential audit needs more draws than `least_draws`; it is at least 2.4."""
+
+_LARGEST_CLAIM = 600.0
+"""Larger claims count as this one, because e^-epsilon is zero in double precision from 746 on."""
 
 _PILOT_KEY = random.stable_hash("dpjax.testing: pilots of a time")
 """Number that is folded into the key of an audit to derive the key of its pilots."""
@@ -170,3 +177,45 @@ def detectable_epsilon(result: AuditResult, claim: float) -> float:
     expected = Ratio(delta).order(larger, smaller, trials, quantile)
     enough = np.flatnonzero(expected >= claim)
     return float(tried[enough[0]]) if enough.size else float("inf")
+
+
+def least_draws(claim: float, delta: float, confidence: float) -> float:
+    """Return the number of draws per side below which no audit can refute a claimed epsilon.
+
+    With a correct mechanism, an output may name its database with the probability
+    q = (e^epsilon + delta) / (1 + e^epsilon). If N outputs per side that all name their databases
+    refute the claim, the claim of this mechanism is refuted with probability q^(2N), which must not
+    exceed the error probability.
+
+    Args:
+        claim: Claimed epsilon.
+        delta: Delta of the claim.
+        confidence: Confidence of the audit.
+    """
+    # As 1 - q = (1 - delta) / (1 + e^epsilon), this form is accurate for a large epsilon.
+    wrong = (1 - delta) * math.exp(-min(claim, _LARGEST_CLAIM)) / (1 + math.exp(-claim))
+    return math.log(1 - confidence) / (2 * math.log1p(-wrong))
+
+
+def too_few_draws(result: AuditResult) -> str | None:
+    """Return a sentence if an audit had too few draws to refute the claim, and None otherwise.
+
+    Args:
+        result: Result of an audit that did not refute the claim.
+    """
+    drawn = result.settings.get("drawn", result.num_confirm)
+    if drawn is None or not result.notion.takes_delta or not isinstance(result.claim, float):
+        return None
+    least = least_draws(result.claim, result.delta or 0.0, result.confidence)
+    least *= _OF_BETS if "drawn" in result.settings else 1
+    if drawn >= least:
+        return None
+    return (
+        f"The audit had only {drawn} draws per side to refute the claim. Even if every output "
+        f"revealed the database, more than {_written(least)} would be needed: allow more time or "
+        "more draws."
+    )
+
+
+def _written(number: float) -> str:
+    return f"{number:,.0f}" if number < _MOST else f"{number:.0e}"

@@ -13,7 +13,7 @@ from dpjax.inference import Ratio, event_lower_bound
 from dpjax.mechanisms import Gaussian, Laplace
 from dpjax.testing import _run, _session
 from dpjax.testing._assertions import audit_in_test
-from dpjax.testing._budget import fewest_sizes
+from dpjax.testing._budget import fewest_sizes, least_draws
 
 PAIRS = [(0.0, 1.0)]
 SIZES = {"num_samples": 12_000, "num_confirm": 18_000}
@@ -317,6 +317,33 @@ def test_constant_outputs_pass_with_a_warning(pairs):
     with pytest.warns(UserWarning, match="constant: All .* were the same.* no random") as caught:
         testing.assert_private(source, 1.0, pairs=pairs, num_samples=100, num_confirm=100)
     assert {warning.filename for warning in caught} == {__file__}
+
+
+def test_a_test_with_too_few_draws_to_fail_passes_with_a_warning(monkeypatch):
+    """Each call takes 0.2 s, so ten seconds allow two dozen draws per side."""
+    now = [0.0]
+    monkeypatch.setattr(time, "perf_counter", lambda: now[0])
+
+    def leaky(count, rng):
+        now[0] += 0.2
+        return 1_000 * count + rng.laplace()
+
+    with pytest.warns(UserWarning, match="leaky: The audit had only 2. draws .* more than 44 "):
+        testing.assert_private(leaky, 1.0, PAIRS, seconds=10.0)
+    with pytest.raises(AssertionError, match="leaky is not 1-differentially private"):
+        testing.assert_private(leaky, 1.0, PAIRS, seconds=100.0)
+    for claim, least in ((8.0, "20,595"), (50.0, "4e[+]22")):
+        with pytest.warns(UserWarning, match=f"only 100 draws .* more than {least} would be"):
+            testing.assert_private(leaky, claim, PAIRS, num_samples=100, num_confirm=100)
+
+
+@pytest.mark.parametrize(("claim", "delta"), [(0.0, 0.0), (1.0, 0.01), (8.0, 0.0)])
+def test_the_fewest_draws_follow_from_randomized_response(claim, delta):
+    """A correct mechanism names its database so often that fewer draws refute its claim by luck."""
+    error = 1e-3
+    draws = least_draws(claim, delta, 1 - error)
+    right = (np.exp(claim) + delta) / (1 + np.exp(claim))
+    np.testing.assert_allclose(right ** (2 * draws), error, rtol=1e-9)
 
 
 def test_the_time_limit_includes_the_search_for_pairs(monkeypatch):
