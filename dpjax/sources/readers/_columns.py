@@ -15,6 +15,9 @@ _LONGEST = 10
 """Maximum number of digits in the name of a column."""
 
 _DELIMITERS = ";\t|, "
+_SEPARATE = (
+    "separate entries by commas in csv files, by tabs in tsv files, and by white space in txt files"
+)
 _SHOWN = 60
 _INDEX_NAMES = {"", "unnamed: 0", "__index_level_0__"}
 _PERHAPS_INDEX_NAMES = {"index", "id"}
@@ -46,6 +49,13 @@ def place_of(column: str | int | None, names: list[str]) -> int | None:
     try:
         place = int(column)
     except ValueError:
+        for sign in _DELIMITERS.rstrip(", "):  # Names may contain commas and spaces.
+            for name in names:
+                if sign in name and str(column) in map(str.strip, name.split(sign)):
+                    raise ValueError(
+                        f"has no column {column!r}, but {name[:_SHOWN]!r}, which seems to contain "
+                        f"the names of several columns, separated by {sign!r}: {_SEPARATE}"
+                    ) from None
         raise ValueError(f"has no column {column!r}; {nearest(str(column), names)}") from None
     if not 0 <= place < len(names):
         raise ValueError(f"has no column {place}: {columns_in_words(len(names))}")
@@ -175,8 +185,7 @@ def refuse_other_delimiter(entries: Sequence[str], row: int) -> None:
         if any(not all(map(is_integer, column)) for column in numeric):
             raise ValueError(
                 f"has {looked_at[0][:_SHOWN]!r} in row {row + (row == 1)}, which seems to contain "
-                f"several entries, separated by {sign!r}: separate entries by commas in csv files, "
-                "by tabs in tsv files, and by white space in txt files"
+                f"several entries, separated by {sign!r}: {_SEPARATE}"
             )
 
 

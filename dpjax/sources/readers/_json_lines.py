@@ -96,7 +96,11 @@ def json_chunks(path: Path, column: str | int | None, rows: int) -> Iterator[np.
         output = layout.output(value, line)
         if (found := _kind(output, line)) != kind:
             if kind:
-                raise ValueError(f"mixes outputs: {kind} in line 1, but {found} in line {line}")
+                raise ValueError(
+                    f"mixes outputs: {kind} in line 1, but {found} in line {line}; if outputs are "
+                    "labels, write all of them as strings; if they are of several kinds, pass them "
+                    "in Python as lists, as in dpjax.Recorded(x, y)"
+                )
             kind, width = found, len(output) if isinstance(output, list) else 1
             validate.within_limit("columns", width, "has too many columns")
             rows = max(1, min(rows, _PART // (16 * width)))

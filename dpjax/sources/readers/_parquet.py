@@ -105,8 +105,8 @@ def array_of(batch: "pa.RecordBatch", names: list[str]) -> np.ndarray:
         if values is None:
             raise ValueError(
                 f"its column {name!r} holds {column.type}, neither numbers, strings nor "
-                "lists of numbers; "
-                f"choose another column of {names}"
+                "lists of numbers: convert it to numbers or strings"
+                f"{f', or choose another column of {names}' if len(names) > 1 else ''}"
             )
         columns.append(values)
     if len(columns) == 1:

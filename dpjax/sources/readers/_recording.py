@@ -51,6 +51,12 @@ _TEXTS = [kind for kind, reader in _READERS.items() if reader in (text_chunks, j
 
 _ACCEPTED = f"{', '.join(_READERS)}, where {', '.join(PACKED)} may follow {', '.join(_TEXTS)}"
 
+_LINES = (
+    " In a jsonl file, each line is the JSON of one output; `jq -c '.[]' x.json > x.jsonl` writes "
+    "the entries of an array in this way."
+)
+"""Advice on files that end in .json."""
+
 _READERS |= {kind + packed: _READERS[kind] for kind in _TEXTS for packed in PACKED}
 
 _NEED_PYARROW = {".parquet": "Parquet", ".feather": "Feather", ".arrow": "Arrow"}
@@ -112,6 +118,11 @@ class Recording:
             raise BadType(f"value must be a text, such as '1', but was {self.value!r}.")
         seen: set[Path] = set()
         for path in self.paths:
+            if path.is_dir():
+                raise ValueError(
+                    f"samples file {path} is a folder: pass the path of a file, or a pattern of "
+                    f"files, such as '{path / '*.csv'}'."
+                )
             refuse_endless("samples file", path)
             if path.resolve() in seen:
                 raise ValueError(
@@ -123,8 +134,10 @@ class Recording:
                 needs(f"{kind} files", "io", "pyarrow")
             needs_of_packed(path)
             if _ending(path) not in _READERS:
+                advice = _LINES if _ending(path) == ".json" else ""
                 raise ValueError(
                     f"samples file {path} must end in {_ACCEPTED}, but ends in {_ending(path)!r}."
+                    f"{advice}"
                 )
 
     @property

@@ -94,7 +94,7 @@ def two_values(by: str | int, named: Iterable[np.ndarray]) -> tuple[str, str]:
             break
     shown = [repr(value[:_SHOWN]) for value in sorted(found)[:3]]
     if len(found) != 2:
-        many = f"{', '.join(shown)}, ..." if len(found) > 2 else f"only {', '.join(shown)}"
+        many = ("at least " if len(found) > 2 else "only ") + ", ".join(shown)
         if len(found) == 3 and str(by).isdecimal():
             many = f"{', '.join(shown)}; if the first row is a header, name the column"
         raise BadValue(

@@ -275,6 +275,14 @@ def _rows(
             yield with_points(row, lines_before + number) if delimiter == SEMICOLON else row
 
 
+_NAME = "name the column to use"
+_SEPARATE = (
+    "write a missing number as nan, and entries that are all labels as strings in JSON lines; if "
+    "outputs are numbers and labels, pass them in Python as lists, as in dpjax.Recorded(x, y)"
+)
+"""What to do about a file with numbers and other entries in several columns, and in one column."""
+
+
 def _chunk(rows: list[list[str]], place: int | None, read: int) -> np.ndarray:
     width = 1 if place is not None else len(rows[0])
     entries = (
@@ -310,9 +318,11 @@ def _mixed(rows: list[list[str]], place: int | None, read: int, numeric: bool) -
         read: Number of rows before.
         numeric: Whether the entries should be numbers.
     """
+    before = ""
     for number, row in enumerate(rows, start=read + 1):
         for entry in row if place is None else [row[place]]:
             if is_number(entry) == numeric:
+                before = entry
                 continue
             if has_decimal_comma(entry):
                 return ValueError(decimal_comma_text(entry, number))
@@ -323,7 +333,7 @@ def _mixed(rows: list[list[str]], place: int | None, read: int, numeric: bool) -
                 )
             return ValueError(
                 f"mixes numbers and other entries: {entry!r} in row {number} is "
-                f"{'not a number' if numeric else 'a number'}"
-                f"{'; name the column to use' if place is None and len(row) > 1 else ''}"
+                f"{'not a number' if numeric else f'a number, unlike {before!r} before it'}"
+                f"; {_NAME if place is None and len(row) > 1 else _SEPARATE}"
             )
     return ValueError("mixes numbers and other entries")

@@ -157,7 +157,7 @@ def test_written_nan_and_infinities_are_left_to_the_audit(tmp_path):
         (
             "mixed.csv",
             "1\n2\nthree\n",
-            "mixed.csv mixes numbers .*'three' in row 3 is not a number",
+            "mixed.csv mixes numbers .*'three' in row 3 is not a number; write a missing .* as nan",
         ),
         ("gap.csv", "1,2\n3,\n", "gap.csv has an empty entry in row 2 among numbers: write a miss"),
         ("gap-first.csv", "v,w\n7,1\n,1\n", "has an empty entry in row 3 among numbers"),
@@ -186,7 +186,10 @@ def test_written_nan_and_infinities_are_left_to_the_audit(tmp_path):
         ("blanks.csv", " 0.5  1\n 2 3.5\n", "' 2 3.5' in row 2, which seems .*, separated by ' '"),
         ("words.csv", "a,b\nc,d\n", "words.csv must have one label per line"),
         ("x.parquet", "1\n", "x.parquet cannot be read: it is not a Parquet file"),
-        ("x.orc", "1\n", r"must end in \.npy, .* but ends in '\.orc'"),
+        ("x.orc", "1\n", r"must end in \.npy, .* but ends in '\.orc'\.$"),
+        ("x.json", "[1]\n", r"ends in '\.json'\. In a jsonl file, .* `jq -c '\.\[\]' x\.json > "),
+        ("none.csv", "v\nNA\n1\n", "'1' in row 3 is a number, unlike 'NA' before it; write a "),
+        ("two.csv", "g,n\na,1\nb,2\n", "'1' in row 2 is a number, unlike 'a' before it; name the"),
         ("x", "1\n", r"must end in \.npy, .* but ends in ''"),
         ("broken.npy", "1\n2\n", "broken.npy cannot be read"),
         ("broken.npz", "PK not really", "broken.npz cannot be read"),
@@ -246,7 +249,8 @@ def test_a_column_that_counts_is_refused(tmp_path, ending, header, delimiter, st
 
 def test_refused_places(tmp_path):
     (tmp_path / "folder.csv").mkdir()
-    with pytest.raises(ValueError, match=r"folder\.csv is a folder: pass the path of a file"):
+    pattern = r"folder\.csv is a folder: .* a pattern of files, such as '.*folder\.csv/\*\.csv'\.$"
+    with pytest.raises(ValueError, match=pattern):
         read_samples(tmp_path / "folder.csv")
     with pytest.raises(FileNotFoundError, match=r"samples file .*none\.npy does not exist"):
         read_samples(tmp_path / "none.npy")
@@ -453,3 +457,14 @@ def test_large_integers_are_not_rounded_beside_reals(tmp_path, kind, column):
     frame.to_csv(path, index=False) if kind == "csv" else frame.to_parquet(path, index=False)
     with pytest.raises(ValueError, match=r"(above 2\^53|no 64-bit type)"):
         read_samples(path, column)
+
+
+def test_types_of_parquet_that_are_not_read_can_be_converted(tmp_path):
+    pq, pa = pytest.importorskip("pyarrow.parquet"), pytest.importorskip("pyarrow")
+    days = pa.array(np.arange(3), pa.timestamp("s"))
+    for columns, end in (({"t": days}, "strings[.]"), ({"t": days, "v": [1, 2, 3]}, "'v'][.]")):
+        pq.write_table(pa.table(columns), tmp_path / "t.parquet")
+        with pytest.raises(
+            ValueError, match=rf"holds timestamp.*: convert it to numbers or .*{end}$"
+        ):
+            read_samples(tmp_path / "t.parquet")

@@ -107,7 +107,7 @@ def test_chunks_have_limited_sizes(tmp_path, monkeypatch):
         ("1\n\n2\n", "has outputs after a blank line, line 2"),
         ("1\n[2]\n", "mixes a single value in line 1 and a list of length 1 in line 2"),
         ("[1, 2]\n" * 100 + "[2]\n", "a list of length 2 in line 1 and a list of length 1 in"),
-        ('1\n"2"\n', "mixes outputs: a number in line 1, but a string in line 2"),
+        ('1\n"2"\n', "mixes outputs: a number in line 1, but a string in line 2; if outputs"),
         ("true\n1\n", "mixes outputs: true or false in line 1, but a number in line 2"),
         ('{"a": 1}\n{"b": 1}\n', "have the same fields .* 'a' is not in both line 1 and line 2"),
         ('{"a": 1}\n{"a": 1, "b": 1}\n', "'b' is not in both line 1 and line 2"),

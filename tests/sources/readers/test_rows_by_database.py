@@ -100,7 +100,7 @@ def test_several_files_may_hold_rows_of_one_database(tmp_path):
     ("columns", "options", "message"),
     [
         ({"side": "aaa", "v": [1, 2, 3]}, {}, "but column 'side' has only 'a'"),
-        ({"side": "abc", "v": [1, 2, 3]}, {}, "but column 'side' has 'a', 'b', 'c', ..."),
+        ({"side": "abc", "v": [1, 2, 3]}, {}, "but column 'side' has at least 'a', 'b', 'c'"),
         (
             {"side": [1, 2, 1], "v": [1, 2, 3], "w": [1, 2, 3]},
             {},

@@ -84,3 +84,13 @@ def test_panels_may_have_decimal_commas(tmp_path):
     path.write_text("database;individual;v\n2020;ann;0.5\n")
     with pytest.raises(ValueError, match="are separated by ';': separate fields by commas"):
         panel_from_table(path)
+
+
+def test_a_column_among_names_with_another_delimiter_is_explained(tmp_path):
+    (tmp_path / "x.csv").write_text("id;my ans\n1;0.5\n2;0.7\n")
+    with pytest.raises(
+        ValueError, match=r"no column 'my ans', but 'id;my ans', .* separated by ';'"
+    ):
+        read_samples(tmp_path / "x.csv", "my ans")
+    with pytest.raises(ValueError, match="no column 'ans'; did you mean"):
+        read_samples(tmp_path / "x.csv", "ans")
