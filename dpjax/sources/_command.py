@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -298,15 +298,26 @@ def _argument(text: str) -> str:
     return text
 
 
+def _columns_of(frame: Any) -> object:
+    """Convert a data frame to a dict of its columns, unless two columns have one name."""
+    names = [str(name) for name in frame.columns]
+    if len({*names}) < len(names):
+        return frame
+    return {text: list(frame[name]) for text, name in zip(names, frame.columns, strict=True)}
+
+
 def _database_text(database: object) -> str:
     if isinstance(database, str):
         return _argument(database)
     if isinstance(database, np.ndarray | np.generic):
         database = database.tolist()
+    elif hasattr(database, "columns") and hasattr(database, "__array__"):
+        database = _columns_of(database)
     try:
         return json.dumps(database, separators=(",", ":"))
     except (TypeError, ValueError, RecursionError):
         raise BadType(
-            "pairs must hold strings or JSON values for a command, but held "
+            "pairs must hold strings, JSON values, or tables of numbers and texts for a command, "
+            "but held "
             f"{preview_database(database)}."
         ) from None

@@ -94,7 +94,7 @@ def test_one_run_an_output_makes_exits_outcomes(program):
         ("yes {database} {num_samples}", (0, 1), ValueError, "printed more than 2000 lines"),
         ("sleep 9{database}{num_samples}", (0, 1), ValueError, "took longer than 0.2 s"),
         ("yes {database}", (0, 1), ValueError, "must print one line per run, but printed more"),
-        ("cat {database} {num_samples}", ({1}, 1), TypeError, "strings or JSON values"),
+        ("cat {database} {num_samples}", ({1}, 1), TypeError, "strings, JSON values, or tables"),
     ],
 )
 def test_refusals(program, command, pair, error, message):

@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from dpjax import CommandMechanism
@@ -175,8 +176,12 @@ def test_databases_of_programs():
         (np.float64(0.5), "0.5"), ({"a": None}, '{"a":null}'), (True, "true"),
     ):  # fmt: skip
         assert _database_text(database) == text
-    for database in (object(), {1, 2}, b"x"):
-        with pytest.raises(TypeError, match="pairs must hold strings or JSON values for a command"):
+    table = pd.DataFrame({"name": ["ann", "bob"], "pay": [1, 2.5], 3: [True, False]})
+    assert _database_text(table) == '{"name":["ann","bob"],"pay":[1.0,2.5],"3":[true,false]}'
+    twice = pd.DataFrame([[1, 2]], columns=["a", "a"])
+    day = pd.DataFrame({"day": pd.to_datetime(["2026-01-01"])})
+    for database in (object(), {1, 2}, b"x", twice, day):
+        with pytest.raises(TypeError, match="pairs must hold strings, JSON values, or tables"):
             _database_text(database)
     for text in ("a\0b", "\ud800"):
         with pytest.raises(ValueError, match="without NUL characters or unpaired surrogates"):
