@@ -331,6 +331,11 @@ def source_of(written: dict[str, Value]) -> str:
             owners = [owner for owner in known if owner in TABLE[name].owners]
             if owners and ours not in owners:
                 right = listed([known[owner] for owner in owners])
+                file = written.get("mechanism", "")
+                if file.endswith(".py"):
+                    raise ValueError(
+                        f"name a function or a library object in {file}, as {file}:NAME."
+                    )
                 raise ValueError(
                     f"{options_of(TABLE)[name]} is for {right}, not for {known[ours]}."
                 )

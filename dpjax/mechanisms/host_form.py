@@ -144,7 +144,8 @@ def advice_on_form(function: Callable[..., object]) -> str | None:
     if form := host_form(function):
         return f"if it uses its own random numbers, {form}"
     parameters = signature_of(function)
-    return FORMS if parameters and sum(map(_is_required, parameters.values())) > 2 else None
+    required = sum(map(_is_required, parameters.values()))
+    return FORMS if not parameters or required > 2 else None
 
 
 def _form(function: Callable[..., object]) -> _Form | None:

@@ -224,6 +224,10 @@ def test_a_new_method_appears_without_an_edit(tmp_path, monkeypatch):
         (("laplace", "--method", "histogram", "--num-confirm", 9), "--num-confirm is for --method"),
         (("laplace", "--continuous"), "--discrete is for --samples, not for NAME"),
         (("laplace", "--one-by-one"), "--one-by-one is for --host, not for NAME"),
+        (
+            ("a/b.py", "--like", "[1]"),
+            "name a function or a library object in a/b.py, as a/b.py:NA",
+        ),
         (("laplace", "--workers", 2), "is for --host, --command and --object, not for NAME"),
         (("laplace", "--num-outcomes", 2), "--num-outcomes is for --function, not for NAME"),
         (("--function", "math:sin", "--epsilon", 1), "--epsilon is for NAME, not for --function"),

@@ -227,6 +227,7 @@ def test_a_hint_at_the_order_needs_a_parameter_that_may_be_the_database(function
             key_and_size,
             r"a JAX function has the form \(key, database\) -> one output, and a Python",
         ),
+        (lambda: 0.0, r"a JAX function has the form \(key, database\) -> one output, and a Python"),
         (other_name, r"a Python function has .* or \(database, num_samples\) -> outputs"),
         (unclear, "rename the parameter random_state to rng to get a numpy.random.Generator, or"),
         (gathers, r"as dpjax.HostMechanism\(gathers, batched=False\)"),
