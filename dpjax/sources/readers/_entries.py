@@ -27,10 +27,23 @@ _PERCENT = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)\s*%\s*")
 _THOUSANDS = re.compile(r"\s*[+-]?[1-9]\d{0,2}([ '\u2019\u00a0\u202f]\d{3})+(\.\d*)?\s*")
 """Pattern of a number whose thousands are separated by spaces or apostrophes, as in 12 001."""
 
+_AMOUNT = r"(\d+|\d{1,3}(,\d{3})+)(\.\d+)?"
+_CURRENCY = re.compile(
+    rf"\s*[+-]?([$\u00a3\u00a5\u20ac]\s*[+-]?{_AMOUNT}|{_AMOUNT}\s*[$\u00a3\u00a5\u20ac])\s*"
+)
+"""Pattern of a number with the sign of the dollar, pound, yen or euro, as in $1,200.50."""
+
 _FEWEST_WRITTEN = 10
 """Minimum number of entries of a file from which `refuse_written_numbers` concludes anything. Fewer
 labels may all be percentages although other labels of the recording are not.
 """
+
+_WRITTEN = (
+    (_PERCENT, "percent signs"),
+    (_CURRENCY, "currency signs"),
+    (_THOUSANDS, "separators of thousands"),
+)
+"""Patterns of numbers that would be labels, and what makes them labels."""
 
 _DIGITS = 60
 """Maximum number of digits that an error message quotes from a number."""
@@ -142,7 +155,7 @@ def has_decimal_comma(entry: str) -> bool:
 
 
 def refuse_written_numbers(entries: Sequence[str], row: int) -> None:
-    """Raise an error if all labels seem to be numbers with percent signs or separated thousands.
+    """Raise an error if all labels seem to be percentages, amounts or have separated thousands.
 
     As labels, numbers would only be compared for equality.
 
@@ -151,12 +164,12 @@ def refuse_written_numbers(entries: Sequence[str], row: int) -> None:
         row: Number of the first entry's row.
 
     Raises:
-        ValueError: If there are at least ten entries, and all of them are percentages or all of
-            them have separated thousands.
+        ValueError: If there are at least ten entries, and all of them are percentages, all have
+            currency signs, or all have separated thousands.
     """
     if len(entries) < _FEWEST_WRITTEN:
         return
-    for pattern, what in ((_PERCENT, "percent signs"), (_THOUSANDS, "separators of thousands")):
+    for pattern, what in _WRITTEN:
         if all(map(pattern.fullmatch, entries)):
             entry = entries[0].strip()
             number = re.sub(r"[^\d.+-]", "", entry)

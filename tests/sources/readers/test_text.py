@@ -313,6 +313,8 @@ def test_names_that_are_only_indices_are_no_names():
         (["12 001", "1 200 000.5"], "has '12 001' in row 2, but separators .* write 12001$"),
         (["-1\u202f001"], "write -1001$"),
         (["1'001"], "write 1001$"),
+        (["$10.00", "-$2", "$ 3000"], r"has '\$10\.00' in row 2, but currency .* write 10\.00$"),
+        (["-\u20ac1200.50", "3 \u00a3"], "write -1200.50$"),
     ],
 )
 def test_numbers_that_would_be_labels(tmp_path, entries, message):
@@ -323,6 +325,14 @@ def test_numbers_that_would_be_labels(tmp_path, entries, message):
     (tmp_path / "x.jsonl").write_text(lines)
     with pytest.raises(ValueError, match=message.split(", but")[-1]):
         list(json_chunks(tmp_path / "x.jsonl", None, 1000))
+
+
+def test_amounts_in_quotes_are_refused(tmp_path):
+    with pytest.raises(ValueError, match=r"currency signs are not supported: write 1200\.50$"):
+        read(tmp_path, 11 * '"$1,200.50"\n')
+    # In $1,2, the comma does not separate thousands.
+    (labels,) = read(tmp_path, 11 * '"$1,2"\n')
+    assert labels.tolist() == ["$1,2"] * 11
 
 
 @pytest.mark.parametrize("end", [["5%"], 200 * ["12%"]])
