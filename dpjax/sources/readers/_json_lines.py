@@ -29,6 +29,8 @@ _SHOWN = 60
 _HEAD = 100
 """Number of lines that decide whether lists are vectors or labels."""
 
+_AS_STRING = "write the JSON of each output as a string"
+
 
 class _Number(str):
     """A number as it is written in the file, so that the same rules apply as in csv files."""
@@ -66,7 +68,7 @@ class _Layout(NamedTuple):
         if differ:
             raise ValueError(
                 f"must have the same fields in every line, but {differ[0][:_SHOWN]!r} is not in "
-                f"both line 1 and line {line}"
+                f"both line 1 and line {line}; if the fields of outputs differ, {_AS_STRING}"
             )
         entries = [value[name] for name in wanted]
         return entries[0] if len(entries) == 1 else entries
@@ -220,7 +222,8 @@ def _kind(output: object, line: int) -> str:
     given = "other entries" if isinstance(output, list) and output else _form(output)
     raise ValueError(
         "must have a number, a string, true, false or a list of numbers as each output, but has "
-        f"{given} in line {line}; to choose a field, name it with column (--column)"
+        f"{given} in line {line}; to choose a field, name it with column (--column); to compare "
+        f"nested values, {_AS_STRING}"
     )
 
 

@@ -109,10 +109,10 @@ def test_chunks_have_limited_sizes(tmp_path, monkeypatch):
         ("[1, 2]\n" * 100 + "[2]\n", "a list of length 2 in line 1 and a list of length 1 in"),
         ('1\n"2"\n', "mixes outputs: a number in line 1, but a string in line 2; if outputs"),
         ("true\n1\n", "mixes outputs: true or false in line 1, but a number in line 2"),
-        ('{"a": 1}\n{"b": 1}\n', "have the same fields .* 'a' is not in both line 1 and line 2"),
+        ('{"a": 1}\n{"b": 1}\n', "'a' is not in both line 1 and line 2; if .* JSON of .* as a"),
         ('{"a": 1}\n{"a": 1, "b": 1}\n', "'b' is not in both line 1 and line 2"),
         ("1\nnull\n", "has null in line 2: write a missing output as a label"),
-        ('{"a": {"b": 1}}\n', "must have a number, a string, .* but has an object in line 1"),
+        ('{"a": {"b": 1}}\n', "but has an object in line 1; .* write the JSON of each output as a"),
         ('{"a": 1, "b": "x"}\n', "but has other entries in line 1; to choose a field, name"),
         ("[]\n", "but has a list of length 0 in line 1"),
         ('{"a": [1, [2]]}\n', "has other entries in line 1"),
@@ -140,3 +140,13 @@ def test_rows_are_counted_over_all_chunks(tmp_path):
     path = write(tmp_path, "x.jsonl", f"1.5\n2\n3\n4\n{2**53 + 1}\n6.5\n")
     with pytest.raises(ValueError, match="in row 5, and no 64-bit type"):
         list(json_chunks(path, None, 2))
+
+
+def test_nested_values_are_compared_as_strings(tmp_path):
+    rng, sides = np.random.default_rng(0), []
+    for name, count in (("x", 0.0), ("y", 9.0)):
+        outputs = [{"count": {"noisy": v}} for v in rng.laplace(count, size=200).tolist()]
+        lines = [f"{json.dumps(json.dumps(output))}\n" for output in outputs]
+        sides.append(dpjax.Recording(write(tmp_path, f"{name}.jsonl", "".join(lines))))
+    result = dpjax.audit(dpjax.Recorded(*sides), claim=1.0)
+    assert result.verdict == "violated" and "noisy" in result.witness.output
