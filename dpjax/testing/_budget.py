@@ -42,7 +42,7 @@ Without this minimum, fluctuations in timing could make the time per draw seem c
 """
 
 _OF_BETS = 2
-"""Factor by which a sequential audit needs more draws than `least_draws`; it is at least 2.4."""
+"""Factor of `least_draws` for a sequential audit. In measurements, the factor was at least 2.4."""
 
 _LARGEST_CLAIM = 600.0
 """Larger claims count as this one, because e^-epsilon is zero in double precision from 746 on."""
