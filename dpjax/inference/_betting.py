@@ -38,8 +38,13 @@ from numpy.typing import ArrayLike, NDArray
 
 Floats = NDArray[np.float64]
 
-_HALVINGS = 22
-"""Number of bisection steps in the search for Lagrange multipliers."""
+_MOST_STEPS, _PRECISION = 40, 1e-7
+"""Maximum number of steps in the search for a Lagrange multiplier, and relative size of the last
+step. A less precise multiplier makes a bet grow slightly slower, but the bet remains valid.
+"""
+
+_HALVINGS = 44
+"""Number of bisection steps in the projection of one event."""
 
 _NEWTON_STEPS, _SHORTER, _ROUNDING = 40, 30, 1e-13
 """Parameters of Newton's method with two constraints.
@@ -135,16 +140,10 @@ def _cells(p: Floats, q: Floats, draws: Floats, bound: Floats) -> tuple[Weights,
     """Return the best weights for delta = 0, and the multiplier s, float64 [N, 1]."""
     ap, bq, total = draws[:, :1] * p, draws[:, 1:] * q, draws.sum(axis=1, keepdims=True)
     both = ap + bq
-    low, high = np.zeros_like(total), np.ones_like(total)
-    for _ in range(_HALVINGS):
-        s = total * (low + high) / 2
-        t = total - s
-        p0 = np.minimum(np.maximum(ap / s, both / (s + t * bound)), both / (s + t / bound))
-        is_low = p0.sum(axis=1, keepdims=True) > 1
-        middle = (low + high) / 2
-        low, high = np.where(is_low, middle, low), np.where(is_low, high, middle)
     is_inside = np.all((p <= bound * q) & (q <= bound * p), axis=1, keepdims=True)
-    s = np.where(is_inside, draws[:, :1], total * (low + high) / 2)
+    s = draws[:, :1].copy()
+    (rows,) = np.nonzero(~is_inside[:, 0])
+    s[rows] = _multiplier(ap[rows], both[rows], total[rows], bound[rows], s[rows])
     t = total - s
     # In groups where a constraint binds, both weights follow from one combination of s and t.
     up, down = ap * t > bound * bq * s, bq * s > bound * ap * t
@@ -152,6 +151,38 @@ def _cells(p: Floats, q: Floats, draws: Floats, bound: Floats) -> tuple[Weights,
     first = np.where(up, share_p * (s + t / bound), np.where(down, share_p * (s + t * bound), s))
     second = np.where(up, share_q * (s * bound + t), np.where(down, share_q * (s / bound + t), t))
     return Weights(first / draws[:, :1], second / draws[:, 1:]), s
+
+
+def _multiplier(ap: Floats, both: Floats, total: Floats, bound: Floats, s: Floats) -> Floats:
+    """Return the multiplier s for which the projected probabilities have the sum 1, float64 [N, 1].
+
+    As s increases, the sum decreases to 1 at the solution, and may later increase to 1 at `total`.
+    Newton's method starts at the given s. A step is replaced by a bisection if it would leave the
+    interval that contains the solution, or if the sum increases.
+    """
+    low, high, is_done = np.zeros_like(total), total, np.zeros(total.shape, bool)
+    for _ in range(_MOST_STEPS):
+        t = total - s
+        over, under = s + t * bound, s + t / bound
+        free, least, most = ap / s, both / over, both / under
+        p0 = np.minimum(np.maximum(free, least), most)
+        gap = p0.sum(axis=1, keepdims=True) - 1
+        low, high = np.where(gap > 0, s, low), np.where(gap > 0, high, s)
+        rise = np.where(
+            p0 == most,
+            (1 / bound - 1) / under * most,
+            np.where(p0 == least, (bound - 1) / over * least, -free / s),
+        ).sum(axis=1, keepdims=True)
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            after = s - gap / rise
+        is_within = (after >= low) & (after <= high) & (rise < 0)
+        after = np.where(is_within, after, (low + high) / 2)
+        after = np.where(is_done, s, after)
+        # For a small level, the sum is almost 1 everywhere, so only small steps are conclusive.
+        is_done, s = np.abs(after - s) <= _PRECISION * np.minimum(s, t), after
+        if is_done.all():
+            break
+    return s
 
 
 def _taxed(bet: Weights, s: Floats, draws: Floats, delta: Floats) -> Weights:
@@ -241,7 +272,7 @@ def _one_event(
         q on the other side.
     """
     low, high = np.zeros_like(e), (1 - delta) / e
-    for _ in range(2 * _HALVINGS):
+    for _ in range(_HALVINGS):
         q = (low + high) / 2
         p = e * q + delta
         rises = e * (large / p - (a - large) / (1 - p)) + small / q - (b - small) / (1 - q) > 0

@@ -225,3 +225,32 @@ def test_bets_with_and_without_delta_do_not_change_each_other():
             alone = bet(p, q, (1.0, 1.0), *case)
             np.testing.assert_allclose(together.first[row], alone[0], rtol=1e-12)
             np.testing.assert_allclose(together.second[row], alone[1], rtol=1e-12)
+
+
+@pytest.mark.parametrize("level", [1e-9, 1e-5, 0.01, 0.3, 2.0, 20.0])
+@pytest.mark.parametrize("draws", [*DRAWS, (1e6, 1e6), (1e6, 3.0), (2.0, 1e5)])
+def test_a_multiplier_is_as_good_as_that_of_a_scalar_search(level, draws):
+    """The growth as a function of the multiplier is maximized by Brent's method."""
+    a, b = draws
+    for groups in (2, 3, 16):
+        for _, p, q in problems(groups):
+            p, q = normed(p, q)
+            bet = weights(p[None], q[None], np.array([draws]), np.exp([level]), np.zeros(1))
+            found = (a * p * np.log(bet.first[0]) + b * q * np.log(bet.second[0])).sum()
+            bound = math.exp(level)
+
+            def loss(s, p=p, q=q, bound=bound):
+                # The largest weights of each group for the multipliers s and a + b - s.
+                t, both = a + b - s, a * p + b * q
+                up, down = a * p * t > bound * b * q * s, b * q * s > bound * a * p * t
+                first = np.where(up, a * p / both * (s + t / bound), s)
+                first = np.where(down, a * p / both * (s + t * bound), first)
+                second = np.where(up, b * q / both * (s * bound + t), t)
+                second = np.where(down, b * q / both * (s / bound + t), second)
+                return -(a * p * np.log(first / a) + b * q * np.log(second / b)).sum()
+
+            best = optimize.minimize_scalar(
+                loss, bounds=(1e-9 * (a + b), (1 - 1e-9) * (a + b)), method="bounded",
+                options={"xatol": 1e-9 * (a + b)},
+            )  # fmt: skip
+            assert found >= -best.fun - 1e-4 * max(-best.fun, 1e-4 * (a + b)) - 1e-9
