@@ -5,7 +5,9 @@ also be NaN, an infinity, a missing value or an exception. These are outcomes of
 even a crash leaks information if it depends on the data.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
+from itertools import groupby
+from math import isfinite
 
 import numpy as np
 
@@ -79,15 +81,39 @@ class Encoder(LearnedForm):
     def apart(self, raw: np.ndarray | Iterable[object]) -> list[Sequence[object]]:
         """Divide outputs into batches that are encoded as if each output came alone.
 
-        Only finite numbers and known strings are encoded together, since they add no labels.
+        Only outputs in known forms are encoded together, since they change no state.
         """
         items = list(raw)
-        if self._summarizer is None and {*map(type, items)} == {str}:
-            known = all(map(self.labels.known, {*items}))
-        else:
-            table = None if self._bits else self._stacked(items)
-            known = table is not None and bool(np.isfinite(table).all())
-        return [items] if known else [[item] for item in items]
+        table = None if self._bits else self._stacked(items)
+        if table is not None and np.isfinite(table).all():
+            return [items]
+        found: list[Sequence[object]] = []
+        for is_known, group in groupby(items, self._has_known_form):
+            part = [*group]
+            found += [part] if is_known else [[item] for item in part]
+        return found
+
+    def _has_known_form(self, item: object) -> bool:
+        """Return whether the encoding of an output changes no state."""
+        contents = self._contents
+        if self._summarizer or self._bits or contents.lists or contents.lengths.varied:
+            return False
+        if type(item) is str:
+            return self.labels.known(item)
+        if not self.columns.closed:
+            return False
+        try:
+            found = contents.frames.form(item, self.targets)
+        except Exception:  # The error is raised when the output is encoded.
+            return False
+        if isinstance(found, Label):
+            return self.labels.known(found.value)
+        if isinstance(found, Nested):
+            is_labeled = self.columns.needs_no_label(found) or self.labels.known(_label(found))
+            return is_labeled and all(map(isfinite, found.numbers))
+        if isinstance(found, Raised) or self.columns.excludes_plain:
+            return False
+        return len(found) == self._base and all(map(isfinite, found))
 
     def _stacked(self, items: Sequence[object]) -> np.ndarray | None:
         return None if self._summarizer or self._contents.lists else stacked(items, self._base)
@@ -256,8 +282,7 @@ class Encoder(LearnedForm):
         for place, one in nested.items():
             rows[place] = self.columns.row(one)
             if rows[place] is None or not self.columns.needs_no_label(one):
-                key = DpjaxLabel(one.key) if isinstance(one.key, str) else one.key
-                labels[place] = self.labels.of(key, name_of_structure(one.structure))
+                labels[place] = self.labels.of(_label(one), name_of_structure(one.structure))
             if items and not self.columns.closed:
                 self._contents.add(int(labels[place]), items[place])
         if self.columns.extra and not self.columns.excludes_plain:
@@ -329,3 +354,8 @@ class Encoder(LearnedForm):
     def _alone(self, labels: np.ndarray) -> Outputs:
         values = np.zeros((len(labels), self._width or 1))
         return Outputs(labels.astype(np.int32), values, np.ones(len(labels), bool))
+
+
+def _label(one: Nested) -> Hashable:
+    """Return the label of a nested output, which differs from a string with the same text."""
+    return DpjaxLabel(one.key) if isinstance(one.key, str) else one.key

@@ -74,6 +74,17 @@ def test_which_outputs_are_encoded_together():
     assert Encoder("it", bits="lowest").apart([1.0, 2.0]) == [[1.0], [2.0]]
 
 
+def test_which_nested_outputs_are_encoded_together():
+    encoder, known = Encoder("it"), [{"a": 1.0, "b": "x"}, {"a": 2, "b": "y"}, "z", ("x", "y")]
+    encoder.encode(known)
+    assert encoder.apart(known) == [known[:1], known[1:2], known[2:3], known[3:]]
+    encoder.columns.closed = True
+    assert encoder.apart(known) == [known]
+    new = ({"a": 1.0, "b": "w"}, {"a": np.nan, "b": "x"}, {"c": 1.0}, ("y", "x"), 1.0, "w", None)
+    for odd in (*new, {"a": 2**60, "b": "x"}, object()):
+        assert encoder.apart([*known, odd, *known]) == [known, [odd], known]
+
+
 def test_fast_functions_are_drawn_in_few_batches(monkeypatch):
     sizes, encode = [], Encoder.encode
 
