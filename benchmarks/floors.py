@@ -133,6 +133,11 @@ def on_host(count: float, num_samples: int, seed: int = 0) -> np.ndarray:
     return count + np.random.default_rng(seed).laplace(0.0, 1.0, num_samples)
 
 
+def one_by_one(count: float, rng: np.random.Generator) -> float:
+    """Add Laplace noise with NumPy; each call returns one number."""
+    return count + rng.laplace()
+
+
 def audits() -> Iterator[Row]:
     """Yield rows of single audits, all with the default numbers of draws."""
     rng = np.random.default_rng(0)
@@ -174,6 +179,19 @@ def audits() -> Iterator[Row]:
         2.0,
         of_pairs(one, noise, half_line),
         partial(_audit_host, one),
+    )
+    singly: Draw = lambda count, size: np.array([one_by_one(count, rng) for _ in range(size)])  # noqa: E731
+    yield Row(
+        "Python function, one number per call",
+        None,
+        of_pairs(one, singly, half_line),
+        partial(dpjax.audit, one_by_one, one, claim=1.0),
+    )
+    yield Row(
+        "Python function, sequential, 20,000 calls per side",
+        None,
+        lambda: [singly(count, 20_000) for count in one[0]],
+        partial(dpjax.audit, one_by_one, one, claim=1.2, method=dpjax.Sequential(20_000)),
     )
     for size, goal in ((10_000_000, 2.0), (10_000, 6.0)):
         x, y = rng.laplace(0.0, 1.0, size), rng.laplace(1.0, 1.0, size)

@@ -51,7 +51,7 @@ def failing(database, rng):
 )
 def test_results_do_not_depend_on_the_batches(function, monkeypatch):
     def result():
-        method = dpjax.Sequential(250)
+        method = dpjax.Sequential(160)
         source = dpjax.HostMechanism(function, batched=False, special="outcomes")
         found = dpjax.audit(source, PAIRS, method=method, claim=1.0).to_dict()
         return json.dumps({key: found[key] for key in found.keys() - {"when", "provenance"}})
