@@ -39,8 +39,10 @@ _ERROR, _ERROR_SINGLE = 2.0**-50, 1.01 * 2.0**-24
 _LARGE, _LARGE_SINGLE = 2.0**44, 2.0**18
 """Products above these limits would often be close to integers by chance."""
 
-_MOST_PLACES, _MOST_BINARY_ZEROS = 16, 1024
-"""Largest number of binary places, and number of zeros at the end of 0."""
+_MOST_PLACES, _MOST_BINARY_ZEROS, _BELOW = 16, 1024, -1075
+"""Largest number of binary places, number of zeros at the end of 0, and exponent of the lowest bit
+of 0, which is below those of all other numbers.
+"""
 
 _LONG_SINGLE, _LONG = 2**29 - 1, 2**36 - 1
 """Last bits of the mantissa of a float64. A float32 has zeros at the bits of _LONG_SINGLE, and a
@@ -100,6 +102,12 @@ def _remainder(numbers: np.ndarray) -> np.ndarray:
     return np.where(is_whole, numbers - _MODULUS * np.floor(numbers / _MODULUS), -1).astype(int)
 
 
+def _lowest_bit(numbers: np.ndarray) -> np.ndarray:
+    """Return the exponent of the lowest bit that is 1, or _BELOW for 0."""
+    is_zero = numbers == 0
+    return np.where(is_zero, _BELOW, lowest_set_bit(np.where(is_zero, 1.0, numbers)))
+
+
 class _Statistic(NamedTuple):
     """A statistic of single numbers.
 
@@ -121,13 +129,18 @@ STATISTICS = {
 }
 """Statistics by name, from the simplest to the most complex."""
 
+LOW_BITS = {"lowest set bit": _Statistic(_lowest_bit, -160, 64)}
+"""Statistic that reveals the terms of floating-point sums. It is used only if users ask for it."""
+
+_ALL = STATISTICS | LOW_BITS
+
 
 @dataclass(frozen=True)
 class Digits(OneEntry):
     """A partition of vector outputs by the digits of one entry.
 
     Attributes:
-        statistic: Name of the statistic of the entry; see `STATISTICS`.
+        statistic: Name of the statistic of the entry; see `STATISTICS` and `LOW_BITS`.
     """
 
     statistic: str = field(kw_only=True)
@@ -144,7 +157,7 @@ class Digits(OneEntry):
 
     def number(self, outputs: Outputs) -> np.ndarray:
         """Return the statistic of each output, [n]."""
-        return STATISTICS[self.statistic].of(super().number(outputs))
+        return _ALL[self.statistic].of(super().number(outputs))
 
     def kind(self, whole: bool) -> str:
         """See `Cells`."""
@@ -160,6 +173,7 @@ def digits_partitions(
     pilot: Sequence[Outputs],
     names: Sequence[str],
     columns: Sequence[int],
+    low_bits: bool = False,
 ) -> list[Digits]:
     """Construct a partition for each statistic that differs by more than chance in some entry.
 
@@ -167,12 +181,14 @@ def digits_partitions(
         pilot: Outputs from the database and from its neighbor.
         names: Names of all labels in the pilot.
         columns: Indices of the columns that are entries.
+        low_bits: Whether to use `LOW_BITS`, too.
     """
+    statistics = _ALL if low_bits else STATISTICS
     rows = max(min(_ROWS, _NUMBERS // len(columns)), 1)
     some = [np.flatnonzero(~side.alone)[:rows] for side in pilot]
     sides = [side.values[at][:, columns] for side, at in zip(pilot, some, strict=True)]
     found = []
-    for name, statistic in STATISTICS.items() if all(map(len, sides)) else ():
+    for name, statistic in statistics.items() if all(map(len, sides)) else ():
         column = _differing(sides, columns, statistic)
         if column is not None:
             numbers = [statistic.of(side.values[:, column]) for side in pilot]

@@ -23,12 +23,14 @@ class Entries(NamedTuple):
         reliable: Number of the first entries, which differ by more than chance or were not chosen
             by their differences; None for all entries.
         num_outputs: Number of outputs per side from which the entries were chosen.
+        low_bits: Whether to compare the lowest bits of each number.
     """
 
     paths: tuple[str, ...] = ()
     candidates: int = 0
     reliable: int | None = None
     num_outputs: int = 0
+    low_bits: bool = False
 
     def fitted(self, num_outputs: int) -> int | None:
         """Return the number of first entries to which scores are fitted, or None for all.

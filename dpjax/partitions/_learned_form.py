@@ -58,7 +58,10 @@ class LearnedForm:
         paths = self.columns.paths
         if self._wide is not None:
             return self._wide.entries(paths)
-        return Entries(paths, *(self._summarizer.chosen if self._summarizer else ()))
+        if self._summarizer is None:
+            return Entries(paths)
+        candidates, reliable, num_outputs = self._summarizer.chosen
+        return Entries(paths, candidates, reliable, num_outputs)
 
     def notes(self) -> list[str]:
         """Return notes on the numbers that are compared."""

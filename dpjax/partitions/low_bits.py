@@ -44,8 +44,8 @@ def label_bits(
     """
     if base != 1:
         raise ValueError(
-            f"bits applies only to outputs that are single reals, but {source} gave vectors: leave "
-            "out bits."
+            f"a number of bits applies only to outputs that are single reals, but {source} gave "
+            "vectors: use bits='lowest', or leave out bits."
         )
     labels, values, alone = outputs
     finite = ~alone & narrow

@@ -19,6 +19,7 @@ from dpjax.partitions._columns import NestedColumns
 from dpjax.partitions._columns_of_outputs import table_of
 from dpjax.partitions._contents import Kind
 from dpjax.partitions._distinct import distinct
+from dpjax.partitions._entries import Entries
 from dpjax.partitions._labels import DpjaxLabel
 from dpjax.partitions._learned_form import LearnedForm
 from dpjax.partitions._logistic import FOLDS
@@ -38,9 +39,10 @@ class Encoder(LearnedForm):
         source: Origin of the outputs, as named in messages.
         special: "outcomes" to treat NaN, infinities, missing values and exceptions as outcomes, or
             "error" to reject them.
-        bits: "lowest" to label each float by the position of its lowest bit that is 1; an integer k
-            to label each float by the k lowest bits of its mantissa; or None to leave floats
-            without labels. "auto" means "lowest" if outputs are single floats, and None otherwise.
+        bits: "lowest" to label each float by the position of its lowest bit that is 1, and to
+            compare these positions for each entry of a vector; an integer k to label each float by
+            the k lowest bits of its mantissa; or None to leave floats without labels. "auto" means
+            "lowest" if outputs are single floats, and None otherwise.
 
     Attributes:
         targets: Function that returns the records that are looked for in summarized outputs.
@@ -58,6 +60,11 @@ class Encoder(LearnedForm):
         super().__init__(source, special)
         self.source, self._bits = source, bits
         self.keeps_all = False
+
+    @property
+    def entries(self) -> Entries:
+        """Description of the columns of numbers."""
+        return super().entries._replace(low_bits=self._bits == "lowest")
 
     def encode(self, raw: np.ndarray | Iterable[object]) -> Outputs:
         """Encode one batch of raw outputs.
@@ -186,8 +193,9 @@ class Encoder(LearnedForm):
                 )
             return self._encode_objects([int(value) for value in rows[:, 0]])
         outputs = encoded_rows(rows, self._base, self.labels)
-        single = rows.dtype.kind == "f" and self._base == 1
-        if self._bits is not None and (single or self._bits != "auto"):
+        is_single = self._base == 1
+        is_labeled = is_single and (rows.dtype.kind == "f" or self._bits == "lowest")
+        if isinstance(self._bits, int) or (self._bits and is_labeled):
             bits, named = self._bits, self.labels.named
             label_bits(self.source, self._base, rows, outputs, narrow, bits, named)
         return outputs

@@ -68,7 +68,8 @@ class HostMechanism(OnHost):
         bits: Which low bits of a float to observe in addition to its value: "lowest" for the
             position of the lowest set bit, or a number k <= 8 for the k lowest mantissa bits. If a
             mechanism adds floating-point noise, the low bits of an output can reveal the data. With
-            "lowest" or a number, -0.0 differs from 0.0.
+            "lowest" or a number, -0.0 differs from 0.0. For vectors, "lowest" compares the lowest
+            set bit of each entry, and numbers are refused.
         time_limit: Maximum time, in seconds, that an audit spends on drawing, or None for no limit.
             The audit first measures the time per output, with draws that are discarded. If the time
             limit is too short for all draws, the audit draws fewer outputs.

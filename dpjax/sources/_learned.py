@@ -106,7 +106,7 @@ def lay_best(
     digits: list[Partition] = []
     if not entries.candidates:
         others += statistic_partitions(first, names, len(columns), laid_by)
-        digits += digits_partitions(first, names, columns)
+        digits += digits_partitions(first, names, columns, entries.low_bits)
 
     # All entries compete, although only the most promising ones are tried.
     num_partitions = len(columns) + len(others) + len(digits)

@@ -5,7 +5,7 @@ import pytest
 
 import dpjax
 from dpjax.partitions._batches import Outputs
-from dpjax.partitions._digits import STATISTICS, digits_partitions
+from dpjax.partitions._digits import LOW_BITS, STATISTICS, digits_partitions
 
 
 def outputs_of(values, alone=()):
@@ -115,6 +115,35 @@ def test_events_of_digits(function, words, bound):
     x, y = (function(rng, database, 1000) for database in (0, 1))
     found = dpjax.audit(dpjax.Recorded(x, y), notion=dpjax.Epsilon(), confidence=0.95)
     assert found.lower_bound > bound and words in found.witness.event
+
+
+def textbook(rng, database, shape):
+    """Return textbook Laplace noise; that of entry 2 is added to the database."""
+    uniform = rng.random(shape) - 0.5
+    rows = -np.sign(uniform) * np.log1p(-2 * np.abs(uniform))
+    rows[:, 2] = database + rows[:, 2]
+    return rows
+
+
+@pytest.mark.parametrize("form", [np.array, list, lambda rows: [{"a": row[2]} for row in rows]])
+def test_lowest_bits_of_vectors_are_compared_if_users_ask_for_it(form):
+    rng = np.random.default_rng(3)
+    x, y = (form(textbook(rng, database, (1500, 6))) for database in (0.0, 1.0))
+    for bits, low, high, words in (
+        (None, 0, 1, "entry 2"), ("auto", 0, 1, "entry 2"),
+        ("lowest", 3, 7, "lowest set bit of entry 2 of at most"),
+    ):  # fmt: skip
+        if form not in (np.array, list):  # A single number has labels.
+            low, high, words = (0, 1, "") if bits is None else (2, 7, "lowest set bit")
+        recorded = dpjax.Recorded(x, y, bits=bits)
+        found = dpjax.audit(recorded, notion=dpjax.Epsilon(), confidence=0.95)
+        assert low <= found.lower_bound < high and words in found.witness.event
+
+
+def test_lowest_bits_of_numbers():
+    (statistic,) = LOW_BITS.values()
+    numbers = np.array([0.0, -0.0, 1.0, -3.0, 0.75, 2.0**60, 5e-324])
+    assert statistic.of(numbers).tolist() == [-1075, -1075, 0, 0, -2, 60, -1074]
 
 
 def test_noise_has_equal_digits():

@@ -181,7 +181,7 @@ def test_bits_are_of_single_reals():
     for bits in (9, 0, "highest"):
         with pytest.raises(ValueError, match="bits"):
             Encoder("it", bits=bits)
-    with pytest.raises(ValueError, match="single reals, but it gave vectors: leave out bits"):
+    with pytest.raises(ValueError, match="single reals, but it gave vectors: use bits='lowest'"):
         Encoder("it", bits=2).encode(np.zeros((3, 2)))
 
 
