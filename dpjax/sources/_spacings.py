@@ -174,10 +174,10 @@ def _near_copies(x: _Column, y: _Column) -> NearCopies:
     values, of_y = values[order], of_y[order]
     if values.size < 3:
         return NearCopies(0, 0, 0, 1.0)
-    last_place = max(x.precision, y.precision) * np.maximum(
-        np.abs(values), np.median(np.abs(values))
-    )
-    starts = np.flatnonzero(np.diff(values, prepend=-np.inf) > _ULPS * last_place)
+    # Differences and sums of two quarters do not overflow.
+    parts = values / 4
+    last_place = max(x.precision, y.precision) * np.maximum(np.abs(parts), np.median(np.abs(parts)))
+    starts = np.flatnonzero(np.diff(parts, prepend=-np.inf) > _ULPS * last_place)
     values, both = values[starts], np.maximum.reduceat(of_y, starts)
     both &= ~np.minimum.reduceat(of_y, starts)
     of_y = of_y[starts]
@@ -187,7 +187,7 @@ def _near_copies(x: _Column, y: _Column) -> NearCopies:
     left, middle, right = (values[first : size - 2 + first : 2] for first in range(3))
     # Use only triples within a single window, since values between selected windows were dropped.
     whole = (x.window_of(left) == x.window_of(right)) & (y.window_of(left) == y.window_of(right))
-    steps = np.stack([middle - left, right - middle])
+    steps = np.stack([middle / 4 - left / 4, right / 4 - middle / 4])
     with np.errstate(divide="ignore", invalid="ignore"):
         logs = np.abs(np.diff(np.log(np.abs(np.stack([left, middle, right]))), axis=0))
     close = whole & _close(steps) & (_close(logs) | (np.sign(left) != np.sign(right)))

@@ -259,3 +259,11 @@ def test_a_time_limit_that_is_used_up_stays_positive():
     free = HostMechanism(lambda d, n: np.zeros(n))
     assert free.with_time_used(7.0) is free
     assert not free.one_by_one and HostMechanism(lambda d: 0.0, batched=False).one_by_one
+
+
+def test_the_largest_numbers_do_not_overflow():
+    x = 1.7e308 * np.random.default_rng(0).uniform(-1, 1, 1000)
+    small, large = (
+        _near_copies(column(x * scale), column(x * scale * (1 + 1e-9))) for scale in (2.0**-900, 1)
+    )
+    assert large == small and large.close > 900
