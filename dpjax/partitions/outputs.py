@@ -23,13 +23,16 @@ from dpjax.partitions._entries import Entries
 from dpjax.partitions._labels import DpjaxLabel
 from dpjax.partitions._learned_form import LearnedForm
 from dpjax.partitions._logistic import FOLDS
-from dpjax.partitions._nested import Label, Nested
+from dpjax.partitions._nested import FLOATS, INTEGERS, Label, Nested
 from dpjax.partitions._rows import checked, encoded_rows, stacked
 from dpjax.partitions._summarizer import Summarizer, may_be_summarized
 from dpjax.partitions._wide import Wide
 from dpjax.partitions.low_bits import check_bits, label_bits
 from dpjax.partitions.missing import Raised, as_known_kind, masked_rows, rows_of_objects, unmasked
 from dpjax.partitions.previews import described, name_of_structure
+
+_CLASSIFIED_FAST = FLOATS | INTEGERS | {dict, list, tuple}
+"""Types of outputs that are classified before they are encoded."""
 
 
 class Encoder(LearnedForm):
@@ -107,7 +110,8 @@ class Encoder(LearnedForm):
             return False
         if type(item) is str:
             return self.labels.known(item)
-        if not self.columns.closed:
+        # Other outputs, such as data frames, are not worth being classified twice.
+        if not self.columns.closed or type(item) not in _CLASSIFIED_FAST:
             return False
         try:
             found = contents.frames.form(item, self.targets)
