@@ -36,9 +36,10 @@ class Contents:
                 item = content_of_graph(item)
             self._items[label] = copy(item) if isinstance(item, list | dict | set) else item
 
-    def clear(self) -> None:
-        """Forget all outputs but strings, which labels contain."""
+    def close(self) -> None:
+        """Fix all forms, and forget all outputs but strings, which labels contain."""
         self._items = {}
+        self.frames.close()
 
     def renumber(self, new: np.ndarray) -> None:
         """Adapt to new indices of labels, int32 [labels]."""
@@ -113,11 +114,11 @@ class Contents:
 
     def to_plain(self) -> JsonObject:
         """Return the forms of outputs as JSON values, without the outputs."""
-        varied, as_records = sorted(self.lengths.varied), self.frames.as_records
-        return {"lists": self.lists, "varied": varied, "as_records": as_records}
+        varied = sorted(self.lengths.varied)
+        return {"lists": self.lists, "varied": varied, **self.frames.to_plain()}
 
     def restore(self, plain: JsonObject) -> None:
         """Restore the forms that `to_plain` returned."""
         self.lists = bool(plain.get("lists"))
         self.lengths.varied = {*plain.get("varied", ())}
-        self.frames.as_records = plain.get("as_records")
+        self.frames.restore(plain)

@@ -1,6 +1,5 @@
 """Classification of outputs, and division of nested outputs into numbers and a label."""
 
-import re
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
 from functools import lru_cache
@@ -17,8 +16,9 @@ from dpjax.core.wording import BadValue
 from dpjax.partitions._arrays import ArrayForm, arrays_of, zeros_of
 from dpjax.partitions._graphs import are_edges
 from dpjax.partitions._key_order import Order
+from dpjax.partitions._metadata import ADDRESS, Categorized, metadata, with_metadata
 from dpjax.partitions._summary import Summary, Targets, numbers_of
-from dpjax.partitions.missing import Raised, entries, has_entries, missing
+from dpjax.partitions.missing import Raised, entries, has_entries, has_index, missing
 from dpjax.partitions.summaries import summary_of_frame
 from dpjax.partitions.tables import has_comparable_entries
 
@@ -32,9 +32,6 @@ INTEGERS = frozenset(
 """Types of the most frequent numbers, which need no further tests."""
 
 _NUMBERS = FLOATS | INTEGERS
-
-_ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
-"""Pattern of the memory address in the text of an object, which is no part of its value."""
 
 _CONTENTS = {
     CoroutineType: "wrap the async function in a function that returns asyncio.run(...)",
@@ -114,7 +111,9 @@ class Nested(NamedTuple):
 
         def text(part: object, path: str) -> str:
             if has_entries(type(part)):
-                part = entries(part)
+                more = metadata(part) if has_index(type(part)) else ""
+                inside = text(entries(part), path)
+                return with_metadata(inside, more) if more else inside
             if isinstance(part, dict):
                 found = []
                 for name, inner in part.items():
@@ -122,12 +121,14 @@ class Nested(NamedTuple):
                     order.append(place := f"{path}[{plain!r}]")
                     found.append((type(plain).__name__, place, plain, inner))
                 found.sort(key=itemgetter(0, 1))
-                inside = [f"{named(name)}: {text(inner, place)}" for _, place, name, inner in found]
-                return f"{{{', '.join(inside)}}}"
+                parts = [f"{named(name)}: {text(inner, place)}" for _, place, name, inner in found]
+                return f"{{{', '.join(parts)}}}"
             if isinstance(part, list | tuple) and are_edges(part):
                 part = tuple(map(tuple, part))
             elif isinstance(part, list | tuple):
-                return f"({', '.join(text(p, f'{path}[{i}]') for i, p in enumerate(part))})"
+                inside = f"({', '.join(text(p, f'{path}[{i}]') for i, p in enumerate(part))})"
+                is_described = isinstance(part, Categorized)
+                return with_metadata(inside, part.text) if is_described else inside
             if isinstance(part, _COMPLEX):
                 numbers.extend((_exact(part.real), _exact(part.imag)))
                 paths.extend((f"{path}.real", f"{path}.imag"))
@@ -181,7 +182,7 @@ def _refuse_identity(label: object) -> None:
     """
     hash(label)
     by_identity = type(label).__eq__ is object.__eq__ or isinstance(label, frozenset)
-    if by_identity and _ADDRESS.search(repr(label)):
+    if by_identity and ADDRESS.search(repr(label)):
         advice = _CONTENTS.get(type(label), "return its contents, such as a dict of its attributes")
         raise BadValue(f"{label!r:.80}, an object that equals only itself: {advice}.")
 

@@ -6,7 +6,7 @@ numbers in the summaries.
 """
 
 from ast import literal_eval
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain
 
@@ -18,9 +18,10 @@ from dpjax.partitions._chosen import SpreadOfSummaries, compared
 from dpjax.partitions._contents import Contents, Kind
 from dpjax.partitions._labels import DpjaxLabel, Labels
 from dpjax.partitions._lengths import whole_label, with_numbers
+from dpjax.partitions._metadata import numbers_of_metadata
 from dpjax.partitions._nested import SUMMARY, UNUSED, Label, Nested
 from dpjax.partitions._records import number_of
-from dpjax.partitions._summary import Summary, Targets
+from dpjax.partitions._summary import Targets
 from dpjax.partitions._wide import MOST_COLUMNS
 from dpjax.partitions.summaries import is_nested, summarize_parts
 
@@ -172,9 +173,10 @@ class Summarizer:
             if label in self._contents:
                 # Other outputs with the same label have other numbers, unless it stands alone.
                 item = self._contents[label]
+                names = numbers_of_metadata(item)
                 if not alone:
                     item = with_numbers(item, dict(zip(self._paths, row, strict=False)))
-                found.append(self._nested(summarize_parts(item, self._targets())))
+                found.append(self._nested(summarize_parts(item, self._targets()) | names))
             else:
                 found.append(self._keep(label) if label else self.bare(tuple(row[: self._base])))
         return found
@@ -197,7 +199,7 @@ class Summarizer:
         is_whole = isinstance(found, Nested) and self.kept.known(whole_label(found))
         if is_whole or self.kept.known(label):
             return found
-        return self._nested(summarize_parts(item, self._targets()))
+        return self._nested(summarize_parts(item, self._targets()) | numbers_of_metadata(item))
 
     def bare(self, row: tuple[float, ...]) -> Nested:
         """Return the form of a number or a vector beside outputs that are summarized."""
@@ -205,7 +207,7 @@ class Summarizer:
             return self._nested(summarize_parts(list(row), self._targets()))
         return Nested.bare(row)
 
-    def _nested(self, summary: Summary) -> Nested:
+    def _nested(self, summary: Mapping[str, float]) -> Nested:
         if self._paths_of:
             known = [(self._paths_of.get(name), number) for name, number in summary.items()]
             every = {path: float(number) for path, number in known if path is not None}

@@ -23,6 +23,7 @@ from dpjax.core.errors import one_line
 from dpjax.core.numerics import has_inexact
 from dpjax.core.wording import NOTHING, BadValue
 from dpjax.partitions._graphs import content_of_graph, is_graph
+from dpjax.partitions._metadata import categorized
 
 FAILED = "error: "
 """Beginning of the reason why a call returned no output, such as "error: ValueError"."""
@@ -128,7 +129,10 @@ def entries(array: Any) -> object:
     labels = array.index.tolist() if has_index(type(array)) else None
     columns = as_columns(array)
     if columns is not None:
-        content: object = {name: list(column) for name, column in columns.items()}
+        content: object = {
+            name: column if isinstance(column, list) else list(column)
+            for name, column in columns.items()
+        }
     elif has_index(type(array)):
         content = list(_values(array)) if array.ndim == 1 else array.to_numpy().tolist()
     else:
@@ -233,7 +237,9 @@ def as_columns(table: Any) -> dict[Any, Any] | None:
             columns = list(each())
             break
     else:
-        columns = [table.iloc[:, place] for place in range(len(names))]
+        each = [table.iloc[:, place] for place in range(len(names))]
+        columns = [categorized(column, _values(column)) for column in each]
+        return dict(zip(names, columns, strict=True))
     return dict(zip(names, map(_values, columns), strict=True))
 
 

@@ -336,7 +336,7 @@ class Encoder(LearnedForm):
             if paths := summarizer.columns(pilots, folds, (self._width or 1) + 1):
                 self._summarizer, self._base = summarizer, len(paths)
                 self.labels, self.columns = summarizer.kept, NestedColumns.of_summaries(paths)
-        self._contents.clear()
+        self._contents.close()
         self.columns.closed = True
         found = [self.padded(pilot) for pilot in pilots]
         if self._wide is None:

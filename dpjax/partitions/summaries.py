@@ -15,6 +15,7 @@ import numpy as np
 from dpjax.core.wording import BadValue
 from dpjax.partitions._graphs import Graph, are_pairs, is_graph, of_graph, of_links
 from dpjax.partitions._key_order import places_of
+from dpjax.partitions._metadata import unused_categories
 from dpjax.partitions._records import as_records, columns_of, number_of
 from dpjax.partitions._sequences import MOST_PLACES, of_entries, of_numbers, of_text, text_of
 from dpjax.partitions._summary import Summary, Targets
@@ -51,7 +52,7 @@ def summarize(output: Any, targets: Sequence[Any] = ()) -> Summary:
       a query with GROUP BY, the numbers of each group by its name. For two columns, the number of
       rows with two labels, the mean square contingency of two labels, the fraction of the variance
       of numbers that the labels explain, or the correlation of two numbers. A column of texts is
-      also summarized like a text.
+      also summarized like a text. In a column of pandas categories, each category without rows.
     - Dict, or sequence of other objects: the summary of each part. If the keys of a dict are not
       sorted, the place of each key.
     - Number or date: its value; a date is converted to days since 1970-01-01.
@@ -179,9 +180,10 @@ def _parts(part: Any, targets: Targets, name: str = "", depth: int = 0) -> dict[
 
 
 def _of_columns(table: Any, targets: Targets) -> dict[str, float]:
-    """Return the numbers that summarize the texts of several words in a table, column by column."""
-    found: dict[str, float] = {}
-    for name, column in columns_of(table).items():
+    """Return numbers of the texts of several words and of the categories in a table's columns."""
+    columns = columns_of(table)
+    found = unused_categories(columns)
+    for name, column in columns.items():
         if isinstance(column, np.ndarray) and column.dtype.kind not in "OU":
             continue
         texts = [text for text in column if isinstance(text, str)]
