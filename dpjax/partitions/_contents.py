@@ -6,6 +6,7 @@ from copy import copy
 import numpy as np
 
 from dpjax.core.types import JsonObject
+from dpjax.partitions._fields import fields_of
 from dpjax.partitions._frames import Frames
 from dpjax.partitions._graphs import content_of_graph, is_graph
 from dpjax.partitions._labels import DpjaxLabel, Labels
@@ -34,6 +35,7 @@ class Contents:
         if label not in self._items:
             if is_graph(type(item)):  # The function may modify the graph later.
                 item = content_of_graph(item)
+            item = fields_of(item) or item
             self._items[label] = copy(item) if isinstance(item, list | dict | set) else item
 
     def close(self) -> None:

@@ -10,6 +10,7 @@ form. An output with other names than the first one gets a structure that contai
 """
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 
 from dpjax.core.types import JsonObject
 from dpjax.partitions._metadata import metadata, with_metadata
@@ -74,17 +75,18 @@ class Frames:
         These are frames after a frame with the other form, and outputs with other metadata.
         """
         found = form_of(item, targets)
-        if type(item) in _BUILTIN:
+        if (kind := type(item)) in _BUILTIN:
             return found
-        if is_table(type(item)) and isinstance(found, Nested):
+        name, is_frame = _labeled(kind)
+        if is_frame and isinstance(found, Nested):
             found = self._of_table(item, found, targets)
-        if not has_index(type(item)):
+        if not name:
             return found
-        text, kind = metadata(item), type(item).__name__
-        if not self._is_closed:
-            self._metadata.setdefault(kind, text)
-        usual = self._metadata.get(kind, "")
-        return found if text == usual else _with_metadata(found, text)
+        text = metadata(item)
+        usual = self._metadata.get(name)
+        if usual is None and not self._is_closed:
+            usual = self._metadata[name] = text
+        return found if text == (usual or "") else _with_metadata(found, text)
 
     def _of_table(self, item: object, found: Nested, targets: Callable[[], Targets]) -> Nested:
         if self.as_records is None:
@@ -106,6 +108,12 @@ class Frames:
         texts, is_closed = plain.get("metadata", ({}, False))
         self._metadata = {str(kind): str(text) for kind, text in texts.items()}
         self._is_closed = bool(is_closed)
+
+
+@lru_cache
+def _labeled(kind: type) -> tuple[str, bool]:
+    """Return the name of a type whose rows have labels, or "", and whether it is a table."""
+    return kind.__name__ if has_index(kind) else "", is_table(kind)
 
 
 def _with_metadata(form: Form, text: str) -> Nested:

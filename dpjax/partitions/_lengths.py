@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from dpjax.partitions._fields import Fields, fields_of
 from dpjax.partitions._labels import DpjaxLabel
 from dpjax.partitions._nested import Nested
 from dpjax.partitions._records import as_records
@@ -83,8 +84,10 @@ def with_numbers(part: Any, numbers: Mapping[str, float], path: str = "") -> Any
         }
     if has_entries(type(part)):
         part = entries(part)
+    part = fields_of(part) or part
     if isinstance(part, dict):
-        return {k: with_numbers(inner, numbers, f"{path}[{k!r}]") for k, inner in part.items()}
+        found = {k: with_numbers(inner, numbers, f"{path}[{k!r}]") for k, inner in part.items()}
+        return Fields(found, part.kind) if isinstance(part, Fields) else found
     if isinstance(part, list | tuple):
         found = [with_numbers(inner, numbers, f"{path}[{i}]") for i, inner in enumerate(part)]
         return tuple(found) if isinstance(part, tuple) else found

@@ -4,15 +4,13 @@ Metadata are the name of a series, the names of an index and of the columns, and
 than those that the entries imply. A name may contain a confidential number of rows, for instance.
 """
 
-import re
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-ADDRESS = re.compile(r" at 0x[0-9a-fA-F]+")
-"""Pattern of the memory address in the text of an object, which is no part of its value."""
+from dpjax.partitions._identity import ADDRESS
 
 
 class Categorized(list[Any]):
@@ -45,9 +43,8 @@ def metadata(item: Any) -> str:
             found.append(text)
     else:
         found += _of_index(item.columns, "column")
-    if index.name is not None or _has_parts(type(index)):
-        found += _of_index(index, "index")
-    return " and ".join(found)
+    found += _of_index(index, "index")
+    return " and ".join(found) if found else ""
 
 
 def with_metadata(structure: str, text: str) -> str:
@@ -100,8 +97,9 @@ def _has_parts(kind: type) -> bool:
 
 def _of_index(index: Any, noun: str) -> list[str]:
     """Describe the names of an index or of the columns, and the categories of their labels."""
-    found = []
-    names = [*index.names]
+    if index.name is None and not _has_parts(type(index)):
+        return []
+    found, names = [], [*index.names]
     if any(name is not None for name in names):
         found.append(f"the {noun} name {' and '.join(map(_text, names))}")
     if _has_categories(type(index)) and (text := _of_categories(index)):

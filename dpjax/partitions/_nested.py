@@ -6,7 +6,6 @@ from functools import lru_cache
 from numbers import Integral, Real
 from operator import itemgetter
 from sys import intern
-from types import CoroutineType, GeneratorType
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -14,9 +13,11 @@ import numpy as np
 from dpjax.core.numerics import MOST_EXACT
 from dpjax.core.wording import BadValue
 from dpjax.partitions._arrays import ArrayForm, arrays_of, zeros_of
+from dpjax.partitions._fields import fields_of, has_fields
 from dpjax.partitions._graphs import are_edges
+from dpjax.partitions._identity import refuse_identity
 from dpjax.partitions._key_order import Order
-from dpjax.partitions._metadata import ADDRESS, Categorized, metadata, with_metadata
+from dpjax.partitions._metadata import Categorized, metadata, with_metadata
 from dpjax.partitions._summary import Summary, Targets, numbers_of
 from dpjax.partitions.missing import Raised, entries, has_entries, has_index, missing
 from dpjax.partitions.summaries import summary_of_frame
@@ -32,12 +33,6 @@ INTEGERS = frozenset(
 """Types of the most frequent numbers, which need no further tests."""
 
 _NUMBERS = FLOATS | INTEGERS
-
-_CONTENTS = {
-    CoroutineType: "wrap the async function in a function that returns asyncio.run(...)",
-    GeneratorType: "return its contents, as a list, or the only value that it yields",
-}
-"""Advice on objects that have to be run to get their contents."""
 
 _COMPLEX = (complex, np.complexfloating)
 
@@ -105,15 +100,18 @@ class Nested(NamedTuple):
         def named(label: Hashable) -> str:
             if type(label) in _WRITTEN:
                 return repr(label)
-            _refuse_identity(label)
+            refuse_identity(label)
             values.append((type(label), label))
             return _placeholder(len(values) - 1)
 
         def text(part: object, path: str) -> str:
-            if has_entries(type(part)):
-                more = metadata(part) if has_index(type(part)) else ""
-                inside = text(entries(part), path)
-                return with_metadata(inside, more) if more else inside
+            if has_content(type(part)):
+                if has_entries(type(part)):
+                    more = metadata(part) if has_index(type(part)) else ""
+                    inside = text(entries(part), path)
+                    return with_metadata(inside, more) if more else inside
+                if (fields := fields_of(part)) is not None:
+                    return f"{fields.kind}{text(dict(fields), path)}"
             if isinstance(part, dict):
                 found = []
                 for name, inner in part.items():
@@ -171,22 +169,6 @@ class Nested(NamedTuple):
         return cls(text, numbers, ("a number",) if size == 1 else entries, False, text)
 
 
-def _refuse_identity(label: object) -> None:
-    """Raise an error if a label has no hash, or is an object that equals only itself.
-
-    Outputs that are such objects would all differ, even if their contents are equal.
-
-    Raises:
-        TypeError: If the label has no hash.
-        BadValue: If the label equals only itself.
-    """
-    hash(label)
-    by_identity = type(label).__eq__ is object.__eq__ or isinstance(label, frozenset)
-    if by_identity and ADDRESS.search(repr(label)):
-        advice = _CONTENTS.get(type(label), "return its contents, such as a dict of its attributes")
-        raise BadValue(f"{label!r:.80}, an object that equals only itself: {advice}.")
-
-
 def _plain(label: Any) -> Any:
     """Convert a label of NumPy to the equal object of Python, and a set to an immutable set."""
     if isinstance(label, set):
@@ -228,10 +210,12 @@ def form_of(
         summary = item if isinstance(item, Summary) else summary_of_frame(item, targets)
         if summary is not None:
             return Nested.of_summary(summary, item)
-        if has_entries(type(item)):
-            if (found := _of_arrays(item)) is not None:
+        if has_content(type(item)):
+            is_array_like = has_entries(type(item))
+            found = _of_arrays(item) if is_array_like else _of_fields(item)
+            if found is not None:
                 return found
-            item = entries(item)
+            item = entries(item) if is_array_like else item
         if (text := missing(item)) is not None:
             return Raised(text)
         if isinstance(item, _COMPLEX):
@@ -261,11 +245,11 @@ def form_of(
     if isinstance(item, dict | tuple):
         found = Nested.of(item)
         kinds = {*map(type, item)}
-        has_parts = kinds & {dict, list, tuple, set} or any(map(has_entries, kinds))
+        has_parts = kinds & {dict, list, tuple, set} or any(map(has_content, kinds))
         if found.numbers or isinstance(item, dict) or has_parts:
             return found
     if type(item) not in _WRITTEN:
-        _refuse_identity(item)
+        refuse_identity(item)
     return Label(cast(Hashable, item))
 
 
@@ -286,6 +270,22 @@ def _plain_number(item: Any) -> float | None:
     if kind in FLOATS or (kind in INTEGERS and -MOST_EXACT <= int(item) <= MOST_EXACT):
         return float(item)
     return None
+
+
+@lru_cache
+def has_content(kind: type) -> bool:
+    """Return whether outputs of a type are compared like their entries or their fields."""
+    return has_entries(kind) or has_fields(kind)
+
+
+def _of_fields(item: Any) -> Nested | None:
+    """Return the form of an output with fields, and None for any other output."""
+    if (fields := fields_of(item)) is None:
+        return None
+    found = Nested.of(dict(fields))
+    structure, key = f"{fields.kind}{found.structure}", found.key
+    key = f"{fields.kind}{key}" if isinstance(key, str) else (fields.kind, key)
+    return found._replace(structure=structure, key=key)
 
 
 def _of_arrays(item: Any) -> Nested | None:

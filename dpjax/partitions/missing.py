@@ -65,7 +65,7 @@ def missing(item: object) -> str | None:
         return str(MASKED)
     if isinstance(item, np.datetime64 | np.timedelta64):
         return "NaT" if np.isnat(item) else None
-    if isinstance(item, Sized) and not len(item):
+    if isinstance(item, Sized) and not len(item) and not isinstance(item, np.void):
         return {str: "empty text", bytes: "empty bytes"}.get(type(item), "empty")
     return _OF_PANDAS.get(type(item).__name__)
 

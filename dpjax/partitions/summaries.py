@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from dpjax.core.wording import BadValue
+from dpjax.partitions._fields import Fields, fields_of, has_fields
 from dpjax.partitions._graphs import Graph, are_pairs, is_graph, of_graph, of_links
 from dpjax.partitions._key_order import places_of
 from dpjax.partitions._metadata import unused_categories
@@ -53,8 +54,8 @@ def summarize(output: Any, targets: Sequence[Any] = ()) -> Summary:
       rows with two labels, the mean square contingency of two labels, the fraction of the variance
       of numbers that the labels explain, or the correlation of two numbers. A column of texts is
       also summarized like a text. In a column of pandas categories, each category without rows.
-    - Dict, or sequence of other objects: the summary of each part. If the keys of a dict are not
-      sorted, the place of each key.
+    - Dict, dataclass, or sequence of other objects: the summary of each part. If the keys of a dict
+      are not sorted, the place of each key.
     - Number or date: its value; a date is converted to days since 1970-01-01.
 
     Args:
@@ -147,6 +148,10 @@ def _parts(part: Any, targets: Targets, name: str = "", depth: int = 0) -> dict[
     where, part = f" in {name}" if name else "", as_records(part)
     if isinstance(part, Raised):
         return {f"{name or 'value'} is {part}": 1}
+    part = fields_of(part) or part
+    if isinstance(part, Fields) and part.kind:
+        own = {f"{name or 'value'} is a {part.kind}": 1.0}
+        return _parts(dict(part), targets, name, depth) | own
     number = None if _is_collection(part) else number_of(part)
     if number is not None and np.isfinite(number):
         return {name or "value": number}
@@ -218,7 +223,7 @@ def is_nested(part: Any) -> bool:
     """Return whether a part is a collection or a text of several words."""
     if isinstance(part, str):
         return len(part.split()) > 1
-    if isinstance(part, Graph) or is_graph(type(part)):
+    if isinstance(part, Graph) or is_graph(type(part)) or has_fields(type(part)):
         return True
     return _is_collection(part) and not isinstance(part, bytes)
 
