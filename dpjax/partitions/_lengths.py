@@ -6,6 +6,7 @@ compared place by place. Outputs with many lengths are therefore labels until th
 
 import re
 from collections.abc import Mapping
+from decimal import Decimal
 from functools import lru_cache
 from numbers import Real
 from typing import Any
@@ -73,7 +74,7 @@ def with_numbers(part: Any, numbers: Mapping[str, float], path: str = "") -> Any
         numbers: The numbers to replace, by their paths; see `Nested.entries`.
         path: Path of the part.
     """
-    if path in numbers and isinstance(part, Real | np.bool_):
+    if path in numbers and isinstance(part, Real | Decimal | np.bool_):
         return numbers[path]
     if isinstance(table := as_records(part), dict) and table is not part:
         # The structure of a series is a list of its labels and its numbers.

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
+from decimal import Decimal
 from functools import lru_cache
 from numbers import Integral, Real
 from operator import itemgetter
@@ -13,6 +14,7 @@ import numpy as np
 from dpjax.core.numerics import MOST_EXACT
 from dpjax.core.wording import BadValue
 from dpjax.partitions._arrays import ArrayForm, arrays_of, zeros_of
+from dpjax.partitions._decimals import number_of_decimal, without_decimal
 from dpjax.partitions._fields import fields_of, has_fields
 from dpjax.partitions._graphs import are_edges
 from dpjax.partitions._identity import refuse_identity
@@ -137,6 +139,10 @@ class Nested(NamedTuple):
                 numbers.append(_exact(part))
                 paths.append(path)
                 return "number"
+            if isinstance(part, Decimal) and (number := number_of_decimal(part)) is not None:
+                numbers.append(number)
+                paths.append(path)
+                return "number"
             labels.append(path)
             if isinstance(part, Raised):
                 return str(part)
@@ -226,6 +232,8 @@ def form_of(
             return Label(int(item))
         if isinstance(item, _REAL):
             return (_exact(item),)
+        if isinstance(item, Decimal) and (number := number_of_decimal(item)) is not None:
+            return (number,)
     if isinstance(item, list):
         item = tuple(item)
     if isinstance(item, set):
@@ -234,6 +242,9 @@ def form_of(
         kinds = {*map(type, item)}
         if kinds == {float}:
             return item
+        if Decimal in kinds:
+            item = tuple(map(without_decimal, item))
+            kinds = {*map(type, item)}
         # Look for strings first, because `isinstance` is slow for abstract base classes.
         if kinds in ({tuple}, {list}) and are_edges(item):
             return Label(tuple(map(tuple, item)))
