@@ -38,6 +38,7 @@ class NestedColumns:
         ignored: Paths of numbers that have no column, because they were in no output before
             `closed` was set, or because there would be too many columns.
         of_tables: Whether some of these paths belong to summaries of tables.
+        names: Names of numbers by their paths, if descriptions use other names than the paths.
         orders: Order of the keys. If orders differ, there is a further column for each key.
     """
 
@@ -46,6 +47,7 @@ class NestedColumns:
         self.extra: dict[str, int] = {}
         self.ignored: set[str] = set()
         self.of_tables = False
+        self.names: dict[str, str] = {}
         self.orders = NO_ORDERS
         self._first: dict[str, int] = {}
         self._after_plain = False
@@ -64,6 +66,13 @@ class NestedColumns:
     def paths(self) -> tuple[str, ...]:
         """Path of each column, or () if no output was nested."""
         return (*self._first, *self.extra)
+
+    @property
+    def named_paths(self) -> tuple[str, ...]:
+        """Path of each column, or its name, for descriptions."""
+        return (
+            tuple(self.names.get(path, path) for path in self.paths) if self.names else self.paths
+        )
 
     @property
     def width(self) -> int:
@@ -187,7 +196,7 @@ class NestedColumns:
                 f"summarize each output: {'; '.join(names[:_MOST_SHOWN])}{more}."
             ]
         lacking = " A number that an output lacks is 0." if self.extra else ""
-        return [parts_note(self.paths) + lacking + (_SHIFT if self.orders.columns else "")]
+        return [parts_note(self.named_paths) + lacking + (_SHIFT if self.orders.columns else "")]
 
     def to_plain(self) -> JsonObject | None:
         """Return the columns as JSON values, or None if no output was nested."""
@@ -200,6 +209,7 @@ class NestedColumns:
             "first": list(self._first),
             "extra": list(self.extra),
             "order": list(self.orders.usual),
+            "names": self.names,
         }
 
     def restore(self, plain: JsonObject) -> None:
@@ -213,6 +223,7 @@ class NestedColumns:
         self.extra = {
             str(path): place for place, path in enumerate(plain["extra"], len(self._first))
         }
+        self.names = {str(path): str(name) for path, name in plain.get("names", {}).items()}
         self.orders = Orders.restored(map(str, plain.get("order", ())), self.extra)
 
 

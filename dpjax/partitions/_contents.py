@@ -38,6 +38,10 @@ class Contents:
             item = fields_of(item) or item
             self._items[label] = copy(item) if isinstance(item, list | dict | set) else item
 
+    def first(self, label: int) -> object:
+        """Return the first output with a label, or None if it was not stored."""
+        return self._items.get(label)
+
     def close(self) -> None:
         """Fix all forms, and forget all outputs but strings, which labels contain."""
         self._items = {}

@@ -55,7 +55,7 @@ class LearnedForm:
     @property
     def entries(self) -> Entries:
         """Description of the columns of numbers."""
-        paths = self.columns.paths
+        paths = self.columns.named_paths
         if self._wide is not None:
             return self._wide.entries(paths)
         if self._summarizer is None:

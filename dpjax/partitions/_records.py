@@ -160,6 +160,13 @@ def number_of(entry: Any) -> float | None:
     return float(entry.toordinal() - _EPOCH.toordinal()) if isinstance(entry, date) else None
 
 
+def unit_of(entry: Any) -> str:
+    """Return the unit of a date's or duration's number, and "" for other objects."""
+    if isinstance(entry, np.datetime64 | date):
+        return "days since 1970-01-01"
+    return "days" if isinstance(entry, np.timedelta64 | timedelta) else ""
+
+
 def _float(number: Any) -> float:
     try:
         return float(number)

@@ -24,6 +24,7 @@ from dpjax.partitions._labels import DpjaxLabel
 from dpjax.partitions._learned_form import LearnedForm
 from dpjax.partitions._logistic import FOLDS
 from dpjax.partitions._nested import FLOATS, INTEGERS, Label, Nested
+from dpjax.partitions._row_names import only_label, row_names
 from dpjax.partitions._rows import checked, encoded_rows, stacked
 from dpjax.partitions._summarizer import Summarizer, may_be_summarized
 from dpjax.partitions._wide import Wide
@@ -336,6 +337,8 @@ class Encoder(LearnedForm):
             if paths := summarizer.columns(pilots, folds, (self._width or 1) + 1):
                 self._summarizer, self._base = summarizer, len(paths)
                 self.labels, self.columns = summarizer.kept, NestedColumns.of_summaries(paths)
+        if self._summarizer is None and (label := only_label(pilots)) is not None:
+            self.columns.names = row_names(self._contents.first(label), self.columns.paths)
         self._contents.close()
         self.columns.closed = True
         found = [self.padded(pilot) for pilot in pilots]

@@ -17,7 +17,7 @@ from dpjax.partitions._fields import Fields, fields_of, has_fields
 from dpjax.partitions._graphs import Graph, are_pairs, is_graph, of_graph, of_links
 from dpjax.partitions._key_order import places_of
 from dpjax.partitions._metadata import unused_categories
-from dpjax.partitions._records import as_records, columns_of, number_of
+from dpjax.partitions._records import as_records, columns_of, number_of, unit_of
 from dpjax.partitions._sequences import MOST_PLACES, of_entries, of_numbers, of_text, text_of
 from dpjax.partitions._summary import Summary, Targets
 from dpjax.partitions.missing import Raised, entries, has_entries, is_array, is_table
@@ -56,7 +56,8 @@ def summarize(output: Any, targets: Sequence[Any] = ()) -> Summary:
       also summarized like a text. In a column of pandas categories, each category without rows.
     - Dict, dataclass, or sequence of other objects: the summary of each part. If the keys of a dict
       are not sorted, the place of each key.
-    - Number or date: its value; a date is converted to days since 1970-01-01.
+    - Number or date: its value; a date is converted to days since 1970-01-01, and a duration to
+      days.
 
     Args:
         output: A text, a sequence, a set, a dict, a graph, or a table: a table of pandas, Polars or
@@ -154,7 +155,8 @@ def _parts(part: Any, targets: Targets, name: str = "", depth: int = 0) -> dict[
         return _parts(dict(part), targets, name, depth) | own
     number = None if _is_collection(part) else number_of(part)
     if number is not None and np.isfinite(number):
-        return {name or "value": number}
+        unit = unit_of(part)
+        return {f"{name or 'value'} in {unit}" if unit else name or "value": number}
     if depth < _DEEPEST and not isinstance(part, str | bytes) and _is_table(part):
         try:
             found = summary_of_table(part, targets, strict=False) | _of_columns(part, targets)

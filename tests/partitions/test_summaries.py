@@ -107,7 +107,7 @@ def test_json_is_read():
 
 
 def test_dates_and_other_scalars():
-    assert summarize(date(1970, 1, 11)) == {"value": 10}
+    assert summarize(date(1970, 1, 11)) == {"value in days since 1970-01-01": 10}
     assert summarize(2**70) == {"value": 2.0**70}
     assert summarize(b"\x01\x05")["mean byte"] == 3
 
