@@ -221,7 +221,8 @@ _ROWS: Table = {
     "pairs": option(
         str,
         "Neighboring databases: JSON such as '[[0, 1]]', a file with such JSON, an npz file, or "
-        "pairs in Python, as FILE.py:NAME or MODULE:NAME.",
+        "pairs in Python, as FILE.py:NAME or MODULE:NAME. A Python function gets the tables in csv "
+        "or Parquet files if all databases are names of such files.",
         metavar="JSON|FILE",
         owners=tuple(name for name in SOURCES if name not in _GIVEN),
     ),

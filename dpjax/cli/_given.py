@@ -3,6 +3,7 @@
 import importlib
 import json
 import sys
+from itertools import chain
 from operator import attrgetter
 from pathlib import Path
 from types import ModuleType
@@ -77,7 +78,7 @@ def is_object(text: str) -> bool:
     return bool(colon) and all(map(str.isidentifier, name.split("."))) and not Path(text).is_file()
 
 
-def pairs_of(text: str, *, any_kind: bool = False) -> Value:
+def pairs_of(text: str, *, any_kind: bool = False, reads_tables: bool = False) -> Value:
     """Read pairs of databases from JSON on the command line, from a file, or from Python code.
 
     Args:
@@ -85,6 +86,7 @@ def pairs_of(text: str, *, any_kind: bool = False) -> Value:
             NAME is an object that `dpjax.audit` accepts as pairs.
         any_kind: Whether databases may be any JSON values, as for host mechanisms. If `any_kind` is
             False, all databases must be numeric arrays of the same shape, which are stacked.
+        reads_tables: Whether to read the tables if all databases are names of csv or Parquet files.
 
     Raises:
         ValueError: If the text, the file or the object contains no pairs.
@@ -92,6 +94,7 @@ def pairs_of(text: str, *, any_kind: bool = False) -> Value:
     if is_object(text):
         return _pairs_of_object(text, any_kind)
     from dpjax.core.files import read_document, refuse_endless
+    from dpjax.core.frames import read_frame
     from dpjax.databases import Pairs
     from dpjax.partitions.previews import shortened
     from dpjax.sources.readers import npz_array
@@ -113,6 +116,8 @@ def pairs_of(text: str, *, any_kind: bool = False) -> Value:
         rows = [tuple(row) for row in content if isinstance(row, list) and len(row) == 2]
         if not isinstance(content, list) or not rows or len(rows) != len(content):
             raise ValueError("one pair is written as [[database, neighbor]]")
+        if reads_tables and all(map(_is_table, chain.from_iterable(rows))):
+            return [tuple(read_frame(Path(name), "--pairs") for name in row) for row in rows]
         return rows if any_kind else Pairs.of(rows)
     except (ValueError, TypeError, OSError) as error:
         said = str(error).rstrip(".")
@@ -123,6 +128,13 @@ def pairs_of(text: str, *, any_kind: bool = False) -> Value:
             f"--pairs {shortened(text)} must be {form}, but is damaged "
             f"({type(error).__name__}: {error})."
         ) from error
+
+
+def _is_table(database: Value) -> bool:
+    """Return whether a database is the name of a csv or Parquet file that exists."""
+    from dpjax.core.frames import is_frame_file
+
+    return isinstance(database, str) and is_frame_file(path := Path(database)) and path.is_file()
 
 
 def _pairs_of_object(path: str, any_kind: bool) -> Value:

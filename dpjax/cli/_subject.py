@@ -33,7 +33,7 @@ def subject_and_pairs(source: str, written: Given, stack: ExitStack) -> tuple[Va
     own = source in ("mechanism", "object") or "input_interval" in written
     pairs = neighbors_of(written)
     if path is not None:
-        pairs = pairs_of(path, any_kind=on_host)
+        pairs = pairs_of(path, any_kind=on_host, reads_tables=source == "host")
     if pairs is None and not own:
         raise ValueError(
             f"--{source} needs --pairs, such as --pairs '[[0, 1]]', or a file of pairs; or --like, "

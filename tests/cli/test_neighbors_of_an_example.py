@@ -5,6 +5,7 @@ import json
 import pandas as pd
 import pytest
 
+from dpjax.cli._given import pairs_of
 from dpjax.cli._neighbors import neighbors_of
 from dpjax.databases import Domain, Within, neighbors
 
@@ -89,3 +90,25 @@ def test_pairs_are_searched_around_an_example(run, release):
     first, second = found["pairs"][0]
     assert len(first) == len(second)
     assert abs(sum(first) - sum(second)) == pytest.approx(3, rel=1e-3)
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_tables_in_files_are_databases_of_functions(tmp_path, suffix):
+    people = pd.DataFrame({"town": ["x", "y"], "age": [30, 41]})
+    names = [str(tmp_path / f"{name}{suffix}") for name in "ab"]
+    for table, name in zip((people, people[:1]), names, strict=True):
+        table.to_parquet(name) if suffix == ".parquet" else table.to_csv(name, index=False)
+    ((first, second),) = pairs_of(json.dumps([names]), any_kind=True, reads_tables=True)
+    pd.testing.assert_frame_equal(first, people, check_dtype=False)
+    pd.testing.assert_frame_equal(second, people[:1], check_dtype=False)
+    assert pairs_of(json.dumps([names]), any_kind=True) == [tuple(names)]
+    for others in ([names[0], "none.csv"], [names[0], "text"], [names[0], 3]):
+        read = pairs_of(json.dumps([others]), any_kind=True, reads_tables=True)
+        assert read == [tuple(others)]
+
+
+def test_a_table_that_is_damaged_is_refused(tmp_path):
+    (tmp_path / "a.csv").write_bytes(b"x\n\xff\n")
+    pair = json.dumps([[str(tmp_path / "a.csv")] * 2])
+    with pytest.raises(ValueError, match=r"could not be read from 'a\.csv': it is not UTF-8"):
+        pairs_of(pair, any_kind=True, reads_tables=True)
