@@ -4,10 +4,15 @@ The command line reads the calls to `option` from the source files, and therefor
 without importing jax. For this reason, all arguments in a call to `option` must be literals.
 """
 
+from collections.abc import Callable
 from dataclasses import Field, field
-from typing import ClassVar, Protocol, TypeVar
+from functools import wraps
+from typing import Any, ClassVar, Protocol, TypeVar
+
+from dpjax.core.errors import nearest
 
 T = TypeVar("T")
+Kind = TypeVar("Kind", bound=type)
 
 
 class Dataclass(Protocol):
@@ -58,3 +63,22 @@ def option(
         "only": only,
     }
     return field(default=default, metadata={"option": shown, "static": static})
+
+
+def suggests_names(kind: Kind) -> Kind:
+    """Decorate a dataclass so that an unknown argument raises an error with similar names."""
+    init: Callable[..., None] = kind.__init__
+    names = [name for name, each in kind.__dataclass_fields__.items() if each.init]
+
+    @wraps(init)
+    def checked(self: Any, *args: Any, **options: Any) -> None:
+        __tracebackhide__ = True
+        for name in options:
+            if name not in names:
+                raise TypeError(
+                    f"{kind.__name__}() has no argument {name!r}: {nearest(name, names)}"
+                )
+        init(self, *args, **options)
+
+    kind.__init__ = checked
+    return kind

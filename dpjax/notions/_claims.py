@@ -47,11 +47,13 @@ def number(claim: object) -> float:
 
 
 def refuse_text(claim: object) -> None:
-    """Raise an error if a claim is a string, for example a number in quotes.
+    """Raise an error if a claim is a string, for example a number in quotes, or a boolean.
 
     Raises:
-        TypeError: If the claim is a string.
+        TypeError: If the claim is a string or a boolean.
     """
+    if isinstance(claim, bool | np.bool_):
+        raise BadType(f"claim must be a number or a curve, such as 1.0, but was {claim}.")
     if isinstance(claim, str | bytes):
         try:
             written = f": write claim={float(claim):g}"

@@ -11,7 +11,7 @@ from typing import ClassVar, Self
 
 from dpjax.core import validate
 from dpjax.core.errors import name_of_function, text_of
-from dpjax.core.options import option
+from dpjax.core.options import option, suggests_names
 from dpjax.core.types import JsonObject
 from dpjax.core.wording import NO_RESTART, NO_WORKERS, ONE_BY_ONE, BadType, BadValue, term
 from dpjax.mechanisms.host_form import size_arguments
@@ -33,6 +33,7 @@ from dpjax.sources._source import Trust
 from dpjax.sources._workers import WorkerLost, new_pool, pickled_result, worker_pool
 
 
+@suggests_names
 @dataclass(frozen=True)
 class HostMechanism(OnHost):
     """A Python function that serves as a mechanism; it may use a library or a remote service.

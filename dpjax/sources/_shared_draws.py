@@ -29,7 +29,7 @@ References:
 import numpy as np
 import scipy
 
-from dpjax.core.wording import Sentence, term
+from dpjax.core.wording import BadType, Sentence, term
 from dpjax.sources._held import Chunked
 from dpjax.sources._side_values import (
     ORDER_NATS,
@@ -51,7 +51,14 @@ _FROM_FILE = term('dpjax.Recorded.from_file(file, by="database")', "--by")
 
 
 def refuse_same_origin(x: object, y: object) -> None:
-    """Raise ValueError if both sides are the same object, or recordings that share a file."""
+    """Raise an error if both sides are the same object, or recordings that share a file, or None.
+
+    Raises:
+        TypeError: If a side is None.
+        ValueError: If both sides have the same origin.
+    """
+    if x is None or y is None:
+        raise BadType(f"{'x' if x is None else 'y'} must be outputs, but was None.")
     if x is y:
         raise ValueError(f"x and y must be drawn independently, but were the same object. {_ANEW}")
     path: str | None = None

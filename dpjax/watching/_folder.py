@@ -35,7 +35,8 @@ class Folder:
         state: Path | None = None,
     ):
         if not path.is_dir():
-            raise ValueError(f"folder {path} must be a folder of recorded outputs, but is not.")
+            said = "is a file" if path.exists() else "does not exist"
+            raise ValueError(f"folder {path} must be a folder of recorded outputs, but {said}.")
         self._path, self._columns = path, columns
         # Unlike `Path.resolve`, `realpath` accepts a link to itself.
         self._state = None if state is None else os.path.realpath(state)

@@ -138,7 +138,10 @@ def test_other_terms_are_refused(run, folder):
         assert done.exit_code == 2 and "must not change when a watch" in done.error
     done = run("watch", "in", "--once")
     assert done.exit_code == 2 and "needs --claim" in done.error
-    assert "folder nowhere must be a folder" in run("watch", "nowhere", "--claim", 1).error
+    assert (
+        "must be a folder of recorded outputs, but does not exist"
+        in run("watch", "nowhere", "--claim", 1).error
+    )
     assert "--notion must be one of" in run(*ONCE, "--notion", "renyi:2").error
 
 

@@ -1,5 +1,6 @@
 """Checks of files whose rows are read as vectors because no column was chosen."""
 
+import re
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
@@ -157,6 +158,10 @@ def refuse_decimal_commas(rows: Sequence[Sequence[str]]) -> None:
             raise ValueError(decimal_comma_text(f"{whole},{part}", number))
 
 
+_GROUPED = re.compile(r"\s*[+-]?\d{1,3}(?:,\d{3})*,\d{3}(?:\.\d*)?\s*")
+"""Pattern of a number whose digits are grouped by commas, such as "10,016.75"."""
+
+
 def refuse_other_delimiter(entries: Sequence[str], row: int) -> None:
     """Raise an error if labels seem to be rows of numbers with another delimiter.
 
@@ -172,6 +177,11 @@ def refuse_other_delimiter(entries: Sequence[str], row: int) -> None:
         ValueError: If the entries seem to be rows of numbers with another delimiter.
     """
     looked_at = entries[row == 1 :]
+    if looked_at and all(map(_GROUPED.fullmatch, looked_at)):
+        raise ValueError(
+            f"has {looked_at[0][:_SHOWN]!r} in row {row + (row == 1)}, which seems to be a number "
+            "with thousands separators: write numbers without separators."
+        )
     for sign in _DELIMITERS:
         if not looked_at or sign not in looked_at[0]:
             continue
