@@ -51,6 +51,29 @@ def parted(batches: Iterator[Outputs], count: int) -> tuple[Outputs, Iterator[Ou
     return first, chain([others], batches)
 
 
+def in_turn(sides: Sequence[Iterator[Outputs]]) -> Iterator[tuple[int, Outputs]]:
+    """Yield the batches of several sides, each from a side that has yielded the fewest outputs.
+
+    The order in which outputs of new kinds occur therefore does not depend on the division of each
+    side into batches, if each output of a new kind has a batch of its own.
+
+    Args:
+        sides: Batches of each side.
+
+    Yields:
+        Tuples (index of the side, batch).
+    """
+    left = dict.fromkeys(range(len(sides)), 0)
+    while left:
+        side = min(left, key=left.__getitem__)
+        batch = next(sides[side], None)
+        if batch is None:
+            del left[side]
+        else:
+            left[side] += len(batch.labels)
+            yield side, batch
+
+
 def with_numbers(
     sides: Sequence[Outputs], folds: Sequence[np.ndarray]
 ) -> tuple[list[np.ndarray], list[np.ndarray]]:

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Iterable, Iterator
 from functools import cache, partial
-from itertools import chain, zip_longest
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from dpjax.partitions import (
     pilot_size,
     region_text,
 )
+from dpjax.partitions._batches import in_turn
 from dpjax.partitions._columns import notes_of_ignored
 from dpjax.partitions._scored import fold_of
 from dpjax.partitions.targets import targets_of
@@ -231,11 +232,9 @@ class OpenedOnHost:
             ]
         counts = np.zeros((1, 2, num_marks), np.int64)
         # Alternate between the sides, so that both have counts if an interrupt occurs.
-        for batches in zip_longest(*sides):
+        for side, batch in in_turn(sides):
             part = np.zeros((2, num_marks), np.int64)
-            for side, batch in enumerate(batches):
-                if batch is not None:
-                    part[side] = counted(batch)
+            part[side] = counted(batch)
             counts[0] += part
             self.tally.confirm(part)
         if self._same_seeds.get(pair, True):

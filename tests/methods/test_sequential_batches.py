@@ -38,10 +38,16 @@ def failing(database, rng):
     return value if value else [][value]
 
 
+def often_new(database, rng):
+    """Return labels whose indices, and so their cells, depend on the order of both sides' draws."""
+    return f"answer_{rng.random() + database}" if rng.random() < 0.5 else "usual"
+
+
 @pytest.mark.parametrize(
     "function",
     [
         numbers,
+        often_new,
         pytest.param(vectors, marks=pytest.mark.slow),
         sometimes_missing,
         texts,
