@@ -4,7 +4,6 @@ import math
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator
-from copy import deepcopy
 from typing import cast
 
 import numpy as np
@@ -15,10 +14,9 @@ from dpjax.core.types import JsonObject
 from dpjax.core.wording import ONE_BY_ONE, OUTCOMES, BadValue
 from dpjax.mechanisms.host_form import SEEDS, order_hint, signature_of, size_arguments
 from dpjax.partitions._columns_of_outputs import rows_of, table_of
-from dpjax.partitions._graphs import content_of_graph, is_graph
 from dpjax.partitions.missing import Raised, as_array, as_columns
 from dpjax.partitions.previews import preview, preview_database
-from dpjax.sources._copies import copier
+from dpjax.sources._copies import copier, snapshot
 from dpjax.sources._deadline import Deadline, TookTooLong
 from dpjax.sources._schedule import Raw, Seeds
 from dpjax.sources._seeded import generators
@@ -148,20 +146,6 @@ def draw_several(
     return cast(Raw, batch)
 
 
-def _copied(output: object) -> object:
-    """Return a copy of a list, dict, set or array, if it can be copied, and any other output.
-
-    A graph is replaced by its content, which the function cannot modify later.
-    """
-    is_mutable = isinstance(output, list | dict | set | np.ndarray)
-    if not (is_mutable or is_graph(type(output))):
-        return output
-    try:
-        return deepcopy(output) if is_mutable else content_of_graph(output)
-    except Exception:  # The output may contain any object, such as a generator.
-        return output
-
-
 def _draw_singly(
     function: Callable[..., object],
     catch: bool,
@@ -174,15 +158,12 @@ def _draw_singly(
     kind, name = seed_argument(function), name_of_function(function)
     fresh = copier(database)
     found: list[object] = []
-    first: object = None
     told, when = 0, -math.inf
     try:
         with callers_floats():
             for options in _seeds_given(kind, seeds):
                 output = _draw_one(function, name, catch, deadline, fresh, options)
-                first = first if found else output
-                # A function may return one list in all calls, and modify it in each call.
-                found.append(_copied(output) if output is first else output)
+                found.append(snapshot(output))
                 if saw is not None and (now := time.monotonic()) >= when:
                     saw(len(found) - told)
                     told, when = len(found), now + _SECONDS

@@ -1,17 +1,24 @@
-"""Copies of databases, which protect a database from functions that modify their argument."""
+"""Copies of databases and outputs, which functions may modify later."""
 
 import copy
 import pickle
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import jax
 import numpy as np
+
+from dpjax.partitions._graphs import content_of_graph, is_graph
+from dpjax.partitions.missing import has_entries
 
 _NEW_OBJECT = object().__reduce_ex__(pickle.HIGHEST_PROTOCOL)[0]
 """Function with which pickle creates an object without content."""
 
 _UNCHANGING = frozenset((type(None), bool, int, float, complex, str, bytes))
+
+_MUTABLE = list | dict | set | tuple | np.ndarray
+"""Types that may contain objects that change, with their subclasses."""
 
 
 def copier(database: object) -> Callable[[], object]:
@@ -42,6 +49,38 @@ def copier(database: object) -> Callable[[], object]:
         except Exception:
             pass  # Copy this object in another way.
     return lambda: database
+
+
+def snapshot(output: object) -> object:
+    """Return a copy of an output, which does not change if the function modifies the output later.
+
+    A function may return parts of one buffer in all calls, and modify the buffer in each call. An
+    output that cannot be copied is returned as it is.
+
+    Args:
+        output: Output of any kind. Only containers, arrays, tables and graphs are copied, and a
+            graph is replaced by its content.
+    """
+    try:
+        return _snapshot(output)
+    except Exception:  # The output may contain any object, such as a generator.
+        return output
+
+
+def _snapshot(output: Any) -> object:
+    kind = type(output)
+    if kind in _UNCHANGING or isinstance(output, str | np.generic | jax.Array):
+        return output
+    if kind is np.ndarray and output.dtype.kind != "O":
+        return output.copy()
+    # Copy common types directly, since a deep copy takes far longer.
+    if kind in (list, tuple, set):
+        return kind(output if {*map(type, output)} <= _UNCHANGING else map(_snapshot, output))
+    if kind is dict:
+        return {key: _snapshot(part) for key, part in output.items()}
+    if is_graph(kind):
+        return content_of_graph(output)
+    return copy.deepcopy(output) if isinstance(output, _MUTABLE) or has_entries(kind) else output
 
 
 def _by_pickle(database: object) -> Callable[[], object]:

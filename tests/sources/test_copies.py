@@ -7,11 +7,13 @@ from dataclasses import dataclass
 
 import jax.numpy as jnp
 import numpy as np
+import pandas as pd
 import pytest
 
 import dpjax
 from dpjax import Events, HostMechanism
-from dpjax.sources._copies import copier
+from dpjax.sources._calls import draw_batch
+from dpjax.sources._copies import copier, snapshot
 
 
 @dataclass
@@ -166,3 +168,55 @@ def test_an_object_without_deep_copies_is_copied_by_pickle():
         copied = copier(database)()
         copied.values.sort(reverse=True)
         assert database.values == [1.0, 2.0] and copied.values == [2.0, 1.0]
+
+
+class Buffers:
+    """Outputs that share memory with later outputs, which replace their content."""
+
+    def __init__(self):
+        self.array, self.list, self.other = np.zeros(3), [0.0], [0.0]
+
+    def fill(self, number):
+        self.list, self.other = self.other, self.list
+        self.array[:] = self.list[0] = number
+
+
+PARTS = {
+    "view": lambda b: b.array[:2],
+    "entry": lambda b: {"counts": b.list, "kind": "x"},
+    "tuple": lambda b: (b.array, "x"),
+    "two in turn": lambda b: b.list,
+    "series": lambda b: pd.Series(b.array, index=[*"abc"], copy=False),
+    "table": lambda b: pd.DataFrame({"a": pd.Series(b.array, copy=False)}, copy=False),
+    "objects": lambda b: np.array([b.list, "x"], object),
+}
+
+
+@pytest.mark.parametrize("part", PARTS.values(), ids=PARTS)
+def test_outputs_do_not_change_with_later_outputs(part):
+    buffers = Buffers()
+
+    def function(database, seed):
+        buffers.fill(float(seed))
+        return part(buffers)
+
+    def alone(seed):
+        return repr(draw_batch(function, True, None, None, 0.0, 1, [seed])[0])
+
+    together = draw_batch(function, True, None, None, 0.0, 5, range(5))
+    assert [repr(output) for output in together] == [*map(alone, range(5))]
+
+
+def test_outputs_that_cannot_change_or_be_copied_are_kept():
+    endless: list[object] = []
+    endless.append(endless)
+    for output in (
+        1.5,
+        "text",
+        np.float32(2),
+        jnp.arange(3),
+        endless,
+        Connection(),
+        (x for x in ""),
+    ):
+        assert snapshot(output) is output
