@@ -143,7 +143,7 @@ def _cells(p: Floats, q: Floats, draws: Floats, bound: Floats) -> tuple[Weights,
     is_inside = np.all((p <= bound * q) & (q <= bound * p), axis=1, keepdims=True)
     s = draws[:, :1].copy()
     (rows,) = np.nonzero(~is_inside[:, 0])
-    s[rows] = _multiplier(ap[rows], both[rows], total[rows], bound[rows], s[rows])
+    s[rows] = _multiplier(ap[rows], bq[rows], total[rows], bound[rows], s[rows])
     t = total - s
     # In groups where a constraint binds, both weights follow from one combination of s and t.
     up, down = ap * t > bound * bq * s, bq * s > bound * ap * t
@@ -153,29 +153,30 @@ def _cells(p: Floats, q: Floats, draws: Floats, bound: Floats) -> tuple[Weights,
     return Weights(first / draws[:, :1], second / draws[:, 1:]), s
 
 
-def _multiplier(ap: Floats, both: Floats, total: Floats, bound: Floats, s: Floats) -> Floats:
+def _multiplier(ap: Floats, bq: Floats, total: Floats, bound: Floats, s: Floats) -> Floats:
     """Return the multiplier s for which the projected probabilities have the sum 1, float64 [N, 1].
 
-    As s increases, the sum decreases to 1 at the solution, and may later increase to 1 at `total`.
-    Newton's method starts at the given s. A step is replaced by a bisection if it would leave the
-    interval that contains the solution, or if the sum increases.
+    As s increases, the sum decreases to 1 at the solution, and later increases to 1 at `total`. For
+    a small level, the sum is almost 1 everywhere. Therefore, each probability is compared with its
+    share of all draws, and the sum of the differences is divided by total - s. Newton's method
+    starts at the given s. A step is replaced by a bisection if it would leave the interval that
+    contains the solution, or if the divided sum does not decrease.
     """
-    low, high, is_done = np.zeros_like(total), total, np.zeros(total.shape, bool)
+    low, high, is_done = np.zeros_like(total), np.nextafter(total, 0), np.zeros(total.shape, bool)
+    both, excess = ap + bq, bound - 1
     for _ in range(_MOST_STEPS):
         t = total - s
-        over, under = s + t * bound, s + t / bound
-        free, least, most = ap / s, both / over, both / under
-        p0 = np.minimum(np.maximum(free, least), most)
-        gap = p0.sum(axis=1, keepdims=True) - 1
+        up, down = ap * t > bound * bq * s, bq * s > bound * ap * t
+        # The differences, multiplied by total / t, and their derivatives with respect to s.
+        more, less = excess / (s * bound + t), -excess / (s + t * bound)
+        gap = np.where(up, more * both, np.where(down, less * both, ap / s - bq / t))
+        free = -ap / s / s - bq / t / t
+        rise = np.where(up, -more * more * both, np.where(down, -less * less * both, free))
+        gap, rise = gap.sum(axis=1, keepdims=True), rise.sum(axis=1, keepdims=True)
         low, high = np.where(gap > 0, s, low), np.where(gap > 0, high, s)
-        rise = np.where(
-            p0 == most,
-            (1 / bound - 1) / under * most,
-            np.where(p0 == least, (bound - 1) / over * least, -free / s),
-        ).sum(axis=1, keepdims=True)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             after = s - gap / rise
-        is_within = (after >= low) & (after <= high) & (rise < 0)
+        is_within = (after > low) & (after < high) & (rise < 0)
         after = np.where(is_within, after, (low + high) / 2)
         after = np.where(is_done, s, after)
         # For a small level, the sum is almost 1 everywhere, so only small steps are conclusive.

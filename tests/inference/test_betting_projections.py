@@ -4,7 +4,15 @@ import numpy as np
 import pytest
 from scipy import optimize
 
-from dpjax.inference._betting import _cells, _events, _growth, _one_event, _taxed, _two_events
+from dpjax.inference._betting import (
+    _cells,
+    _events,
+    _growth,
+    _one_event,
+    _taxed,
+    _two_events,
+    weights,
+)  # fmt: skip
 
 
 def entropy(counts, law):
@@ -113,3 +121,15 @@ def test_bets_grow_by_the_least_divergence(law, draws):
     ]
     exact = nearest(*merged, *draws, 1.4, 0.02, whole=False)
     assert float(_growth(events, p, q, sizes)[0]) == pytest.approx(exact, rel=2e-3, abs=2e-4)
+
+
+@pytest.mark.parametrize("draws", [(1e5, 1e5), (6e4, 1e10)])
+def test_no_bet_against_a_small_level_is_expected_to_lose(draws):
+    """The sum of the projected probabilities has a second root, at which bets lose."""
+    rng = np.random.default_rng(3)
+    second = rng.gamma(1.0, size=(500, 8))
+    first = second * np.exp(rng.normal(0, 1e-3, second.shape))
+    p, q = (law / law.sum(axis=1, keepdims=True) for law in (first, second))
+    counts = np.tile(draws, (500, 1))
+    bet = weights(p, q, counts, np.exp(10.0 ** rng.uniform(-9, -6, 500)), np.zeros(500))
+    assert _growth(bet, p, q, counts).min() > -1e-6
