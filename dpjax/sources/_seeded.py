@@ -49,7 +49,7 @@ class _Hashed(ISpawnableSeedSequence):
     def generate_state(self, n_words: int, dtype: Any = np.uint32) -> NDArray[Any]:
         """Return `n_words` words of the state."""
         if n_words == _WORDS and dtype is np.uint64:
-            return self._state
+            return self._state.copy()
         return self._sequence.generate_state(n_words, dtype)
 
     def spawn(self, n_children: int) -> list[Any]:

@@ -46,3 +46,10 @@ def test_generators_spawn_and_are_copied_like_those_of_numpy(copied):
         )
     with pytest.raises(AttributeError, match="no_such"):
         _ = ours.no_such
+
+
+def test_a_caller_may_change_the_state_it_gets():
+    given, other = [*generators(range(20))][3], np.random.default_rng(3)
+    given.bit_generator.seed_seq.generate_state(4, np.uint64)[:] = 0
+    states = [g.bit_generator.seed_seq.generate_state(4, np.uint64) for g in (given, other)]
+    assert states[0].tolist() == states[1].tolist()
