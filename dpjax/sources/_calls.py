@@ -4,6 +4,7 @@ import math
 import os
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextvars import copy_context
 from typing import cast
 
 import numpy as np
@@ -218,12 +219,16 @@ def _called(
     *arguments: object,
     **options: object,
 ) -> object:
-    """Call a function; if it forks this process, the new process exits when the call returns."""
-    process = os.getpid()
+    """Call a function in a context of its own.
+
+    Settings that the function changes, such as those of NumPy's errors, do not affect later calls.
+    If the function forks this process, the new process exits when the call returns.
+    """
+    process, call = os.getpid(), copy_context().run
     try:
         if deadline is None:
-            return function(*arguments, **options)
-        return deadline.call(function, *arguments, **options)
+            return call(function, *arguments, **options)
+        return deadline.call(call, function, *arguments, **options)
     finally:
         if os.getpid() != process:
             os._exit(1)

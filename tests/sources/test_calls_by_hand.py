@@ -97,6 +97,17 @@ def test_batches_that_raise_or_take_too_long():
     assert [dict(row) for row in columns] == [{"a": 1, "b": 3}, {"a": 2, "b": 4}]
 
 
+def test_a_call_does_not_change_the_settings_of_later_calls():
+    def changing(database, seed):
+        before = np.geterr()["divide"]
+        np.seterr(divide="raise" if seed == 2 else "ignore")
+        return before
+
+    before = np.geterr()["divide"]
+    assert draw_batch(changing, True, None, None, 0, 5, range(5)) == 5 * [before]
+    assert np.geterr()["divide"] == before
+
+
 def test_seeds_and_generators():
     assert seed_argument(lambda database, seed: 0) == "seed"
     assert seed_argument(lambda database, rng: 0) == "rng"
