@@ -1,13 +1,17 @@
 """Columns of the numbers in nested outputs, such as {"count": 3.5, "mean": 0.25}."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 
 import numpy as np
 
 from dpjax.core.types import JsonObject
 from dpjax.partitions._key_order import NO_ORDERS, Orders
 from dpjax.partitions._nested import SPREAD, SUMMARY, UNUSED, Nested, usual
+
+_NO_NAMES: Mapping[str, str] = MappingProxyType({})
+"""Names of numbers that are described by their paths, shared by thousands of encoders."""
 
 _MOST_EXTRA, _MOST_OF_TABLES, _MANY = 64, 256, 100
 """Largest number of further columns, and that for summaries of tables. Among at least _MANY
@@ -47,7 +51,7 @@ class NestedColumns:
         self.extra: dict[str, int] = {}
         self.ignored: set[str] = set()
         self.of_tables = False
-        self.names: dict[str, str] = {}
+        self.names: Mapping[str, str] = _NO_NAMES
         self.orders = NO_ORDERS
         self._first: dict[str, int] = {}
         self._after_plain = False
@@ -209,7 +213,7 @@ class NestedColumns:
             "first": list(self._first),
             "extra": list(self.extra),
             "order": list(self.orders.usual),
-            "names": self.names,
+            "names": dict(self.names),
         }
 
     def restore(self, plain: JsonObject) -> None:
@@ -223,7 +227,8 @@ class NestedColumns:
         self.extra = {
             str(path): place for place, path in enumerate(plain["extra"], len(self._first))
         }
-        self.names = {str(path): str(name) for path, name in plain.get("names", {}).items()}
+        names = {str(path): str(name) for path, name in plain.get("names", {}).items()}
+        self.names = names or _NO_NAMES
         self.orders = Orders.restored(map(str, plain.get("order", ())), self.extra)
 
 

@@ -37,7 +37,8 @@ class Frames:
 
     def __init__(self):
         self.as_records: bool | None = None
-        self._metadata: dict[str, str] = {}
+        # An audit may have thousands of encoders, and few outputs are series or frames.
+        self._metadata: dict[str, str] | None = None
         self._is_closed = False
 
     def close(self) -> None:
@@ -83,9 +84,10 @@ class Frames:
         if not name:
             return found
         text = metadata(item)
-        usual = self._metadata.get(name)
+        usual = None if self._metadata is None else self._metadata.get(name)
         if usual is None and not self._is_closed:
-            usual = self._metadata[name] = text
+            self._metadata = {**(self._metadata or {}), name: text}
+            usual = text
         return found if text == (usual or "") else _with_metadata(found, text)
 
     def _of_table(self, item: object, found: Nested, targets: Callable[[], Targets]) -> Nested:
@@ -100,13 +102,13 @@ class Frames:
 
     def to_plain(self) -> JsonObject:
         """Return the form as JSON values."""
-        return {"as_records": self.as_records, "metadata": [self._metadata, self._is_closed]}
+        return {"as_records": self.as_records, "metadata": [self._metadata or {}, self._is_closed]}
 
     def restore(self, plain: JsonObject) -> None:
         """Restore the form that `to_plain` returned."""
         self.as_records = plain.get("as_records")
         texts, is_closed = plain.get("metadata", ({}, False))
-        self._metadata = {str(kind): str(text) for kind, text in texts.items()}
+        self._metadata = {str(kind): str(text) for kind, text in texts.items()} or None
         self._is_closed = bool(is_closed)
 
 

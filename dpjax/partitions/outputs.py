@@ -338,7 +338,8 @@ class Encoder(LearnedForm):
                 self._summarizer, self._base = summarizer, len(paths)
                 self.labels, self.columns = summarizer.kept, NestedColumns.of_summaries(paths)
         if self._summarizer is None and (label := only_label(pilots)) is not None:
-            self.columns.names = row_names(self._contents.first(label), self.columns.paths)
+            names = row_names(self._contents.first(label), self.columns.paths)
+            self.columns.names = names or self.columns.names
         self._contents.close()
         self.columns.closed = True
         found = [self.padded(pilot) for pilot in pilots]
