@@ -15,7 +15,9 @@ from dpjax.partitions.missing import has_entries
 _NEW_OBJECT = object().__reduce_ex__(pickle.HIGHEST_PROTOCOL)[0]
 """Function with which pickle creates an object without content."""
 
-_UNCHANGING = frozenset((type(None), bool, int, float, complex, str, bytes))
+_UNCHANGING = frozenset(
+    (type(None), bool, int, float, complex, str, bytes, np.float64, np.int64, np.bool_)
+)
 
 _MUTABLE = list | dict | set | tuple | np.ndarray
 """Types that may contain objects that change, with their subclasses."""
@@ -61,6 +63,8 @@ def snapshot(output: object) -> object:
         output: Output of any kind. Only containers, arrays, tables and graphs are copied, and a
             graph is replaced by its content.
     """
+    if type(output) in _UNCHANGING:
+        return output
     try:
         return _snapshot(output)
     except Exception:  # The output may contain any object, such as a generator.
