@@ -1,17 +1,13 @@
 """Columns of the numbers in nested outputs, such as {"count": 3.5, "mean": 0.25}."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from dpjax.core.types import JsonObject
 from dpjax.partitions._key_order import NO_ORDERS, Orders
 from dpjax.partitions._nested import SPREAD, SUMMARY, UNUSED, Nested, usual
-
-_NO_NAMES: Mapping[str, str] = MappingProxyType({})
-"""Names of numbers that are described by their paths, shared by thousands of encoders."""
 
 _MOST_EXTRA, _MOST_OF_TABLES, _MANY = 64, 256, 100
 """Largest number of further columns, and that for summaries of tables. Among at least _MANY
@@ -42,7 +38,8 @@ class NestedColumns:
         ignored: Paths of numbers that have no column, because they were in no output before
             `closed` was set, or because there would be too many columns.
         of_tables: Whether some of these paths belong to summaries of tables.
-        names: Names of numbers by their paths, if descriptions use other names than the paths.
+        names: Names of numbers by their paths, if descriptions use other names than the paths;
+            otherwise None, since there may be thousands of encoders.
         orders: Order of the keys. If orders differ, there is a further column for each key.
     """
 
@@ -51,7 +48,7 @@ class NestedColumns:
         self.extra: dict[str, int] = {}
         self.ignored: set[str] = set()
         self.of_tables = False
-        self.names: Mapping[str, str] = _NO_NAMES
+        self.names: dict[str, str] | None = None
         self.orders = NO_ORDERS
         self._first: dict[str, int] = {}
         self._after_plain = False
@@ -213,7 +210,7 @@ class NestedColumns:
             "first": list(self._first),
             "extra": list(self.extra),
             "order": list(self.orders.usual),
-            "names": dict(self.names),
+            "names": self.names or {},
         }
 
     def restore(self, plain: JsonObject) -> None:
@@ -228,7 +225,7 @@ class NestedColumns:
             str(path): place for place, path in enumerate(plain["extra"], len(self._first))
         }
         names = {str(path): str(name) for path, name in plain.get("names", {}).items()}
-        self.names = names or _NO_NAMES
+        self.names = names or None
         self.orders = Orders.restored(map(str, plain.get("order", ())), self.extra)
 
 

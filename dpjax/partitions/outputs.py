@@ -339,7 +339,7 @@ class Encoder(LearnedForm):
                 self.labels, self.columns = summarizer.kept, NestedColumns.of_summaries(paths)
         if self._summarizer is None and (label := only_label(pilots)) is not None:
             names = row_names(self._contents.first(label), self.columns.paths)
-            self.columns.names = names or self.columns.names
+            self.columns.names = names or None
         self._contents.close()
         self.columns.closed = True
         found = [self.padded(pilot) for pilot in pilots]
