@@ -10,7 +10,7 @@ import jax
 import numpy as np
 
 from dpjax.partitions._graphs import content_of_graph, is_graph
-from dpjax.partitions.missing import has_entries
+from dpjax.partitions._nested import has_content
 
 _NEW_OBJECT = object().__reduce_ex__(pickle.HIGHEST_PROTOCOL)[0]
 """Function with which pickle creates an object without content."""
@@ -60,8 +60,8 @@ def snapshot(output: object) -> object:
     output that cannot be copied is returned as it is.
 
     Args:
-        output: Output of any kind. Only containers, arrays, tables and graphs are copied, and a
-            graph is replaced by its content.
+        output: Output of any kind. Only containers, arrays, tables, objects with fields and graphs
+            are copied, and a graph is replaced by its content.
     """
     if type(output) in _UNCHANGING:
         return output
@@ -73,7 +73,7 @@ def snapshot(output: object) -> object:
 
 def _snapshot(output: Any) -> object:
     kind = type(output)
-    if kind in _UNCHANGING or isinstance(output, str | np.generic | jax.Array):
+    if kind in _UNCHANGING or isinstance(output, str | np.number | jax.Array):
         return output
     if kind is np.ndarray and output.dtype.kind != "O":
         return output.copy()
@@ -84,7 +84,7 @@ def _snapshot(output: Any) -> object:
         return {key: _snapshot(part) for key, part in output.items()}
     if is_graph(kind):
         return content_of_graph(output)
-    return copy.deepcopy(output) if isinstance(output, _MUTABLE) or has_entries(kind) else output
+    return copy.deepcopy(output) if isinstance(output, _MUTABLE) or has_content(kind) else output
 
 
 def _by_pickle(database: object) -> Callable[[], object]:

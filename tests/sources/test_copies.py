@@ -4,6 +4,7 @@ import copy
 import threading
 from collections import OrderedDict, deque
 from dataclasses import dataclass
+from types import SimpleNamespace
 
 import jax.numpy as jnp
 import numpy as np
@@ -220,3 +221,14 @@ def test_outputs_that_cannot_change_or_be_copied_are_kept():
         (x for x in ""),
     ):
         assert snapshot(output) is output
+
+
+def test_snapshots_of_objects_with_fields_do_not_change():
+    held = SimpleNamespace(count=[1])
+    copied = snapshot(held)
+    held.count[0], held.more = 2, 3
+    assert copied == SimpleNamespace(count=[1])
+    rows = np.zeros(1, [("count", int)])
+    row = snapshot(rows[0])
+    rows["count"] = 5
+    assert row["count"] == 0
