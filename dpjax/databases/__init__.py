@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from dpjax.databases._difference import difference as difference
+    from dpjax.databases._difference import records_apart as records_apart
     from dpjax.databases._neighbours import add_remove_one as add_remove_one
     from dpjax.databases._neighbours import change_one as change_one
     from dpjax.databases._neighbours import hypercube as hypercube

@@ -1,17 +1,23 @@
-"""Short descriptions of how two neighboring databases differ."""
+"""How two neighboring databases differ: a short description, and the number of records."""
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from dpjax.core.errors import text_of
+from dpjax.databases.spaces._forms import form_of, in_numpy
+from dpjax.databases.spaces._records import Record, key_of_fields
 
 _WIDE = 60
 """Maximum length, in characters, of databases that are shown in full and need no description."""
 
 _MOST = 2**20
 """Maximum total number of entries in both databases; larger databases are not compared."""
+
+_MOST_RECORDS = 2**14
+"""Maximum number of records in a database; records of larger databases are not counted."""
 
 _SHOWN, _LONGEST = 3, 60
 """Maximum number of differences to describe, and maximum number of characters per value."""
@@ -39,6 +45,42 @@ def difference(database: object, neighbor: object) -> str | None:
         return None
     more = len(found) - _SHOWN
     return "; ".join([*found[:_SHOWN], *([f"{more} more"] if more > 0 else [])])
+
+
+def records_apart(database: object, neighbor: object) -> int | None:
+    """Return the number of records in which two databases differ, regardless of their order.
+
+    A changed record counts once, like an added or a removed record. The result is None if the
+    databases do not clearly consist of records. For instance, a list of numbers may be a vector of
+    query answers, all of which depend on a single record. The result is also None if a database is
+    too large.
+
+    Args:
+        database: A list of strings, tuples, lists or dicts; an array [records, fields]; a tuple of
+            arrays such as (X, y); a dict of columns; or a data frame.
+        neighbor: Neighbor of the database, of the same type.
+    """
+    if type(database) is not type(neighbor):
+        return None
+    try:
+        one, other = (_records(in_numpy(side)) for side in (database, neighbor))
+    except Exception:
+        return None  # The type is unknown, or a value of a foreign type raised an error.
+    if one is None or other is None:
+        return None
+    first, second = (Counter(map(key_of_fields, side)) for side in (one, other))
+    return max((first - second).total(), (second - first).total())
+
+
+def _records(side: object) -> list[Record] | None:
+    """Return the records of a database, or None if it is too large or its entries are numbers."""
+    if isinstance(side, str | bytes | bytearray):
+        return None
+    form = form_of(side)
+    if form.size(side) > _MOST_RECORDS:
+        return None
+    records = form.records(side)
+    return records if all(isinstance(one, str | tuple | list | dict) for one in records) else None
 
 
 def _places(first: object, second: object) -> list[str]:

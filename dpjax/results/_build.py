@@ -8,6 +8,7 @@ from dpjax.core.exact import is_exact
 from dpjax.core.options import Dataclass
 from dpjax.core.types import JsonObject
 from dpjax.core.wording import Doubt, SameOutputs, Sentence, confidence_text, term
+from dpjax.databases import records_apart
 from dpjax.notions import Evidence, Statement, Terms, guesses_of
 from dpjax.results._parts import (
     DOUBTFUL,
@@ -80,6 +81,8 @@ def build(
         ValueError: If every call of the mechanism failed.
     """
     statement, notes = _settled(finding)
+    if statement.lower_bound > 0:
+        notes = [*notes, *_distance_notes(finding, terms.distance)]
     on_device = finding.evidence.settings.get("generator") == "threefry2x32"
     return AuditResult(
         statement=statement,
@@ -107,6 +110,24 @@ def build(
         notes=tuple(note for note in notes if not isinstance(note, Doubt)),
         doubts=tuple(note for note in notes if isinstance(note, Doubt)),
     )
+
+
+def _distance_notes(finding: Finding, distance: int) -> list[str]:
+    """Return a note if the databases of the witness differ in more records than `distance`."""
+    if finding.witness is None or finding.pairs is None:
+        return []
+    index = finding.pairs.labels.index(finding.witness.pair)
+    number = records_apart(*(side[index] for side in finding.pairs.sides))
+    if number is None or number <= distance:
+        return []
+    fewer = "one record" if distance == 1 else f"{distance} records"
+    return [
+        Sentence(
+            f"The databases of the witness differ in {number:,} records. If the claim is about "
+            f"databases that differ in {fewer}, it does not cover this pair: pass other pairs or "
+            f"{term(f'distance={number}', f'--distance {number}')}."
+        )
+    ]
 
 
 def verdict_of(finding: Finding) -> str:

@@ -1,11 +1,14 @@
 """Descriptions of the difference between two wide databases."""
 
+import math
+
+import jax.numpy as jnp
 import numpy as np
 import pandas as pd
 import pytest
 
 import dpjax
-from dpjax.databases import difference
+from dpjax.databases import difference, records_apart
 from dpjax.databases._difference import _same
 
 ZEROS = np.zeros(50)
@@ -136,6 +139,48 @@ def test_a_result_shows_the_difference(tmp_path):
         )
     # The whole database is kept.
     assert result.witness.neighbor == neighbor.tolist()
+
+
+TABLE = pd.DataFrame({"age": [30, 40, 50], "town": ["x", "y", "x"]})
+ROWS = np.arange(12.0).reshape(4, 3)
+
+
+@pytest.mark.parametrize(
+    ("database", "neighbor", "number"),
+    [
+        (TABLE, TABLE.assign(age=[30, 41, 50]), 1),
+        (TABLE, TABLE.assign(age=[31, 41, 50], town=["x", "y", "z"]), 3),
+        (TABLE, TABLE.iloc[[2, 0]], 1),
+        (TABLE, TABLE.iloc[:0], 3),
+        (TABLE, TABLE.iloc[[0, 0, 1]], 1),
+        (ROWS, ROWS[::-1], 0),
+        (ROWS, ROWS + 1, 4),
+        (jnp.asarray(ROWS), jnp.asarray(ROWS[1:]), 1),
+        ((ROWS, np.arange(4)), (ROWS, np.array([0, 1, 3, 2])), 2),
+        ({"a": [1, 2], "b": [3, 4]}, {"a": [1, 2, 3], "b": [3, 5, 6]}, 2),
+        ([("ann", 1), ("bob", 2)], [("bob", 2), ("cid", 3)], 1),
+        ([{"a": 1, "b": math.nan}], [{"b": math.nan, "a": 1}, {"a": 1, "b": 2}], 1),
+        (["yes", "no"], ["no", "no", "no"], 2),
+        ([], ["yes", "no"], 2),
+        (["a"] * 2**14, ["b"] * 2**14, 2**14),
+        # These may be query answers or single records, have unequal types, or are too large.
+        ([1, 2, 3], [4, 5, 6], None),
+        (ROWS[0], ROWS[1], None),
+        (["yes", 1], ["no", 1], None),
+        ("a text", "a word", None),
+        (b"bytes", b"texts", None),
+        (1.0, 2.0, None),
+        (None, ["a", "b"], None),
+        (TABLE, TABLE.to_numpy(), None),
+        ({"a": [1, 2], "b": 3}, {"a": [1, 3], "b": 4}, None),
+        (ROWS.reshape(2, 2, 3), ROWS.reshape(2, 2, 3) + 1, None),
+        (["a"] * (2**14 + 1), ["b"] * (2**14 + 1), None),
+    ],
+    ids=lambda value: str(value)[:20],
+)
+def test_number_of_records_that_differ(database, neighbor, number):
+    assert records_apart(database, neighbor) == number
+    assert records_apart(neighbor, database) == number
 
 
 @pytest.mark.parametrize("number", [20, 21])

@@ -114,7 +114,7 @@ def finding(notes=(), pairs=None, **changes):
 
 
 def test_a_result_is_built_of_its_parts():
-    pairs = AnyPairs(([0, 1], [2, "a"]), ("one", "two"))
+    pairs = AnyPairs(([0, 1], [2, "a"]), ("one", "first pair"))
     given = finding(["a note"], pairs)
     found = built(given, distance=3, notion=dpjax.Epsilon(0.125))
     assert found.recipe == {
@@ -122,7 +122,7 @@ def test_a_result_is_built_of_its_parts():
         "method": {"name": "a method", "size": 3},
         "notion": {"name": "epsilon", "delta": 0.125},
         "distance": 3,
-        "pairs": {"labels": ["one", "two"], "database": [0, 1], "neighbor": [2, "a"]},
+        "pairs": {"labels": ["one", "first pair"], "database": [0, 1], "neighbor": [2, "a"]},
         "key": 7,
     }
     assert (found.statement, found.witness, found.evidence) == (
@@ -139,6 +139,39 @@ def test_a_result_is_built_of_its_parts():
     subject = Subject()
     subject.plain = {"name": "m"}
     assert built(given, subject=subject).recipe["subject"] == {"kind": "mechanism", "name": "m"}
+
+
+@pytest.mark.parametrize(
+    ("distance", "neighbor", "fewer"),
+    [
+        (1, ["x", "y"], "one record"),
+        (1, [], "one record"),
+        (1, ["a", "x", "y", "c"], "one record"),
+        (2, ["x", "y", "z"], "2 records"),
+        (1, ["a", "c", "x"], ""),
+        (1, ["b", "c"], ""),
+        (1, ["c", "b", "a"], ""),
+        (2, ["x", "y", "c"], ""),
+    ],
+)
+def test_a_note_if_the_databases_differ_in_more_records_than_stated(distance, neighbor, fewer):
+    pairs = AnyPairs(([["d"], ["a", "b", "c"]], [["e", "f"], neighbor]), ("one", "first pair"))
+    found = built(finding(["a note"], pairs), distance=distance)
+    number = 2 if len(neighbor) == 4 else 3
+    said = (
+        f"The databases of the witness differ in {number} records. If the claim is about databases "
+        f"that differ in {fewer}, it does not cover this pair: pass other pairs or "
+        f"distance={number}."
+    )
+    assert found.notes == ("a note", *([said] if fewer else []))
+    if fewer:
+        assert f"\x01--distance {number}\x02." in found.notes[1].marked
+
+
+def test_no_note_on_records_without_a_bound():
+    given = finding([], AnyPairs(([["a", "b"]], [["x", "y"]]), ("first pair",)))
+    nothing = replace(given, statement=replace(given.statement, lower_bound=0.0))
+    assert built(nothing).notes == ()
 
 
 def test_a_doubt_takes_the_verdict():
