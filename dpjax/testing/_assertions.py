@@ -51,6 +51,8 @@ class AuditOptions(TypedDict, total=False):
         seconds: Time limit for the audit in seconds, including compilation; pass either `seconds`
             or sizes.
         key: Integer seed or typed key for all draws.
+        distance: Number k of records in which the databases of each pair differ, as in
+            `dpjax.audit`. The claim is about databases that differ in one record.
         notion: Privacy notion, as in `dpjax.audit`.
         claim: Claimed level of the notion.
     """
@@ -63,6 +65,7 @@ class AuditOptions(TypedDict, total=False):
     num_calls: int | None
     seconds: float | None
     key: int | Array
+    distance: int
     notion: Notion
     claim: object
 
@@ -105,8 +108,8 @@ def assert_private(
             audit uses the standard pairs of a built-in mechanism, or pairs that a library object
             implies.
         **options: `delta`, `region`, `confidence`, `num_samples`, `num_confirm`, `num_draws`,
-            `num_calls`, `seconds` and `key`. In place of epsilon, another claim may be passed: one
-            of `gdp`, `zcdp` and `total_variation`, or both `notion` and `claim` as in
+            `num_calls`, `seconds`, `key` and `distance`. In place of epsilon, another claim may be
+            passed: one of `gdp`, `zcdp` and `total_variation`, or both `notion` and `claim` as in
             `dpjax.audit`.
 
     Returns:
@@ -190,8 +193,8 @@ def audit_in_test(
         pairs: Neighboring databases. If `pairs` is None, the audit uses the standard pairs of a
             built-in mechanism.
         **options: `notion`, `claim`, `region`, `confidence`, `num_samples`, `num_confirm`,
-            `num_draws`, `num_calls`, `seconds` and `key`, as in `assert_private`. By default, the
-            notion is epsilon and there is no claim.
+            `num_draws`, `num_calls`, `seconds`, `key` and `distance`, as in `assert_private`. By
+            default, the notion is epsilon and there is no claim.
 
     Raises:
         ValueError: If `dpjax.audit` rejects an argument, or if both sizes and `seconds` are passed.
@@ -249,7 +252,7 @@ def _of_member(family: Family, asked: Asked, given: JsonObject) -> Asked:
     """Search a family of mechanisms; return the audit of the most likely violation of the claim."""
     if asked.seconds is not None:
         validate.positive(seconds=asked.seconds)
-    terms = Terms(asked.notion, None, asked.confidence, 1, asked.key)
+    terms = Terms(asked.notion, None, asked.confidence, 1, asked.key, distance=asked.distance)
     claimed, start = (given.get("notion"), given.get("claim")), time.perf_counter()
     found = settled(family, asked.pairs, claimed, terms, asked.seconds)
     asked = asked.after_search(time.perf_counter() - start)

@@ -206,7 +206,8 @@ def too_few_draws(result: AuditResult) -> str | None:
     drawn = result.settings.get("drawn", result.num_confirm)
     if drawn is None or not result.notion.takes_delta or not isinstance(result.claim, float):
         return None
-    least = least_draws(result.claim, result.delta or 0.0, result.confidence)
+    claim = result.recipe["distance"] * result.claim
+    least = least_draws(claim, result.delta or 0.0, result.confidence)
     least *= _OF_BETS if "drawn" in result.settings else 1
     if drawn >= least:
         return None

@@ -23,7 +23,7 @@ def replay_lines(result: AuditResult, subject: object, pairs: object) -> list[st
     """Return code that repeats an audit; a value that has no code becomes `...` with a comment."""
     setting, made = _mechanism(subject)
     method = dict(result.recipe["method"])
-    kind = METHODS[method.pop("name")].__name__
+    kind, distance = METHODS[method.pop("name")].__name__, result.recipe["distance"]
     if "region" in method:
         method["region"] = _region(method["region"])
     arguments = {
@@ -32,6 +32,7 @@ def replay_lines(result: AuditResult, subject: object, pairs: object) -> list[st
         "notion": f"dpjax.{result.notion!r}",
         "claim": repr(result.claim),
         "confidence": repr(result.confidence),
+        **({} if distance == 1 else {"distance": repr(distance)}),
         "key": _key(result.recipe["key"]),
     }
     open_ones = [

@@ -65,6 +65,7 @@ class Asked:
     num_calls: int | None = None
     seconds: float | None = None
     key: int | Array = 0
+    distance: int = 1
 
     @property
     def has_sizes(self) -> bool:
@@ -151,7 +152,7 @@ def _pairs_of(source: Source, asked: Asked) -> tuple[object, bool]:
         ValueError: If the two databases of every pair are equal, so that any mechanism would pass.
     """
     shown = with_warning(None, source, _SHORTER)
-    terms = Terms(asked.notion, asked.claim, asked.confidence, 1, asked.key, shown)
+    terms = Terms(asked.notion, asked.claim, asked.confidence, 1, asked.key, shown, asked.distance)
     pairs, searched = pairs_to_audit(source, asked.pairs, terms)
     if pairs is not None:
         AnyPairs.of(pairs).refuse_equal()
@@ -252,6 +253,7 @@ def _audit(
         notion=asked.notion,
         claim=asked.claim,
         confidence=asked.confidence,
+        distance=asked.distance,
         key=key,
         execution=execution,
     )
@@ -295,10 +297,10 @@ def _num_pairs(subject: object, pairs: object) -> int:
 def detectable_level(result: AuditResult) -> float | None:
     """Return the smallest true epsilon for which the audit would probably refute the claim.
 
-    The result is None if the notion is not epsilon, if the claim is not a number, or if the method
-    has no confirmation draws.
+    The result is None if the notion is not epsilon, if the claim is not a number, if the method has
+    no confirmation draws, or if the databases of a pair differ in more than one record.
     """
     counted = result.notion.takes_delta and result.num_confirm is not None
-    if not counted or not isinstance(result.claim, float):
+    if not counted or not isinstance(result.claim, float) or result.recipe["distance"] > 1:
         return None
     return detectable_epsilon(result, result.claim)

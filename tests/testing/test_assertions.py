@@ -332,9 +332,11 @@ def test_a_test_with_too_few_draws_to_fail_passes_with_a_warning(monkeypatch):
         testing.assert_private(leaky, 1.0, PAIRS, seconds=10.0)
     with pytest.raises(AssertionError, match="leaky is not 1-differentially private"):
         testing.assert_private(leaky, 1.0, PAIRS, seconds=100.0)
-    for claim, least in ((8.0, "20,595"), (50.0, "4e[+]22")):
+    sizes = {"num_samples": 100, "num_confirm": 100}
+    # A claim of 4 about one record is a claim of 8 about databases that differ in two records.
+    for claim, least, distance in ((8.0, "20,595", 1), (50.0, "4e[+]22", 1), (4.0, "20,595", 2)):
         with pytest.warns(UserWarning, match=f"only 100 draws .* more than {least} would be"):
-            testing.assert_private(leaky, claim, PAIRS, num_samples=100, num_confirm=100)
+            testing.assert_private(leaky, claim, PAIRS, distance=distance, **sizes)
 
 
 @pytest.mark.parametrize(("claim", "delta"), [(0.0, 0.0), (1.0, 0.01), (8.0, 0.0)])

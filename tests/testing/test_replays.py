@@ -56,6 +56,16 @@ def test_what_can_be_imported_is_drawn_again_as_it_stands(mechanism, capsys):
     assert f"lower bound  {bound}," in capsys.readouterr().out
 
 
+def test_a_claim_about_one_record_at_databases_that_differ_in_two(capsys):
+    sizes = {"num_samples": 8_000, "num_confirm": 12_000}
+    assert assert_private(Laplace(1.8), 1.0, PAIRS, distance=2, **sizes).lower_bound < 0.9
+    message = failure(Laplace(3.0), distance=2)
+    exec(snippet(message), {})
+    bound = message.split("lower bound  ")[1].split(",")[0]
+    assert 1.0 < float(bound) < 1.5
+    assert f"lower bound  {bound}," in capsys.readouterr().out
+
+
 def host(count, num_samples, seed):
     return np.random.default_rng(seed).laplace(count, 0.5, num_samples)
 

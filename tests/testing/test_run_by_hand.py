@@ -12,18 +12,22 @@ from dpjax.testing._budget import Sizes
 
 
 @pytest.mark.parametrize(
-    ("notion", "claim", "num_confirm", "known"),
+    ("notion", "claim", "num_confirm", "distance", "known"),
     [
-        (Epsilon(), 1.0, 500, True), (Epsilon(0.1), 1.0, 500, True), (Epsilon(), None, 500, False),
-        (Epsilon(), [(0.0, 0.1)], 500, False), (Epsilon(), 1.0, None, False),
-        (Gdp(), 1.0, 500, False), (TradeOff(), 1.0, 500, False),
+        (Epsilon(), 1.0, 500, 1, True), (Epsilon(0.1), 1.0, 500, 1, True),
+        (Epsilon(), None, 500, 1, False), (Epsilon(), [(0.0, 0.1)], 500, 1, False),
+        (Epsilon(), 1.0, None, 1, False), (Gdp(), 1.0, 500, 1, False),
+        (TradeOff(), 1.0, 500, 1, False), (Epsilon(), 1.0, 500, 2, False),
     ],
 )  # fmt: skip
-def test_levels_that_an_audit_would_refute(monkeypatch, notion, claim, num_confirm, known):
-    """Only for epsilon, and for claims that are numbers."""
+def test_levels_that_an_audit_would_refute(
+    monkeypatch, notion, claim, num_confirm, distance, known
+):
+    """Only for numeric claims of epsilon, and for databases that differ in one record."""
     asked = []
     monkeypatch.setattr(_run, "detectable_epsilon", lambda *given: asked.append(given) or 1.25)
-    result = SimpleNamespace(notion=notion, claim=claim, num_confirm=num_confirm)
+    recipe = {"distance": distance}
+    result = SimpleNamespace(notion=notion, claim=claim, num_confirm=num_confirm, recipe=recipe)
     assert _run.detectable_level(result) == (1.25 if known else None)
     assert asked == ([(result, 1.0)] if known else [])
 
