@@ -9,7 +9,7 @@ from typing import Concatenate, ParamSpec, TypeVar
 import numpy as np
 
 from dpjax.core.errors import Stopped
-from dpjax.core.wording import confidence_text
+from dpjax.core.wording import Sentence, confidence_text, term
 from dpjax.methods._alarm import TimeUp
 from dpjax.notions import Evidence, Terms
 from dpjax.sources import Tally, WorkerLost
@@ -70,6 +70,24 @@ def _sentence(so_far: SoFar, terms: Terms) -> str:
         f"{drawn}. So far, with confidence {confidence_text(terms.confidence)}, "
         f"{terms.notion.symbol} is at least {bound:.4f}, provided that the decision to stop "
         "did not depend on the outputs."
+    )
+
+
+def ending(drawn: int, blocks: int, reason: str) -> str:
+    """Return the note that says when and why a sequential audit ended.
+
+    Args:
+        drawn: Number of draws per side, summed over all pairs.
+        blocks: Number of blocks, including the block that determined the cells.
+        reason: The reason in words.
+    """
+    said = f"Ended after {drawn:,} draws per side, summed over all pairs"
+    if blocks > 1:
+        return f"{said}, in {blocks} blocks: {reason}."
+    resume = term("dpjax.resume(result)", "--resume")
+    return Sentence(
+        f"{said}: {reason}. These draws only determine the cells, so there were no bets, and the "
+        f"bound is 0. Continue the audit with {resume}, or allow more time or draws."
     )
 
 

@@ -40,7 +40,7 @@ from dpjax.inference import (
     step,
 )
 from dpjax.methods._draw_times import DrawTimes
-from dpjax.methods._stopped import whole
+from dpjax.methods._stopped import ending, whole
 from dpjax.notions import BetWealth, Terms
 from dpjax.partitions import Partition
 from dpjax.results import Finding, Observed, Witness, compared, conclude
@@ -363,8 +363,7 @@ class Walk:
                 *terms.notes(),
                 *pairs.equal_notes(),
                 *dict.fromkeys(self._opened.notes),
-                f"Ended after {self._drawn:,} draws per side, summed over all pairs, in "
-                f"{len(self._path)} blocks: {self.ended}.",
+                ending(self._drawn, len(self._path), self.ended),
             ],
             witness=Witness(
                 **compared(pairs, pair),

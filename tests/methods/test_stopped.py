@@ -315,3 +315,25 @@ def test_a_stop_before_the_second_side_was_counted_has_no_bound():
         "Stopped after 20 search outputs, and 10 confirmation outputs from the database and 0 from "
         "the neighbor, which are too few for a bound."
     )
+
+
+def test_an_audit_that_ends_after_its_first_draws_says_so_and_is_continued(monkeypatch):
+    """Each call takes 2 s, so the 32 calls that determine the cells take more than 15 s."""
+    now = [0.0]
+
+    def slow(database, seed):
+        now[0] += 2.0
+        return database + np.random.default_rng(seed).laplace()
+
+    with monkeypatch.context() as patched:
+        patched.setattr(time, "perf_counter", lambda: now[0])
+        early = dpjax.audit(slow, [(0.0, 9.0)], claim=1.0, method=dpjax.Sequential(seconds=15.0))
+    assert (now[0], early.settings["drawn"], early.lower_bound) == (64.0, 16, 0.0)
+    assert early.notes[-1] == (
+        "Ended after 16 draws per side, summed over all pairs: the time limit was reached. These "
+        "draws only determine the cells, so there were no bets, and the bound is 0. Continue the "
+        "audit with dpjax.resume(result), or allow more time or draws."
+    )
+    later = dpjax.resume(early, slow, num_draws=100)
+    whole = dpjax.audit(slow, [(0.0, 9.0)], claim=1.0, method=dpjax.Sequential(100))
+    assert later.verdict == whole.verdict == "violated" and later.statement == whole.statement
