@@ -217,7 +217,7 @@ def rerun(
             `dpjax.mechanisms`, recorded files, or a function or program that `allow_import` or
             `allow_command` permits.
         pairs: Pairs of the audit. The pairs are needed only if the recipe does not contain them,
-            for instance because the databases are tensors, data frames or long arrays.
+            for instance because the databases are tensors or long arrays.
         allow_import: Modules that may be imported, including their submodules, to find the function
             that the recipe names. By default, no module is imported.
         allow_command: Whether the program that the recipe names may be run.
@@ -374,9 +374,9 @@ def _pairs_of(recipe: JsonObject, source: Source) -> object:
     if pairs is None:
         raise BadValue(
             "pairs must be given, because the recipe of the result does not contain them. A recipe "
-            "contains up to 10,000 pairs whose databases are numbers, strings, NumPy arrays, "
-            "lists, tuples or dicts with at most 2,000 characters. Pass the pairs of the audit to "
-            "dpjax.rerun or dpjax.resume."
+            "contains up to 10,000 pairs whose databases are numbers, strings, NumPy arrays, data "
+            "frames with rows 0, 1, ..., lists, tuples or dicts, and have at most 2,000 "
+            "characters. Pass the pairs of the audit to dpjax.rerun or dpjax.resume."
         )
     if not source.stacks_pairs:
         return pairs_from_plain(pairs, stacked=False)

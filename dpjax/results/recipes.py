@@ -53,8 +53,8 @@ def _exact_pairs(pairs: AnyPairs) -> JsonObject:
         if not is_exact(database):
             raise BadValue(
                 "a sweep stores its pairs, so the databases of a Python function must be numbers, "
-                "strings, arrays of these, or lists, tuples or dicts of these, but one was "
-                f"{text_of(database)[:80]} ({type(database).__name__})."
+                "strings, arrays or small data frames of these, or lists, tuples or dicts of "
+                f"these, but one was {text_of(database)[:80]} ({type(database).__name__})."
             )
     return exact_pairs(pairs)
 

@@ -7,6 +7,7 @@ import os
 import numpy as np
 
 from dpjax.core.errors import name_of_function
+from dpjax.core.exact import columns_of, is_plain_frame
 from dpjax.mechanisms import Mechanism, is_built_in
 from dpjax.mechanisms.named import parameters_of
 from dpjax.methods import METHODS
@@ -39,8 +40,8 @@ def replay_lines(result: AuditResult, subject: object, pairs: object) -> list[st
         f"{name} = ...  # as in the test" for name, text in arguments.items() if text is None
     ]
     setting = setting if isinstance(result.recipe["key"], int) else ["import jax", *setting]
-    with_arrays = "numpy." in (arguments.get("pairs") or "")
-    setting = ["import numpy", *setting] if with_arrays else setting
+    modules = [name for name in ("numpy", "pandas") if f"{name}." in (arguments.get("pairs") or "")]
+    setting = [*(f"import {name}" for name in modules), *setting]
     lines = ["import dpjax", *setting, f"subject = {made}", *open_ones]
     written = [f"    {name}={text or name}" for name, text in arguments.items()]
     return [*lines, "print(dpjax.audit(subject,", ",\n".join(written) + "))"]
@@ -118,6 +119,11 @@ def _code(database: object) -> str:
         # The index () turns an array without dimensions into a scalar.
         scalar = "" if np.ndim(database) else "[()]"
         return f"numpy.array({_code(database.tolist())}, {str(database.dtype)!r}){scalar}"
+    if is_plain_frame(database):
+        columns = columns_of(database)
+        entries = _code({name: values for name, _, values in columns})
+        dtypes = {name: dtype for name, dtype, _ in columns}
+        return f"pandas.DataFrame({entries}).astype({dtypes})"
     if isinstance(database, dict):
         return f"{{{', '.join(f'{name!r}: {_code(part)}' for name, part in database.items())}}}"
     if isinstance(database, list):
