@@ -89,7 +89,7 @@ def text_chunks(path: Path, column: str | int | None, rows: int) -> Iterator[np.
         offset += size
     with text_from(path, offset) as file:
         lines = _rows(lines_of(file), delimiter, lines_before)
-        for kept in _parts(lines, width, rows):
+        for kept in _parts(lines, (width, read), rows, delimiter or " "):
             chunk = _chunk(kept, place, read)
             if numeric is None:
                 numeric = chunk.dtype.kind not in "UO"
@@ -115,15 +115,29 @@ def _refuse_lone_name(entry: str) -> None:
         )
 
 
-def _parts(lines: Iterator[list[str]], width: int, rows: int) -> Iterator[list[list[str]]]:
-    """Yield lists of up to `rows` rows with `width` entries each."""
+def _parts(
+    lines: Iterator[list[str]], place: tuple[int, int], rows: int, delimiter: str
+) -> Iterator[list[list[str]]]:
+    """Yield lists of up to `rows` rows.
+
+    Args:
+        lines: Entries of each row.
+        place: Tuple (number of entries per row, number of rows before).
+        rows: Maximum number of rows in a list.
+        delimiter: Delimiter between the entries, for error messages.
+
+    Raises:
+        ValueError: If a row has another number of entries.
+    """
+    width, read = place
     kept: list[list[str]] = []
     size = 0
-    for row in lines:
+    for number, row in enumerate(lines, start=read + 1):
         if len(row) != width:
             raise ValueError(
-                f"must have one output per line, but its lines have {min(len(row), width)} to "
-                f"{max(len(row), width)} entries"
+                f"must have equally many entries in every row, but has {width} in row 1 and "
+                f"{len(row)} in row {number} ({delimiter.join(row)[:_SHOWN]!r}): write one output "
+                "per line, and delete lines without an output, such as titles, comments and totals"
             )
         kept.append(row)
         size += sum(map(len, row))

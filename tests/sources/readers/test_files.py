@@ -152,8 +152,8 @@ def test_written_nan_and_infinities_are_left_to_the_audit(tmp_path):
         ("blank-pairs.csv", "1,2\n\n3,4\n", "after a blank line, line 2:"),
         ("blank-between.txt", "no\n  \nyes\n", "after a blank line, line 2:"),
         ("blank-between.tsv", "1\t2\n\n3\t4\n", "after a blank line, line 2:"),
-        ("ragged.csv", "1,2\n3\n", "one output per line, but its lines have 1 to 2 entries"),
-        ("ragged.txt", "1 2\n3 4 5\n", "one output per line, but its lines have 2 to 3 entries"),
+        ("ragged.csv", "1,2\n3\n", "in row 1 and 1 in row 2 .'3'.: write one output"),
+        ("ragged.txt", "1 2\n3 4 5\n", "in row 1 and 3 in row 2 .'3 4 5'.: write one output"),
         (
             "mixed.csv",
             "1\n2\nthree\n",

@@ -94,8 +94,9 @@ def test_heads(tmp_path, text, column, expected):
         ("v\n1\n2\n\n\n3\n", r"after a blank line, line 4:"),
         ("1\n2\nx\n", r"'x' in row 3 is not a number"),
         ("v\n1\n2\nx\n", r"'x' in row 4 is not a number"),
-        ("1,2\n3\n", "its lines have 1 to 2 entries"),
-        ("1\n3,4\n", "its lines have 1 to 2 entries"),
+        ("1,2\n3\n", r"has 2 in row 1 and 1 in row 2 \('3'\)"),
+        ("1\n3,4\n", r"has 1 in row 1 and 2 in row 2 \('3,4'\)"),
+        ("a,b\n1,2\n3,4\n5\n", r"has 2 in row 1 and 1 in row 4 \('5'\)"),
         ("1\n\n", None),
         ("1\n\"\"\n3\n", "an empty entry in row 2 among numbers"),
         ("a\nb\n1\n", "'1' in row 3 is a number"),
@@ -120,6 +121,8 @@ def test_places_are_counted_from_the_beginning_of_the_file(tmp_path):
     """This also holds in a later chunk and after a header."""
     with pytest.raises(ValueError, match="'x' in row 6 is not a number"):
         read(tmp_path, "v\n1\n2\n3\n4\nx\n", rows=2)
+    with pytest.raises(ValueError, match=r"1 in row 1 and 2 in row 6 \('5,6'\)"):
+        read(tmp_path, "v\n1\n2\n3\n4\n5,6\n", rows=2)
     with pytest.raises(ValueError, match="99999999999999999999 in row 4,"):
         read(tmp_path, "v\n1\n2\n99999999999999999999\n", rows=2)
     with pytest.raises(ValueError, match="99999999999999999999 in row 3,"):
