@@ -9,7 +9,7 @@ from dpjax.core.wording import Doubt, Unvaried
 from dpjax.partitions import Encoder, Outputs, Partition, Search, as_box, region_text
 from dpjax.partitions._cells import entry_name
 from dpjax.partitions._columns import notes_of_ignored
-from dpjax.sources._coins_in_outputs import notes_of_coins
+from dpjax.sources._coins_in_outputs import notes_of_coins, notes_of_run_numbers
 from dpjax.sources._copied import notes_of_copies, notes_of_near_copies, refuse_copies
 from dpjax.sources._counting import Tally
 from dpjax.sources._held import Sides, held
@@ -76,6 +76,8 @@ class OpenedRecorded:
         self.notes += notes_of_summaries([part.name for part in parts], pilots, encoder)
         if self._source.flips_coins:
             self.notes += notes_of_coins(pilots, encoder)
+        else:
+            self.notes += notes_of_run_numbers([part.name for part in parts], pilots, encoder)
         # Only one output of each block is counted.
         blocks = self._source.blocks or 1
         num_confirm = min(int(part.values.total * (1 - part.fraction) / blocks) for part in parts)

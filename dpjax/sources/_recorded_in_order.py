@@ -15,6 +15,7 @@ from dpjax.core.wording import EVENTS, BadValue
 from dpjax.inference import LAYING, PLANNED
 from dpjax.partitions import Encoder, Partition, Search
 from dpjax.partitions._scored import fold_of
+from dpjax.sources._coins_in_outputs import notes_of_run_numbers
 from dpjax.sources._counting import Tally, count_halves, marks_counter
 from dpjax.sources._held import Chunked, Sides, held
 from dpjax.sources._labels_alone import notes_of_labels_alone
@@ -156,6 +157,7 @@ class OpenedInOrder:
         pilots = whole.fixed([whole.encode(side.beginning()) for side in self._sides])
         self.notes += notes_of_labels_alone(pilots, whole, whole.source, total)
         self.notes += notes_of_summaries(names, pilots, whole)
+        self.notes += notes_of_run_numbers(names, pilots, whole)
         for side, beginning in zip(self._sides, beginnings, strict=True):
             # Test the order of many outputs now, since the audit may later count only a few
             # outputs.
