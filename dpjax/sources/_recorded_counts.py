@@ -9,6 +9,7 @@ from dpjax.core.wording import Doubt, Unvaried
 from dpjax.partitions import Encoder, Outputs, Partition, Search, as_box, region_text
 from dpjax.partitions._cells import entry_name
 from dpjax.partitions._columns import notes_of_ignored
+from dpjax.sources._as_written import notes_as_written
 from dpjax.sources._coins_in_outputs import notes_of_coins, notes_of_run_numbers
 from dpjax.sources._copied import notes_of_copies, notes_of_near_copies, refuse_copies
 from dpjax.sources._counting import Tally
@@ -65,6 +66,7 @@ class OpenedRecorded:
         # Counting will read all outputs once more.
         self.tally.expect(sum(part.values.total for part in parts))
         refuse_two_kinds([part.name for part in parts], raw)
+        self.notes += notes_as_written([part.name for part in parts], raw)
         folds = [part.folds for part in parts]
         pilots = encoder.fixed([encoder.encode(outputs) for outputs in raw], folds)
         self._doubt(

@@ -15,6 +15,7 @@ from dpjax.core.wording import EVENTS, BadValue
 from dpjax.inference import LAYING, PLANNED
 from dpjax.partitions import Encoder, Partition, Search
 from dpjax.partitions._scored import fold_of
+from dpjax.sources._as_written import notes_as_written
 from dpjax.sources._coins_in_outputs import notes_of_run_numbers
 from dpjax.sources._counting import Tally, count_halves, marks_counter
 from dpjax.sources._held import Chunked, Sides, held
@@ -137,6 +138,7 @@ class OpenedInOrder:
         raw = [side.first(self._first, self.tally) for side in self._sides]
         names = [side.name for side in self._sides]
         refuse_two_kinds(names, raw)
+        self.notes += notes_as_written(names, raw)
         values = [side.values for side in self._sides]
         self.notes += weighed(notes_of_new_draws(names, values), self._source)
         self.num_confirm = min(value.total for value in values) - self._first + self._gone
