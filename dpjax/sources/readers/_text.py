@@ -336,7 +336,7 @@ def _mixed(rows: list[list[str]], place: int | None, read: int, numeric: bool) -
     for number, row in enumerate(rows, start=read + 1):
         for entry in row if place is None else [row[place]]:
             if is_number(entry) == numeric:
-                before = entry
+                before = entry[:_SHOWN]
                 continue
             if has_decimal_comma(entry):
                 return ValueError(decimal_comma_text(entry, number))
@@ -346,7 +346,7 @@ def _mixed(rows: list[list[str]], place: int | None, read: int, numeric: bool) -
                     "write a missing number as nan, which is an outcome of its own",
                 )
             return ValueError(
-                f"mixes numbers and other entries: {entry!r} in row {number} is "
+                f"mixes numbers and other entries: {entry[:_SHOWN]!r} in row {number} is "
                 f"{'not a number' if numeric else f'a number, unlike {before!r} before it'}"
                 f"; {_NAME if place is None and len(row) > 1 else _SEPARATE}"
             )

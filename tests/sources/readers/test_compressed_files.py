@@ -3,6 +3,8 @@
 import bz2
 import gzip
 import lzma
+import tarfile
+import zipfile
 
 import numpy as np
 import pytest
@@ -116,3 +118,40 @@ def test_other_compressed_files_are_refused(tmp_path):
             ValueError, match=r"must end in .*, where \.gz, \.bz2, \.xz, \.zst may follow"
         ):
             Recording(tmp_path / name)
+
+
+def test_compressed_files_without_their_suffix(tmp_path, kind):
+    """The message names the compression instead of a byte that is not UTF-8."""
+    for name in ("x.csv", "x.jsonl", "x.txt"):
+        path = tmp_path / name
+        path.write_bytes(PACK[kind](LINES))
+        with pytest.raises(ValueError, match=rf"is not text but compressed .*end in \.{kind}"):
+            read_samples(path)
+
+
+def test_archives_and_other_formats_with_the_suffix_of_a_text_file(tmp_path):
+    (tmp_path / "v").write_bytes(LINES)
+    with zipfile.ZipFile(tmp_path / "zip.csv", "w") as archive:
+        archive.write(tmp_path / "v")
+    for name, mode in (("tar.csv", "w"), ("tar.csv.gz", "w:gz")):
+        with tarfile.open(tmp_path / name, mode) as archive:
+            archive.add(tmp_path / "v", arcname="v")
+    with open(tmp_path / "npy.txt", "wb") as file:
+        np.save(file, np.zeros(50))
+    for name, said in (
+        ("zip.csv", "a zip archive"),
+        ("tar.csv", "a tar archive: extract its files"),
+        ("tar.csv.gz", "a tar archive"),
+        ("npy.txt", "a NumPy file: let its name end in .npy"),
+    ):
+        with pytest.raises(ValueError, match=f"samples file .*{name} .* is not text but {said}"):
+            read_samples(tmp_path / name)
+    # A short name at the same place is no mark of an archive.
+    (tmp_path / "texts.csv").write_text("a" * 256 + "\n" + "usta\n" * 40)
+    assert len(read_samples(tmp_path / "texts.csv")) == 41
+
+
+def test_long_entries_are_quoted_in_part(tmp_path):
+    (tmp_path / "x.csv").write_text("a" * 5000 + "\n1\n2\n" + "b" * 5000 + "\n")
+    with pytest.raises(ValueError, match=r"'b{60}' in row 4 is not a number;"):
+        read_samples(tmp_path / "x.csv")
