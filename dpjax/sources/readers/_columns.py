@@ -1,12 +1,11 @@
 """Checks of files whose rows are read as vectors because no column was chosen."""
 
-import re
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
 from dpjax.core.errors import nearest
-from dpjax.sources.readers._entries import decimal_comma_text, is_integer, is_number
+from dpjax.sources.readers._entries import GROUPED, decimal_comma_text, is_integer, is_number
 
 LOOKED_AT = 100
 """Number of rows, from the beginning of a file, that are examined to detect row numbers."""
@@ -158,10 +157,6 @@ def refuse_decimal_commas(rows: Sequence[Sequence[str]]) -> None:
             raise ValueError(decimal_comma_text(f"{whole},{part}", number))
 
 
-_GROUPED = re.compile(r"\s*[+-]?\d{1,3}(?:,\d{3})*,\d{3}(?:\.\d*)?\s*")
-"""Pattern of a number whose digits are grouped by commas, such as "10,016.75"."""
-
-
 def refuse_other_delimiter(entries: Sequence[str], row: int) -> None:
     """Raise an error if labels seem to be rows of numbers with another delimiter.
 
@@ -177,7 +172,7 @@ def refuse_other_delimiter(entries: Sequence[str], row: int) -> None:
         ValueError: If the entries seem to be rows of numbers with another delimiter.
     """
     looked_at = entries[row == 1 :]
-    if looked_at and all(map(_GROUPED.fullmatch, looked_at)):
+    if looked_at and all(map(GROUPED.fullmatch, looked_at)):
         raise ValueError(
             f"has {looked_at[0][:_SHOWN]!r} in row {row + (row == 1)}, which seems to be a number "
             "with thousands separators: write numbers without separators."

@@ -23,6 +23,16 @@ _DECIMAL_COMMA = re.compile(r"\s*[+-]?(0|[1-9][0-9]*),0[0-9]+\s*")
 a vector, but the digits of a number with a decimal comma, as in 1,05.
 """
 
+GROUPED = re.compile(r"\s*[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d*)?\s*")
+"""Pattern of a number whose thousands seem to be separated by commas, as in 12,001.5. If there is
+one comma and no point, as in 12,001, the comma may also be a decimal comma.
+"""
+
+_MISSING = {"", "-", ".", "?", "na", "n/a", "#n/a", "<na>", "null", "none", "\\n", "missing"}
+"""Texts that mark missing values in files of common programs, in lower case."""
+
+_MINUS = "\N{MINUS SIGN}"
+
 _PERCENT = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)\s*%\s*")
 _THOUSANDS = re.compile(r"\s*[+-]?[1-9]\d{0,2}([ '\u2019\u00a0\u202f]\d{3})+(\.\d*)?\s*")
 """Pattern of a number whose thousands are separated by spaces or apostrophes, as in 12 001."""
@@ -178,8 +188,75 @@ def refuse_written_numbers(entries: Sequence[str], row: int) -> None:
             )
 
 
+def refuse_number_in_words(entry: str, row: int) -> None:
+    """Raise an error if an entry among numbers is a number that is written in another way.
+
+    Args:
+        entry: Entry that is not read as a number.
+        row: Number of the entry's row.
+
+    Raises:
+        ValueError: If the entry has a decimal comma, separated thousands or the minus sign of
+            typography.
+    """
+    if has_decimal_comma(entry):
+        raise ValueError(decimal_comma_text(entry, row))
+    plain = entry.strip(SPACE).replace(_MINUS, "-")
+    if GROUPED.fullmatch(plain):
+        plain = plain.replace(",", "")
+        raise ValueError(
+            f"has {entry.strip()!r} in row {row}, but separators of thousands are not supported: "
+            f"write {plain}"
+        )
+    if _MINUS in entry and is_number(plain):
+        raise ValueError(
+            f"has {entry.strip()!r} in row {row}, whose minus sign is not a hyphen: write {plain}"
+        )
+
+
+def refuse_output_as_name(entry: str) -> None:
+    """Raise an error if an entry in row 1, above numbers, is no name of a column but an output.
+
+    Raises:
+        ValueError: If the entry is a number that is written in another way, or a missing value.
+    """
+    refuse_number_in_words(entry, 1)
+    if (text := entry.strip(SPACE)).casefold() in _MISSING:
+        raise MissingEntry(
+            f"has {text!r} in row 1 above numbers",
+            "write a missing number as nan, which is an outcome of its own; if this is the name of "
+            "the column, rename the column",
+        )
+
+
+def refuse_decimal_comma(entries: Sequence[str], row: int) -> None:
+    """Raise an error if all entries have decimal commas.
+
+    Args:
+        entries: Entries of one column, from the beginning of a file.
+        row: Number of the first entry's row. The entry in row 1 may be the name of the column.
+
+    Raises:
+        ValueError: If all entries have decimal commas, except perhaps the entry in row 1.
+    """
+    named = int(row == 1 and len(entries) > 1 and not has_decimal_comma(entries[0]))
+    if not all(map(has_decimal_comma, entries[named:])):
+        return
+    # Prefer an example whose comma cannot separate thousands.
+    clear = (place for place in range(named, len(entries)) if not GROUPED.fullmatch(entries[place]))
+    place = next(clear, named)
+    raise ValueError(decimal_comma_text(entries[place], row + place))
+
+
 def decimal_comma_text(entry: str, row: int) -> str:
     """Return an error message about a number that has a decimal comma."""
+    if GROUPED.fullmatch(entry):
+        shown = entry.strip()
+        return (
+            f"has {shown!r} in row {row}, but commas in numbers are not supported: write "
+            f"{shown.replace(',', '')} if the comma separates thousands, and "
+            f"{shown.replace(',', '.')} if it is a decimal comma"
+        )
     return f"has {entry.strip()!r} in row {row}, {_no_commas(entry, 'a csv file without quotes')}"
 
 

@@ -32,6 +32,9 @@ from dpjax.sources.readers._entries import (
     has_decimal_comma,
     inexact_text,
     is_number,
+    refuse_decimal_comma,
+    refuse_number_in_words,
+    refuse_output_as_name,
     refuse_written_numbers,
 )
 from dpjax.sources.readers._lines import lines_of, start_of, text_from
@@ -215,8 +218,10 @@ def _layout(path: Path, column: str | int | None) -> _Layout | None:
         known = names if header else numbers
     place = place_of(column, known)
     looked_at = 0 if place is None else place
-    if len(head) > 1 and len(head[1]) > looked_at:
-        header |= not is_number(head[0][looked_at]) and is_number(head[1][looked_at])
+    if not header and len(head) > 1 and len(head[1]) > looked_at:
+        header = not is_number(head[0][looked_at]) and is_number(head[1][looked_at])
+        if header and (len(names) == 1 or place is not None):
+            refuse_output_as_name(head[0][looked_at])
     if header:
         return _Layout(names, delimiter, len(names), place, True, next_offset, lines_of_first)
     return _Layout(numbers, delimiter, len(names), place, False, offset, 0)
@@ -312,13 +317,14 @@ def _chunk(rows: list[list[str]], place: int | None, read: int) -> np.ndarray:
         # If the first entry is empty, assume that the column is meant to hold numbers.
         empty = not entries[0].strip(SPACE)
         raise _mixed(rows, place, read, first[0] or empty)
-    if all(map(has_decimal_comma, entries)):
+    if width > 1 and all(map(has_decimal_comma, entries)):
         raise ValueError(decimal_comma_text(entries[0], read + 1))
     if width > 1:
         raise ValueError(
             "must have one label per line; otherwise, name the column to use, or write texts that "
             "contain commas in quotation marks or as JSON lines"
         )
+    refuse_decimal_comma(entries, read + 1)
     refuse_other_delimiter(entries, read + 1)
     return as_labels([entry.strip(SPACE) for entry in entries])
 
@@ -331,20 +337,23 @@ def _mixed(rows: list[list[str]], place: int | None, read: int, numeric: bool) -
         place: Index of the entry to read, or None for all entries.
         read: Number of rows before.
         numeric: Whether the entries should be numbers.
+
+    Raises:
+        ValueError: If an entry that is not read as a number is a number written in another way.
     """
-    before = ""
+    before, last = "", 0
     for number, row in enumerate(rows, start=read + 1):
         for entry in row if place is None else [row[place]]:
             if is_number(entry) == numeric:
-                before = entry[:_SHOWN]
+                before, last = entry, number
                 continue
-            if has_decimal_comma(entry):
-                return ValueError(decimal_comma_text(entry, number))
+            refuse_number_in_words(*(entry, number) if numeric else (before, last))
             if not entry.strip(SPACE):
                 return MissingEntry(
                     f"has an empty entry in row {number} among numbers",
                     "write a missing number as nan, which is an outcome of its own",
                 )
+            before = before[:_SHOWN]
             return ValueError(
                 f"mixes numbers and other entries: {entry[:_SHOWN]!r} in row {number} is "
                 f"{'not a number' if numeric else f'a number, unlike {before!r} before it'}"
