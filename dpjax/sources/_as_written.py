@@ -11,6 +11,9 @@ import numpy as np
 
 from dpjax.sources.readers._entries import SPACE, is_number
 
+_EXAMINED = 8192
+"""Maximum number of outputs per side that are examined."""
+
 _LOOKED_AT = 200
 """Maximum number of outputs per side whose digits are counted."""
 
@@ -64,6 +67,7 @@ def notes_as_written(names: Sequence[str], raw: Sequence[np.ndarray]) -> list[st
     """
     if any(not len(side) for side in raw):
         return []
+    raw = [side[:_EXAMINED] for side in raw]
     if all(side.dtype.kind in "iuf" for side in raw):
         return _notes_of_digits(names, [side.reshape(len(side), -1) for side in raw])
     if all(_are_texts(side) for side in raw):

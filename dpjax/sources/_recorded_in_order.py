@@ -138,7 +138,6 @@ class OpenedInOrder:
         raw = [side.first(self._first, self.tally) for side in self._sides]
         names = [side.name for side in self._sides]
         refuse_two_kinds(names, raw)
-        self.notes += notes_as_written(names, raw)
         values = [side.values for side in self._sides]
         self.notes += weighed(notes_of_new_draws(names, values), self._source)
         self.num_confirm = min(value.total for value in values) - self._first + self._gone
@@ -152,11 +151,13 @@ class OpenedInOrder:
             )
         # Use a copy, because counted outputs must be encoded without knowledge of later outputs.
         encoder = copy.deepcopy(self._encoder)
-        beginnings = [encoder.encode(side.beginning()) for side in self._sides]
+        first = [side.beginning() for side in self._sides]
+        self.notes += notes_as_written(names, first)
+        beginnings = [encoder.encode(outputs) for outputs in first]
         total = sum(value.total for value in values)
         # Many outputs show whether later cells will be those of summaries.
         whole = Encoder(encoder.source, bits=self._source.bits)
-        pilots = whole.fixed([whole.encode(side.beginning()) for side in self._sides])
+        pilots = whole.fixed([whole.encode(outputs) for outputs in first])
         self.notes += notes_of_labels_alone(pilots, whole, whole.source, total)
         self.notes += notes_of_summaries(names, pilots, whole)
         self.notes += notes_of_run_numbers(names, pilots, whole)

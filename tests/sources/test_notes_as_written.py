@@ -108,3 +108,10 @@ def test_numbers_in_strings_of_json_lines(tmp_path, method):
     (note,) = [note for note in result.notes if note.startswith("The outputs are strings, but")]
     assert "convert the strings to numbers" in note
     assert result.verdict == "not refuted"
+
+
+@pytest.mark.parametrize("method", [dpjax.Events(), dpjax.Sequential()])
+def test_results_have_the_note(method):
+    recorded = dpjax.Recorded(np.rint(3 * laplace(0, 2000)), 3 * laplace(1, 2000))
+    result = dpjax.audit(recorded, claim=1.0, method=method)
+    assert "The examined numbers of x have at most 0 decimals" in str(result.notes)
