@@ -61,6 +61,26 @@ class Command(_WithExamples):
         )
         self.table, self.examples = table, examples
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the words of a command; refuse options with two values that are given twice.
+
+        Such an option names two files or two ends of a range. click would drop all but the last two
+        values without a word.
+
+        Raises:
+            ValueError: If an option with two values is given several times.
+        """
+        if not ctx.resilient_parsing:  # Words that the shell completes may be incomplete.
+            *_, order = self.make_parser(ctx).parse_args(args=list(args))
+            for parameter in dict.fromkeys(order):
+                is_pair = isinstance(parameter, click.Option) and parameter.nargs > 1
+                if is_pair and (times := order.count(parameter)) > 1:
+                    raise ValueError(
+                        f"{parameter.opts[-1]} must be given once, but was given {times} times: "
+                        "run one command for each."
+                    )
+        return super().parse_args(ctx, args)
+
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write one section for each title, in the order of the table."""
         sections: dict[str, list[tuple[str, str]]] = {}

@@ -297,3 +297,11 @@ def test_names_are_listed_up_to_a_number(more):
     known = [f"x{number:03}" for number in range(_MOST_NAMED + more)]
     text = nearest("something else", known)
     assert text.count(", x") == _MOST_NAMED - 1 and ("in all" in text) is bool(more)
+
+
+def test_pairs_of_files_or_numbers_that_are_given_twice_are_refused(refused):
+    """All but the last used to be ignored."""
+    samples, region = ("--samples", "x.csv", "y.csv"), ("--region", "0", "1")
+    for given in ((*samples, *samples), (*samples, *region, *region)):
+        said = "must be given once, but was given 2 times: run one command for each.\n"
+        assert refused("audit", *given) == f"error: {given[-3]} {said}"
