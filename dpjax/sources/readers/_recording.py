@@ -3,6 +3,7 @@
 import glob
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,9 @@ from dpjax.sources.readers._numpy import npy_chunks, npz_chunks
 from dpjax.sources.readers._parquet import parquet_chunks, parquet_columns
 from dpjax.sources.readers._rows import beside_each_other, rows_with, texts_of
 from dpjax.sources.readers._text import first_row_note, text_chunks, text_columns
+
+_MOST_LISTED = 1000
+"""Maximum number of files in a folder that are examined to propose a pattern."""
 
 _ROWS = 2**18
 """Maximum number of outputs per chunk. Only one chunk at a time is in memory."""
@@ -121,7 +125,7 @@ class Recording:
             if path.is_dir():
                 raise ValueError(
                     f"samples file {path} is a folder: pass the path of a file, or a pattern of "
-                    f"files, such as '{path / '*.csv'}'."
+                    f"files, such as '{path / _pattern_in(path)}'."
                 )
             refuse_endless("samples file", path)
             if path.resolve() in seen:
@@ -193,14 +197,14 @@ class Recording:
 
     @property
     def notes(self) -> list[str]:
-        """Notes for the result: if no column was chosen, the list of the columns of each vector."""
+        """Notes for the result if no column was chosen: on the columns of vectors, and on row 1."""
         names = self._columns_of(self.paths[0])
-        if len(names) < 2:
-            return []
         told, path = "", self._at(self.paths[0])
-        if _READERS[_ending(path)] is text_chunks:
+        if names and _READERS[_ending(path)] is text_chunks:
             with naming(path):
                 told = first_row_note(path)
+        if len(names) < 2:
+            return [f"{self.name}:{told}"] if told else []
         return [f"{self.name}: read {len(names)} columns as vectors: {', '.join(names)}.{told}"]
 
     @property
@@ -260,7 +264,8 @@ class Recording:
                     _add_ends(ends, chunk, path)
                 yield chunk
             if empty and self.by is None:
-                raise ValueError(f"samples file {path} holds no outputs.")
+                advice = ": leave it out." if len(self.paths) > 1 else "."
+                raise ValueError(f"samples file {path} holds no outputs{advice}")
         if first is None:
             raise BadValue(f"value must be in column {self.by!r}, but {self.value!r} is not.")
 
@@ -347,6 +352,16 @@ def _add_ends(ends: dict[str, np.ndarray], chunk: np.ndarray, path: Path) -> Non
 def _ending(path: Path) -> str:
     """Return the suffix of a file, which selects its reader."""
     return "".join(path.suffixes[-2:] if path.suffix.lower() in PACKED else [path.suffix]).lower()
+
+
+def _pattern_in(folder: Path) -> str:
+    """Return a pattern for the files in a folder: that of the first file with a known suffix."""
+    try:
+        files = (path for path in islice(folder.iterdir(), _MOST_LISTED) if not path.is_dir())
+        known = sorted(ending for path in files if (ending := _ending(path)) in _READERS)
+    except OSError:  # The user may not list the folder.
+        known = []
+    return f"*{known[0] if known else '.csv'}"
 
 
 def _found(where: str | Path | Sequence[str | Path]) -> list[Path]:

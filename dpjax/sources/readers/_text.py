@@ -48,6 +48,9 @@ _PART = 2**24
 _SHOWN = 60
 """Maximum number of characters that an error message quotes from an entry."""
 
+_OFTEN = 5
+"""Minimum mean number of times that each label below row 1 occurs if row 1 may be a name."""
+
 _ENTRY = re.compile(f"[^{SPACE}]+")
 
 
@@ -167,8 +170,17 @@ def first_row_note(path: Path) -> str:
     layout = _layout(path, None)
     if layout is None or layout.header:
         return ""
-    ((row, *_), *_) = _head(path, layout.delimiter)
+    (row, *_), _, *end = _head(path, layout.delimiter)
     entries = [entry.strip(SPACE) for entry in row]
+    if layout.width == 1:
+        others = [other[0].strip(SPACE) for other in _rows_after(path, layout.delimiter, *end)]
+        is_other = not is_number(entries[0]) and entries[0] not in others
+        if not is_other or len(others) < max(1, _OFTEN * len({*others})):
+            return ""
+        return (
+            f" Row 1, {entries[0][:_SHOWN]!r}, is an output, too; if it is the name of the column, "
+            "choose this column with column (--column)."
+        )
     if not (may_be_names(entries) and look_like_names(entries)):
         return ""
     return " Row 1 is an output, too; if it contains the names of the columns, delete it."

@@ -101,7 +101,7 @@ def test_files_of_one_recording_are_of_one_kind(tmp_path):
         (("n.csv", "l.csv"), r"l\.csv holds labels, but the first file holds numbers"),
         (("l.csv", "v.txt"), r"v\.txt holds vectors of 2 numbers, but the first file holds labels"),
         (("v.txt", "n.csv"), "n.csv holds numbers, but the first file holds vectors of 2 numbers"),
-        (("n.csv", "e.csv"), r"e\.csv holds no outputs\."),
+        (("n.csv", "e.csv"), r"e\.csv holds no outputs: leave it out\."),
     ):
         with pytest.raises(ValueError, match=said):
             read(*files)
