@@ -9,7 +9,7 @@ from decimal import Decimal
 
 import numpy as np
 
-from dpjax.sources.readers._entries import SPACE, is_number
+from dpjax.sources.readers._entries import MISSING, SPACE, is_number
 
 _EXAMINED = 8192
 """Maximum number of outputs per side that are examined."""
@@ -125,6 +125,14 @@ def _notes_of_labels(names: Sequence[str], sides: Sequence[list[str]]) -> list[s
             "them without quotation marks in JSON lines."
         )
     kinds = [{*side} for side in sides]
+    gaps = [sorted(kind for kind in side if _plain(kind) in MISSING) for side in kinds]
+    if all(gaps) and not {*gaps[0]} & {*gaps[1]}:
+        notes.append(
+            f"Labels that may mark a missing value differ: {gaps[0][0]!r} occurs only in "
+            f"{names[0]}, and {gaps[1][0]!r} only in {names[1]}. If the mechanism does not write "
+            "them differently, the bound does not hold: write the same label on both sides."
+        )
+        return notes
     both = kinds[0] & kinds[1]
     plain = [{_plain(kind): kind for kind in sorted(side - both)} for side in kinds]
     for side in sides:

@@ -24,6 +24,7 @@ from dpjax.sources._shared_draws import refuse_shared_draws
 from dpjax.sources._side_values import SideValues
 from dpjax.sources._split import Split
 from dpjax.sources._uneven import notes_of_uneven_ratios
+from dpjax.sources.readers._databases import notes_of_other_names
 
 _OFTEN, _LEAST_SHARE = 5, 0.0005
 """A note names the numbers that occur at least _OFTEN times among the first outputs, if they are at
@@ -58,6 +59,7 @@ class OpenedRecorded:
             "generator": "philox4x64",
         }
         self.notes: list[str] = [note for side in sides for note in getattr(side, "notes", ())]
+        self.notes += notes_of_other_names(source.x, source.y)
 
     def search(self) -> list[Search]:
         """Determine cells from pilot outputs, and count all outputs in these cells."""

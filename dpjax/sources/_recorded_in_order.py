@@ -32,6 +32,7 @@ from dpjax.sources._recorded_counts import (
 )
 from dpjax.sources._serial import notes_of_order
 from dpjax.sources._side_values import SideValues
+from dpjax.sources.readers._databases import notes_of_other_names
 
 _ORDERED = 2**18
 """Number of first outputs per side whose order is tested for independence."""
@@ -124,6 +125,7 @@ class OpenedInOrder:
         sides = (held("x", source.x), held("y", source.y))
         self._sides = [_Side(side, name) for side, name in zip(sides, "xy", strict=True)]
         self.notes: list[str] = [note for side in sides for note in getattr(side, "notes", ())]
+        self.notes += notes_of_other_names(source.x, source.y)
         self.tally = Tally(request.execution.progress)
         self.tally.expect(0)
         self.pairs = AnyPairs((["x"], ["y"]), (RECORDED,))

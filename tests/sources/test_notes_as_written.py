@@ -115,3 +115,10 @@ def test_results_have_the_note(method):
     recorded = dpjax.Recorded(np.rint(3 * laplace(0, 2000)), 3 * laplace(1, 2000))
     result = dpjax.audit(recorded, claim=1.0, method=method)
     assert "The examined numbers of x have at most 0 decimals" in str(result.notes)
+
+
+def test_missing_values_that_are_spelled_differently():
+    x, y = (np.tile(["yes", "no", gap], 50) for gap in ("NULL", "NA"))
+    (note,) = notes_as_written(NAMES, (x, y))
+    assert "'NULL' occurs only in x, and 'NA' only in y" in note
+    assert notes_as_written(NAMES, (x, x)) == notes_as_written(NAMES, (x, x[x != "NULL"])) == []

@@ -8,6 +8,9 @@ from dpjax.core.wording import BadValue, term
 from dpjax.sources.readers._recording import Recording, names_in
 from dpjax.sources.readers._rows import two_values
 
+_SHOWN = 60
+"""Maximum number of characters that a note quotes from a name."""
+
 
 def recordings_by(
     where: str | Path | Sequence[str | Path],
@@ -54,6 +57,24 @@ def are_of_one_file(x: object, y: object) -> bool:
     if not isinstance(x, Recording) or not isinstance(y, Recording) or x.by is None:
         return False
     return x.value != y.value and x == replace(y, value=x.value)
+
+
+def notes_of_other_names(x: object, y: object) -> list[str]:
+    """Return a note if the outputs of two files are in columns of different names.
+
+    Columns that were chosen by their names are not compared.
+    """
+    if not isinstance(x, Recording) or not isinstance(y, Recording):
+        return []
+    names = [side.names for side in (x, y)]
+    if len(names[0]) != len(names[1]) or names[0] == names[1]:
+        return []
+    first, second = next(pair for pair in zip(*names, strict=True) if pair[0] != pair[1])
+    return [
+        f"A column of the outputs has the name {first[:_SHOWN]!r} in {x.paths[0]} and the name "
+        f"{second[:_SHOWN]!r} in {y.paths[0]}. If these are different columns, the bound does not "
+        "hold: choose the columns by their names."
+    ]
 
 
 def shared_path(x: Recording, y: Recording) -> str | None:

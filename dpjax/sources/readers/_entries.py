@@ -28,7 +28,7 @@ GROUPED = re.compile(r"\s*[+-]?[1-9]\d{0,2}(,\d{3})+(\.\d*)?\s*")
 one comma and no point, as in 12,001, the comma may also be a decimal comma.
 """
 
-_MISSING = {"", "-", ".", "?", "na", "n/a", "#n/a", "<na>", "null", "none", "\\n", "missing"}
+MISSING = {"", "-", ".", "?", "na", "n/a", "#n/a", "<na>", "null", "none", "\\n", "missing"}
 """Texts that mark missing values in files of common programs, in lower case."""
 
 _MINUS = "\N{MINUS SIGN}"
@@ -221,7 +221,7 @@ def refuse_output_as_name(entry: str) -> None:
         ValueError: If the entry is a number that is written in another way, or a missing value.
     """
     refuse_number_in_words(entry, 1)
-    if (text := entry.strip(SPACE)).casefold() in _MISSING:
+    if (text := entry.strip(SPACE)).casefold() in MISSING:
         raise MissingEntry(
             f"has {text!r} in row 1 above numbers",
             "write a missing number as nan, which is an outcome of its own; if this is the name of "

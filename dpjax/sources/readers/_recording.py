@@ -18,7 +18,7 @@ from dpjax.sources.readers._json_lines import json_chunks, json_columns
 from dpjax.sources.readers._naming import naming
 from dpjax.sources.readers._numpy import npy_chunks, npz_chunks
 from dpjax.sources.readers._parquet import parquet_chunks, parquet_columns
-from dpjax.sources.readers._rows import beside_each_other, rows_with, texts_of
+from dpjax.sources.readers._rows import add_ends, beside_each_other, rows_with, texts_of
 from dpjax.sources.readers._text import first_row_note, text_chunks, text_columns
 
 _MOST_LISTED = 1000
@@ -185,6 +185,23 @@ class Recording:
 
         return [*map(place, self._chosen)], None if self.by is None else place(self.by)
 
+    @property
+    def names(self) -> list[str]:
+        """Names of the columns in the first file that were not chosen by name, or []."""
+        path, chosen = self._at(self.paths[0]), self._chosen
+        try:
+            found = without_indices(names_in(path, chosen[0] if chosen else None))
+            places = [place_of(column, found) for column in chosen] if found else []
+        except (ValueError, OSError):  # Reading the outputs reports the error.
+            return []
+        if not chosen:
+            return found
+        return [
+            found[place]
+            for place, column in zip(places, chosen, strict=False)
+            if place is not None and found[place] != column
+        ]
+
     def refuse_same_columns(self) -> None:
         """Raise ValueError if an output is the name of its own database."""
         for path in self.paths if self.by is not None else []:
@@ -261,7 +278,7 @@ class Recording:
                         f"{_words(*first)}."
                     )
                 if chunk.dtype.kind in "iuf":
-                    _add_ends(ends, chunk, path)
+                    add_ends(ends, chunk, path)
                 yield chunk
             if empty and self.by is None:
                 advice = ": leave it out." if len(self.paths) > 1 else "."
@@ -325,28 +342,6 @@ def read_samples(
             of different lengths; or if no 64-bit dtype can represent all of its integers.
     """
     return joined(list(Recording(path, column).chunks()))
-
-
-def _add_ends(ends: dict[str, np.ndarray], chunk: np.ndarray, path: Path) -> None:
-    """Update `ends`: the smallest and largest integer of each kind of dtype so far.
-
-    Raises:
-        ValueError: If no 64-bit type can represent all numbers so far.
-    """
-    kind = chunk.dtype.kind
-    if kind == "f":
-        ends[kind] = np.zeros(1)
-    else:
-        new = np.array([chunk.min(), chunk.max()])
-        known = np.concatenate([ends.get(kind, new), new])
-        ends[kind] = np.array([known.min(), known.max()])
-    try:
-        joined([*ends.values()])
-    except ValueError as error:
-        raise ValueError(
-            f"samples file {path}, or the files before it, must not hold both {error} together: "
-            "write reals with a point or an exponent, and outcomes as labels."
-        ) from None
 
 
 def _ending(path: Path) -> str:

@@ -1,10 +1,11 @@
 """Rows of files whose columns are read separately: vectors, and rows that belong to a database."""
 
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 
 import numpy as np
 
-from dpjax.core.arrays import beside
+from dpjax.core.arrays import beside, joined
 from dpjax.core.wording import BadValue, term
 
 _SHOWN = 60
@@ -139,3 +140,25 @@ def _text_of(value: object) -> str:
     if isinstance(value, float):
         return "" if value != value else str(int(value)) if value.is_integer() else repr(value)
     return str(value)
+
+
+def add_ends(ends: dict[str, np.ndarray], chunk: np.ndarray, path: Path) -> None:
+    """Update `ends`: the smallest and largest integer of each kind of dtype so far.
+
+    Raises:
+        ValueError: If no 64-bit type can represent all numbers so far.
+    """
+    kind = chunk.dtype.kind
+    if kind == "f":
+        ends[kind] = np.zeros(1)
+    else:
+        new = np.array([chunk.min(), chunk.max()])
+        known = np.concatenate([ends.get(kind, new), new])
+        ends[kind] = np.array([known.min(), known.max()])
+    try:
+        joined([*ends.values()])
+    except ValueError as error:
+        raise ValueError(
+            f"samples file {path}, or the files before it, must not hold both {error} together: "
+            "write reals with a point or an exponent, and outcomes as labels."
+        ) from None

@@ -1,0 +1,55 @@
+"""Notes if the outputs of the two sides are in columns of different names."""
+
+import numpy as np
+import pytest
+
+import dpjax
+
+
+def recorded(tmp_path, of_x, of_y, column=None, column_y=None):
+    rng = np.random.default_rng(0)
+    sides = []
+    for name, header, chosen in (("x", of_x, column), ("y", of_y, column_y or column)):
+        lines = [header] if header else []
+        width = of_y.count(",") + 1
+        lines += [",".join(map(str, row)) for row in rng.laplace(size=(100, width))]
+        path = tmp_path / f"{name}.csv"
+        path.write_text("\n".join(lines) + "\n")
+        sides.append(dpjax.Recording(path, chosen))
+    return dpjax.Recorded(*sides)
+
+
+def noted(source, method):
+    notes = dpjax.audit(source, claim=1.0, method=method).notes
+    return [note for note in notes if note.startswith("A column of the outputs has the name")]
+
+
+@pytest.mark.parametrize("method", [dpjax.Events(), dpjax.Sequential()])
+@pytest.mark.parametrize(
+    ("of_x", "of_y", "columns", "shown"),
+    [
+        ("answer,square", "square,answer", (0,), ("answer", "square")),
+        ("answer,square", "square,answer", ([1, 0],), ("square", "answer")),
+        ("answer", "latency", (), ("answer", "latency")),
+        ("answer,b", "a,b", ("0",), ("answer", "a")),
+    ],
+)
+def test_columns_of_different_names_have_a_note(tmp_path, of_x, of_y, columns, shown, method):
+    (note,) = noted(recorded(tmp_path, of_x, of_y, *columns), method)
+    assert f"has the name {shown[0]!r} in " in note and f"the name {shown[1]!r} in " in note
+
+
+@pytest.mark.parametrize(
+    ("of_x", "of_y", "columns"),
+    [
+        ("answer,square", "answer,square", (0,)),
+        ("answer,square", "square,answer", ("answer",)),
+        ("answer,square", "square,answer", ("answer", "square")),
+        ("answer,square", "square,answer", (0, "answer")),
+        ("answer,a", "answer,b", (0,)),
+        ("", "answer", ()),
+        ("", "answer,b", (0,)),
+    ],
+)
+def test_other_columns_have_no_note(tmp_path, of_x, of_y, columns):
+    assert noted(recorded(tmp_path, of_x, of_y, *columns), dpjax.Events()) == []
