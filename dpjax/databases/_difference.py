@@ -16,8 +16,8 @@ _WIDE = 60
 _MOST = 2**20
 """Maximum total number of entries in both databases; larger databases are not compared."""
 
-_MOST_RECORDS = 2**14
-"""Maximum number of records in a database; records of larger databases are not counted."""
+_MOST_FIELDS = 2**16
+"""Maximum number of fields of all records in a database; larger databases have no count."""
 
 _SHOWN, _LONGEST = 3, 60
 """Maximum number of differences to describe, and maximum number of characters per value."""
@@ -74,13 +74,21 @@ def records_apart(database: object, neighbor: object) -> int | None:
 
 def _records(side: object) -> list[Record] | None:
     """Return the records of a database, or None if it is too large or its entries are numbers."""
-    if isinstance(side, str | bytes | bytearray):
+    if isinstance(side, str | bytes | bytearray) or _num_fields(side) > _MOST_FIELDS:
         return None
-    form = form_of(side)
-    if form.size(side) > _MOST_RECORDS:
-        return None
-    records = form.records(side)
+    records = form_of(side).records(side)
     return records if all(isinstance(one, str | tuple | list | dict) for one in records) else None
+
+
+def _num_fields(side: Any) -> int:
+    """Return the number of values in a database, or a number above the limit if there are more."""
+    if hasattr(side, "numel"):  # PyTorch
+        return side.numel()
+    if not isinstance(side, list | tuple | dict):
+        return getattr(side, "size", 1)
+    if len(side) > _MOST_FIELDS:
+        return len(side)
+    return sum(map(_num_fields, side.values() if isinstance(side, dict) else side))
 
 
 def _places(first: object, second: object) -> list[str]:

@@ -162,7 +162,7 @@ ROWS = np.arange(12.0).reshape(4, 3)
         ([{"a": 1, "b": math.nan}], [{"b": math.nan, "a": 1}, {"a": 1, "b": 2}], 1),
         (["yes", "no"], ["no", "no", "no"], 2),
         ([], ["yes", "no"], 2),
-        (["a"] * 2**14, ["b"] * 2**14, 2**14),
+        (np.zeros((2**12, 16)), np.ones((2**12, 16)), 2**12),
         # These may be query answers or single records, have unequal types, or are too large.
         ([1, 2, 3], [4, 5, 6], None),
         (ROWS[0], ROWS[1], None),
@@ -174,7 +174,14 @@ ROWS = np.arange(12.0).reshape(4, 3)
         (TABLE, TABLE.to_numpy(), None),
         ({"a": [1, 2], "b": 3}, {"a": [1, 3], "b": 4}, None),
         (ROWS.reshape(2, 2, 3), ROWS.reshape(2, 2, 3) + 1, None),
-        (["a"] * (2**14 + 1), ["b"] * (2**14 + 1), None),
+        (["a"] * (2**16 + 1), ["b"] * (2**16 + 1), None),
+        ([("a", 1)] * (2**15 + 1), [("b", 1)] * (2**15 + 1), None),
+        (np.zeros((2**12 + 1, 16)), np.ones((2**12 + 1, 16)), None),
+        (
+            {"x": np.zeros(2**16), "y": np.zeros(2**16)},
+            {"x": np.ones(2**16), "y": np.ones(2**16)},
+            None,
+        ),
     ],
     ids=lambda value: str(value)[:20],
 )
