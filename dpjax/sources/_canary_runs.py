@@ -1,7 +1,10 @@
 """Source for repeatable one-run audits: a function that includes canaries and scores them."""
 
 import inspect
-from collections.abc import Callable, Sequence
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import copy_context
 from dataclasses import dataclass
 from typing import ClassVar, Self
 
@@ -9,12 +12,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from dpjax.core import validate
-from dpjax.core.arrays import to_numpy
-from dpjax.core.errors import name_of_function
+from dpjax.core.errors import message_of, name_of_function
+from dpjax.core.settings import callers_floats
 from dpjax.core.types import JsonObject
 from dpjax.core.validate import check_names
 from dpjax.core.wording import BadType, BadValue, term
 from dpjax.mechanisms.named import imported, path_of
+from dpjax.partitions.previews import preview
+from dpjax.sources._fair_coins import array_of
 from dpjax.sources._one_run import FEWEST, GuessedCanaries, scores_of
 from dpjax.sources._plain import WHERE
 from dpjax.sources._source import Trust
@@ -80,19 +85,39 @@ class CanaryRuns(GuessedCanaries):
 
         Raises:
             TypeError: If the scores are not numbers of shape [n] or [n, d].
-            ValueError: If there is not one score per canary, if a score is NaN, or if all
-                scores are equal.
+            ValueError: If the function raises an exception, if there is not one score per canary,
+                if a score is NaN, or if all scores are equal.
         """
         generator = np.random.default_rng([*words, _COINS, run])
         included = generator.integers(0, 2, self.num_canaries).astype(bool)
         seed = int(generator.integers(2**31))
-        scores = scores_of(to_numpy(self.function(included.copy(), seed)))
+        scores = self._scores(included.copy(), seed)
         if len(scores) != self.num_canaries:
             raise BadValue(
                 f"function must return one score for each of {self.num_canaries} canaries, but "
                 f"returned {len(scores)}."
             )
         return scores, included
+
+    def _scores(self, included: NDArray[np.bool_], seed: int) -> NDArray[np.float64]:
+        """Call the function, and return its validated scores."""
+        try:
+            with callers_floats(), _forks_end():
+                # Settings that the function changes in its own context do not affect the audit.
+                given = copy_context().run(self.function, included, seed)
+        except Exception as error:
+            raise BadValue(
+                f"the function {self.name} must return scores, but raised {type(error).__name__}: "
+                f"{message_of(error)}."
+            ) from error
+        name = f"the scores that the function {self.name} returns"
+        scores = array_of(name, given, "canaries", "return a number for each canary")
+        if scores.dtype == object:
+            raise BadType(
+                f"the function {self.name} must return an array of scores, but returned "
+                f"{preview(given)}."
+            )
+        return scores_of(scores, name)
 
     def to_plain(self) -> JsonObject | None:
         """Return the function as MODULE:NAME, and the number of canaries; see `Source`."""
@@ -110,6 +135,17 @@ class CanaryRuns(GuessedCanaries):
                 "write parameters = {num_canaries = 1000} for 1,000 canaries."
             )
         return cls(function, **content)
+
+
+@contextmanager
+def _forks_end() -> Iterator[None]:
+    """If code within the context forks this process, end the new process with the context."""
+    process = os.getpid()
+    try:
+        yield
+    finally:
+        if os.getpid() != process:
+            os._exit(1)
 
 
 def _other_form(function: object) -> str | None:

@@ -172,19 +172,23 @@ def _read(name: str, given: object) -> NDArray:
         raise BadValue(f"{word} must not be missing, but {error.found}: {instead}.") from None
 
 
-def scores_of(found: NDArray) -> NDArray[np.float64]:
+def scores_of(found: NDArray, name: str = _SCORES) -> NDArray[np.float64]:
     """Validate the scores of one run, and return them as numbers, [n] or [n, d].
+
+    Args:
+        found: The scores.
+        name: Name of the scores in messages.
 
     Raises:
         TypeError: If the scores are not numbers, or have more than two dimensions.
         ValueError: If there are fewer than 20 canaries, if a score is NaN, or if all are equal.
     """
     if found.dtype.kind not in "fiu":
-        raise BadType(f"{_SCORES} must be numbers, but were of type {found.dtype}.")
+        raise BadType(f"{name} must be numbers, but were of type {found.dtype}.")
     found = found[:, 0] if found.ndim == 2 and found.shape[1] == 1 else found
     if found.ndim not in (1, 2) or 0 in found.shape[1:]:
         raise BadType(
-            f"{_SCORES} must come from one run, with one or more numbers per canary, shape [n] or "
+            f"{name} must come from one run, with one or more numbers per canary, shape [n] or "
             f"[n, d], but had shape {found.shape}."
         )
     if len(found) < FEWEST:
@@ -195,8 +199,8 @@ def scores_of(found: NDArray) -> NDArray[np.float64]:
     scores = found.astype(np.float64)
     if np.isnan(scores).any():
         _, instead = _INSTEAD["scores"]
-        raise BadValue(f"{_SCORES} must not be NaN, but {np.isnan(scores).sum()} were: {instead}.")
+        raise BadValue(f"{name} must not be NaN, but {np.isnan(scores).sum()} were: {instead}.")
     if (scores == scores[0]).all():
         said = ", ".join(f"{number:g}" for number in np.atleast_1d(scores[0]))
-        raise BadValue(f"{_SCORES} must differ, but all were {said}.")
+        raise BadValue(f"{name} must differ, but all were {said}.")
     return scores

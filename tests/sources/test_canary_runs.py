@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 
 import numpy as np
 import pytest
@@ -25,6 +26,27 @@ def told(included, seed):
 
 def short(included, seed):
     return np.arange(len(included) - 1.0)
+
+
+def fails(included, seed):
+    raise RuntimeError("no memory")
+
+
+def nothing(included, seed):
+    return None
+
+
+def yields(included, seed):
+    yield from included.astype(float)
+
+
+def undefined(included, seed):
+    return np.full(len(included), np.nan)
+
+
+def forks(included, seed):
+    os.fork()
+    return told(included, seed)
 
 
 RUNS = dpjax.CanaryRuns(told, 101)
@@ -97,6 +119,22 @@ def test_an_entry_survives_json_and_toml(tmp_path):
         (lambda: dpjax.CanaryRuns(told, 19), "num_canaries must"),
         (lambda: dpjax.CanaryRuns("told", 50), "function must be a function (included, seed)"),
         (lambda: dpjax.audit(dpjax.CanaryRuns(short, 50)), "one score for each of 50 canaries"),
+        (
+            lambda: dpjax.audit(dpjax.CanaryRuns(fails, 50)),
+            "the function fails must return scores, but raised RuntimeError: no memory.",
+        ),
+        (
+            lambda: dpjax.audit(dpjax.CanaryRuns(nothing, 50)),
+            "the function nothing must return an array of scores, but returned None (NoneType).",
+        ),
+        (
+            lambda: dpjax.audit(dpjax.CanaryRuns(yields, 50)),
+            "the function yields must return an array of scores, but returned <generator",
+        ),
+        (
+            lambda: dpjax.audit(dpjax.CanaryRuns(undefined, 50)),
+            "the scores that the function undefined returns must not be NaN, but 50 were",
+        ),
         (lambda: dpjax.audit(RUNS, method=dpjax.Events()), "use method=Guesses()"),
         (lambda: Entry(RUNS, dpjax.Guesses(), [(0, 1)]), "pairs must be left out for told"),
         (lambda: Entry(RUNS, dpjax.Events()), "use method=Guesses()"),
@@ -104,6 +142,19 @@ def test_an_entry_survives_json_and_toml(tmp_path):
 )
 def test_what_does_not_fit_is_refused(make, sentence):
     assert sentence in str(refusal(make))
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+@pytest.mark.filterwarnings("ignore:os.fork")
+def test_a_copy_of_the_process_does_not_continue_the_audit(tmp_path):
+    """Otherwise, both processes would write a result."""
+    with (tmp_path / "results").open("ab", buffering=0) as file:
+        here, found = os.getpid(), dpjax.audit(dpjax.CanaryRuns(forks, 50)).verdict
+        file.write(f"{found}\n".encode())
+        if os.getpid() != here:
+            os._exit(1)
+        os.waitpid(-1, 0)
+    assert (tmp_path / "results").read_text() == "no claim\n"
 
 
 def test_a_recorded_run_is_not_repeated():
