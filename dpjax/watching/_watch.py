@@ -211,6 +211,11 @@ class Watch:
     def _refuse_other_writer(self) -> None:
         assert self._path is not None
         now = _look_of(self._path) if self._path.exists() else None
+        if now is None and self._written is not None:
+            raise ValueError(
+                f"state {self._path} was removed while the watch used it, so the watch cannot be "
+                "continued later. Restore the file, and start the same watch again."
+            )
         if now != self._written:
             raise ValueError(
                 f"state {self._path} was written by another process: only one watch may use a "

@@ -349,6 +349,16 @@ def test_a_state_that_is_no_json_to_read_is_refused(tmp_path, text):
         dpjax.watch([], claim=1.0, state=tmp_path / "watch.json")
 
 
+def test_a_removed_state_is_not_said_to_be_written_by_another_process(tmp_path):
+    state = tmp_path / "watch.json"
+    found = dpjax.watch(laplace([(100, 100)] * 2), claim=1.0, state=state)
+    next(found)
+    state.unlink()
+    with pytest.raises(ValueError, match="was removed while the watch used it"):
+        next(found)
+    assert not state.exists()
+
+
 def test_two_watches_cannot_share_a_state(tmp_path):
     state, chunks = tmp_path / "watch.json", laplace([(1_500, 1_500)] * 3)
     one, two = (dpjax.watch(iter(chunks[i:]), claim=1.0, state=state) for i in (0, 1))
