@@ -107,12 +107,12 @@ def run(asked: Asked) -> AuditResult:
     session, source = _session.CURRENT, as_source(asked.subject)
     draws = source.takes_pairs
     start = time.perf_counter()
-    timed, budgeted = asked.seconds is not None and draws, False
-    if session is not None and session.budget is not None and draws:
-        budgeted = not timed and not asked.has_sizes
-        if budgeted:
-            share, limit = session.next_share(), getattr(source, "time_limit", None)
-            timed, asked = True, replace(asked, seconds=min(share, limit or share))
+    timed = asked.seconds is not None and draws
+    follows_budget = draws and not timed and not asked.has_sizes
+    budgeted = follows_budget and session is not None and session.budget is not None
+    if session is not None and budgeted:
+        share, limit = session.next_share(), getattr(source, "time_limit", None)
+        timed, asked = True, replace(asked, seconds=min(share, limit or share))
     if draws:
         limited = source.with_time_limit(asked.seconds) if timed else source
         pairs, searched = _pairs_of(limited, asked)
@@ -127,6 +127,9 @@ def run(asked: Asked) -> AuditResult:
         ran = _within(source, asked)
     result = ran.result
     if session is not None:
+        # An audit that follows the budget could have stopped at the time `ready`. Without a budget,
+        # this time is unknown. An audit with sizes or seconds of its own needs its whole duration.
+        end = ran.ready if budgeted else start if follows_budget else time.perf_counter()
         session.add(
             mechanism=result.mechanism,
             notion=_written(result.notion),
@@ -136,9 +139,7 @@ def run(asked: Asked) -> AuditResult:
             detectable=detectable_level(result),
             draws=ran.draws,
             seconds=time.perf_counter() - start,
-            # An audit that follows the budget could have stopped at the time `ready`. Every other
-            # audit needs its whole duration.
-            least=(ran.ready if budgeted else time.perf_counter()) - start,
+            least=end - start,
             verdict=result.verdict,
             fewest=budgeted and ran.is_fewest,
         )

@@ -206,6 +206,18 @@ def test_a_right_mechanism_spends_its_time(monkeypatch):
     assert 1.0 < row["detectable"] < 1.5 and not row["fewest"]
 
 
+@pytest.mark.parametrize("sizes", [{}, {"num_draws": 400}])
+def test_only_audits_with_sizes_need_their_whole_time_again(monkeypatch, sizes):
+    """The next run may have a budget, which limits an audit without sizes."""
+    session = _session.Session(None, {})
+    monkeypatch.setattr(_session, "CURRENT", session)
+    monkeypatch.setattr(_run, "DEFAULT_DRAWS", 2_000)
+    release = HostMechanism(lambda count, num_samples, rng: count + rng.laplace(size=num_samples))
+    testing.assert_private(release, 1.0, pairs=PAIRS, **sizes)
+    (row,) = session.pending
+    assert (row["least"] > 0.9 * row["seconds"]) if sizes else (row["least"] == 0.0)
+
+
 def test_a_budget_that_is_too_short_is_said(monkeypatch):
     session = _session.Session(0.0, {})
     monkeypatch.setattr(_session, "CURRENT", session)
