@@ -39,6 +39,21 @@ def _seconds(text: str) -> float:
     return value
 
 
+def _readable(known: object) -> dict[str, tuple[int, float]]:
+    """Return the entries of the cache that have the form of `Session.known`; ignore all others."""
+    found = known.items() if isinstance(known, dict) else ()
+    return {test: (pair[0], pair[1]) for test, pair in found if _is_share(pair)}
+
+
+def _is_share(pair: object) -> bool:
+    """Return whether an object is a number of audits and a time, as a list."""
+    return (
+        isinstance(pair, list | tuple)
+        and len(pair) == 2
+        and all(isinstance(part, int | float) and 0 <= part < float("inf") for part in pair)
+    )
+
+
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the option `--dpjax-budget`."""
     parser.getgroup("dpjax").addoption(
@@ -71,8 +86,8 @@ def pytest_configure(config: pytest.Config) -> None:
     given = config.getoption("--dpjax-budget")
     # If pytest's cache plugin is off, `config` has no attribute `cache`.
     cache = getattr(config, "cache", None)
-    known = {} if cache is None else cache.get(CACHE, {})
-    _session.CURRENT = Session(None if given is None else _seconds(given), known)
+    known = None if cache is None else cache.get(CACHE, None)
+    _session.CURRENT = Session(None if given is None else _seconds(given), _readable(known))
 
 
 def pytest_unconfigure() -> None:

@@ -240,6 +240,24 @@ def test_without_a_cache_every_run_is_a_first_one(tmp_path):
         assert [seconds for _, seconds in rows] == pytest.approx([1.0, 8.0], abs=0.2)
 
 
+def test_unreadable_entries_of_the_cache_are_ignored():
+    """pytest stops with an internal error if a plugin raises an exception."""
+    wrong = [3, [3], ["a", 0.5], [1, None], [1, float("nan")], [-1, 0.0], [1, float("inf")], "ab"]
+    cache = {"test_right": [2, 0.5], **dict(enumerate(wrong))}
+    assert plugin._readable(cache) == {"test_right": (2, 0.5)}
+    assert plugin._readable([["test_right", [2, 0.5]]]) == plugin._readable(None) == {}
+
+
+def test_a_damaged_cache_does_not_stop_pytest():
+    config = SimpleNamespace(
+        getoption=lambda name: None, cache=SimpleNamespace(get=lambda key, default: {"test": 3})
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(plugin._session, "CURRENT", None)
+        plugin.pytest_configure(config)
+        plugin._session.CURRENT.expect(["test"])
+
+
 def test_a_project_without_audits_leaves_nothing_in_the_cache(tmp_path):
     (tmp_path / "test_project.py").write_text("def test_nothing():\n    pass\n")
     assert run_pytest(tmp_path).returncode == 0
