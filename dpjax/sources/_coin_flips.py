@@ -11,6 +11,7 @@ output. The calls of the second stage are canaries, and their coins are guessed 
 import math
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cache, partial
 from itertools import count
@@ -19,6 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from dpjax.core.errors import Stopped
 from dpjax.core.wording import BadValue, term
 from dpjax.partitions import Outputs
 from dpjax.partitions._batches import joined
@@ -59,12 +61,13 @@ def flip_coins(source: Any, pairs: object, flips: Flips) -> Flipped:
     with source.drawing() as draw:
         calls = _Calls(source, draw, every, flips)
         sizes = [(first + pair) // len(every) for pair in range(len(every))[::-1]]
-        learned = [calls.learn(pair, size, generator) for pair, size in enumerate(sizes)]
-        pair = int(np.argmax([scorer.gain for scorer in learned]))
-        scorer = learned[pair]
-        second, notes = calls.in_time(second)
-        coins = generator.integers(0, 2, second).astype(bool)
-        outputs = joined([*calls.outputs(pair, coins, CONFIRM)])
+        with calls.saying_how_many():
+            learned = [calls.learn(pair, size, generator) for pair, size in enumerate(sizes)]
+            pair = int(np.argmax([scorer.gain for scorer in learned]))
+            scorer = learned[pair]
+            second, notes = calls.in_time(second)
+            coins = generator.integers(0, 2, second).astype(bool)
+            outputs = joined([*calls.outputs(pair, coins, CONFIRM)])
     settings = {"calls_to_learn": calls.tally.seen - second, "calls_to_guess": second}
     watched = calls.watched
     notes += [*scorer.encoder.notes(), *watched.unvaried(pair), *watched.failures([pair])]
@@ -111,6 +114,17 @@ class _Calls:
         self.tally.expect(flips.num_calls)
         self.watched = Watched(draw, self._encoders, pairs, seed, self.tally, {})
         self._start = time.perf_counter()
+
+    @contextmanager
+    def saying_how_many(self) -> Iterator[None]:
+        """If the user interrupts the calls, say how many were made."""
+        try:
+            yield
+        except KeyboardInterrupt:
+            raise Stopped(
+                f"Stopped after {self.tally.seen:,} of {self._flips.num_calls:,} calls: there is "
+                "no result."
+            ) from None
 
     def outputs(
         self, pair: int, coins: NDArray[np.bool_], stage: int, first: int = 0

@@ -7,6 +7,7 @@ import pytest
 from scipy import stats
 
 import dpjax
+from dpjax.core.errors import Stopped
 from dpjax.inference import Guessed, epsilon_of_guesses
 from dpjax.methods._guesses_of_calls import best_numbers_of_calls
 from dpjax.notions import CallGuessCounts
@@ -48,6 +49,21 @@ def false_bounds(number, confidence, num_calls):
 def test_bounds_of_dependent_outputs_are_above_the_level_no_more_often_than_allowed():
     # A false alarm of this test has probability at most 1e-6.
     assert false_bounds(100, 0.8, 400) <= stats.binom.ppf(1 - 1e-6, 100, 0.2)
+
+
+@pytest.mark.parametrize("last", [30, 700])
+def test_an_interrupt_says_how_many_calls_were_made(last):
+    """The first 600 of 2,000 calls are those from which the score is learned."""
+    calls = []
+
+    def interrupted(database, rng):
+        calls.append(database)
+        if len(calls) > last:
+            raise KeyboardInterrupt
+        return database + rng.laplace()
+
+    with pytest.raises(Stopped, match=f"^Stopped after {last} of 2,000 calls: there is no result"):
+        audit(interrupted)
 
 
 def test_the_bound_follows_from_the_guesses():
