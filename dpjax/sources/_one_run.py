@@ -32,6 +32,9 @@ _INSTEAD = {
 }
 """Names of the scores and coins in messages, and what to write in place of a missing one."""
 
+_INEXACT = 2.0**53
+"""Integers from here on are not all exact in float64."""
+
 _WORDS = {"true": True, "false": False, "1": True, "0": False}
 
 
@@ -196,11 +199,21 @@ def scores_of(found: NDArray, name: str = _SCORES) -> NDArray[np.float64]:
             f"there must be scores of at least {FEWEST} canaries from one run, of the shape [n] or "
             f"[n, d], but there were {len(found)}, of the shape {list(found.shape)}."
         )
-    scores = found.astype(np.float64)
+    scores = _as_floats(found)
     if np.isnan(scores).any():
         _, instead = _INSTEAD["scores"]
         raise BadValue(f"{name} must not be NaN, but {np.isnan(scores).sum()} were: {instead}.")
     if (scores == scores[0]).all():
-        said = ", ".join(f"{number:g}" for number in np.atleast_1d(scores[0]))
+        said = ", ".join(f"{number:g}" for number in np.atleast_1d(found[0]))
         raise BadValue(f"{name} must differ, but all were {said}.")
+    return scores
+
+
+def _as_floats(found: NDArray) -> NDArray[np.float64]:
+    """Return numbers as float64; columns of integers that float64 would round become ranks."""
+    scores = found.astype(np.float64)
+    if found.dtype.kind in "iu" and np.abs(scores).max() >= _INEXACT:
+        columns = found.reshape(len(found), -1).T
+        ranks = [np.unique(column, return_inverse=True)[1] for column in columns]
+        scores = np.stack(ranks, axis=1).reshape(found.shape).astype(np.float64)
     return scores

@@ -154,3 +154,15 @@ def test_only_guesses_are_made_of_scores():
     assert source.refuses("guesses") is None
     for method in ("events", "local"):
         assert "without a second database: use method=Guesses()" in source.refuses(method)
+
+
+@pytest.mark.parametrize("first", [2**60, -(2**62), 2**53])
+def test_huge_integers_are_not_rounded(first):
+    """Hashes and times in nanoseconds are such numbers; float64 would make most of them equal."""
+    order = np.random.default_rng(0).permutation(30)
+    assert np.argsort(scores_of(first + order)).tolist() == np.argsort(order).tolist()
+    both = scores_of(np.stack([first + order, 30 - order], axis=1))
+    assert np.argsort(both[:, 0]).tolist() == np.argsort(order).tolist()
+    assert np.argsort(both[:, 1]).tolist() == np.argsort(30 - order).tolist()
+    with pytest.raises(ValueError, match="must differ"):
+        scores_of(np.full(30, first))
