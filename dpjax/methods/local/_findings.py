@@ -1,13 +1,12 @@
 """Findings of the local method, computed from the statistics that `mpl_runs` returns."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 import numpy as np
 
 from dpjax.core.errors import Status
 from dpjax.core.numerics import FIXED_POINT, finite_or_none
 from dpjax.core.random import numbers_of_process
-from dpjax.core.types import JsonObject
 from dpjax.densities import find_kernel
 from dpjax.inference import KernelSums, LocalBounds
 from dpjax.methods.local._kernels import LocalStatistics
@@ -17,7 +16,7 @@ from dpjax.methods.local._search import Curves
 from dpjax.notions import LocalSums, Terms
 from dpjax.partitions import Box, Region
 from dpjax.results import Finding, Observed, Witness, compared, conclude
-from dpjax.sources import AnyPairs
+from dpjax.sources import Arrays
 
 _CURVE_POINTS = 400
 """Largest number of points in a plotted curve."""
@@ -42,25 +41,15 @@ def refuse_empty(curves: Curves, num_samples: int, region: str) -> None:
         )
 
 
-def bounds_of(
-    statistics: LocalStatistics, settings: LocalOptions, region: Region, confidence: float
-) -> LocalBounds:
-    """Return lower bounds and estimates for one or more runs.
+def evidence_of(statistics: LocalStatistics, settings: LocalOptions, region: Region) -> LocalSums:
+    """Return the evidence from the confirmation stage.
 
     Args:
-        statistics: Statistics from `mpl_runs`, with or without the leading axis of runs.
+        statistics: Statistics from `mpl_runs`, with or without the leading axis of runs. The arrays
+            in the evidence have the same leading axes.
         settings: Options of the runs.
         region: Region of outputs.
-        confidence: Confidence of each bound.
-
-    Returns:
-        NumPy arrays with the leading axes of `statistics`.
     """
-    return _evidence(statistics, settings, region).bounds(confidence)
-
-
-def _evidence(statistics: LocalStatistics, settings: LocalOptions, region: Region) -> LocalSums:
-    """Return the evidence from the confirmation stage, with the leading axes of `statistics`."""
     confirmation = statistics.confirmation
     kernel_sums = None
     sums, squares = confirmation.kernel_sum, confirmation.kernel_sum_of_squares
@@ -84,41 +73,27 @@ def _evidence(statistics: LocalStatistics, settings: LocalOptions, region: Regio
 
 
 def finding_of(
-    statistics: LocalStatistics,
-    settings: LocalOptions,
-    region: Region,
-    pairs: AnyPairs,
-    terms: Terms,
-    *,
-    options: JsonObject,
-    notes: Sequence[str],
-    relabel: Callable[[object], object] = lambda output: output,
-    region_text: str | None = None,
+    statistics: LocalStatistics, settings: LocalOptions, arrays: Arrays, terms: Terms
 ) -> Finding:
     """Return the finding of one run.
 
     Args:
         statistics: Statistics of the run, including curves, without an axis of runs.
         settings: Options of the run.
-        region: Region of outputs.
-        pairs: Searched pairs.
+        arrays: Outputs, with their pairs and their region.
         terms: Notion, claim and confidence of the audit.
-        options: Dictionary of the source's options that affect the result.
-        notes: Sentences to add to the finding as notes.
-        relabel: Function that converts an outcome or a point to the output that is shown to the
-            caller.
-        region_text: Description of the region, or None for the default description.
 
     Raises:
         ValueError: If no draw lies in the region.
     """
-    curves = statistics.found.curves
+    curves, pairs = statistics.found.curves, arrays.pairs
     assert curves is not None
-    refuse_empty(curves, settings.num_samples, region_text or str(region))
+    refuse_empty(curves, settings.num_samples, arrays.region_text)
 
-    evidence = _evidence(statistics, settings, region)
+    evidence = evidence_of(statistics, settings, arrays.region)
     found = evidence.bounds(terms.own_confidence)
-    notes = [*terms.notes(), *pairs.equal_notes(), *notes]
+    lost = arrays.notes_of_lost(np.asarray(curves.densities, float))
+    notes = [*terms.notes(), *pairs.equal_notes(), *arrays.notes, *lost]
     if found.on_floor:
         notes.append(Status.ON_FLOOR.sentence)
     elif found.exact:
@@ -139,38 +114,31 @@ def finding_of(
                 "num_nodes": settings.num_nodes,
                 "undersmoothing": settings.confirm_undersmoothing,
                 **numbers_of_process(),
-                **options,
+                **arrays.settings,
             },
             num_samples=settings.num_samples,
             num_confirm=settings.num_confirm,
-            region=region_text or str(region),
+            region=arrays.region_text,
             pair_scores=tuple((pairs.labels[i], finite_or_none(scores[i].item())) for i in order),
-            curve=_curve(curves, float(statistics.found.floor), relabel),
+            curve=_curve(curves, float(statistics.found.floor), arrays.relabel),
         ),
         notes=notes,
-        witness=_witness(statistics, found, region, pairs, relabel),
+        witness=_witness(statistics, found, arrays),
         pairs=pairs,
     )
 
 
-def _witness(
-    statistics: LocalStatistics,
-    bounds: LocalBounds,
-    region: Region,
-    pairs: AnyPairs,
-    relabel: Callable[[object], object],
-) -> Witness:
-    index = int(statistics.pair)
+def _witness(statistics: LocalStatistics, bounds: LocalBounds, arrays: Arrays) -> Witness:
     found, confirmation = statistics.found, statistics.confirmation
-    output = relabel(_plain(np.asarray(found.point)))
-    bandwidth = float(confirmation.bandwidth) if isinstance(region, Box) else None
+    output = arrays.relabel(_plain(np.asarray(found.point)))
+    bandwidth = float(confirmation.bandwidth) if isinstance(arrays.region, Box) else None
     if bandwidth is None:
         event = f"the output is {output}"
     else:
         event = f"the output is within {bandwidth:.4g} of {output} and inside the region"
     counts = confirmation.events.as_int()
     return Witness(
-        **compared(pairs, index),
+        **compared(arrays.pairs, int(statistics.pair)),
         output=output,
         densities=(float(bounds.densities[0]), float(bounds.densities[1])),
         larger="database" if found.densities[0] >= found.densities[1] else "neighbor",

@@ -70,7 +70,14 @@ def mpl_runs(
     """
 
     def one_run(run: Array) -> LocalStatistics:
-        return _mpl(streams.of_run(run), region, options, execution, len(runs), with_curves)
+        drawn = streams.of_run(run)
+        searched = _search_all(drawn, region, options, execution, len(runs), with_curves)
+        best = jnp.argmax(searched.score).astype(jnp.int32)
+        found = jax.tree.map(lambda leaf: leaf[best], searched)
+        with jax.named_scope("confirm"):
+            at_once = execution.blocks(len(runs))
+            confirmation = confirm_pair(drawn, best, found, region, options, at_once)
+        return LocalStatistics(searched.score, best, found, confirmation)
 
     return map_batched(one_run, runs, execution.runs)
 
@@ -110,20 +117,3 @@ def _search_all(
     with jax.named_scope("search"):
         pairs = jnp.arange(source.num_pairs, dtype=jnp.int32)
         return map_batched(one_pair, pairs, execution.pairs)
-
-
-def _mpl(
-    source: Streams,
-    region: Region,
-    options: LocalOptions,
-    execution: Execution,
-    num_runs: int,
-    with_curves: bool,
-) -> LocalStatistics:
-    searched = _search_all(source, region, options, execution, num_runs, with_curves)
-    best = jnp.argmax(searched.score).astype(jnp.int32)
-    found = jax.tree.map(lambda leaf: leaf[best], searched)
-    with jax.named_scope("confirm"):
-        at_once = execution.blocks(num_runs)
-        confirmation = confirm_pair(source, best, found, region, options, at_once)
-    return LocalStatistics(searched.score, best, found, confirmation)

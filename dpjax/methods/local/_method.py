@@ -20,7 +20,7 @@ from dpjax.core.execution import over_devices
 from dpjax.core.numerics import finite_or_none
 from dpjax.core.wording import EVENTS, BadType, BadValue, Sentence, term
 from dpjax.densities import MAX_NODES, Fixed, bandwidth_at
-from dpjax.methods.local._findings import bounds_of, finding_of, refuse_empty
+from dpjax.methods.local._findings import evidence_of, finding_of, refuse_empty
 from dpjax.methods.local._kernels import LocalStatistics, dpl_runs, mpl_runs
 from dpjax.methods.local._lattices import refined
 from dpjax.methods.local._options import LocalOptions
@@ -136,7 +136,8 @@ class Local(LocalOptions):
         def finding(run: int) -> Finding:
             if not with_curves:
                 return self.run(source, pairs, terms, runs[[run]]).finding(0)
-            return _finding(_at(found, run), each[run], arrays, terms)
+            of_run = jax.tree.map(lambda leaf: leaf[run], found)
+            return _finding(of_run, each[run], arrays, terms)
 
         return Findings(finding, lambda: _rows(found, options, arrays, terms))
 
@@ -196,11 +197,6 @@ class LocalSearch(Local):
             partial(_refuse_lattice, arrays),
         )
         return Findings.of_rows(lambda: _searched(found))
-
-
-def _at(statistics: LocalStatistics, run: int) -> LocalStatistics:
-    """Return the statistics of one run, without the leading axis of runs."""
-    return jax.tree.map(lambda leaf: leaf[run], statistics)
 
 
 def _refuse_lattice(
@@ -269,25 +265,12 @@ def _finding(
     """Return the finding of one run."""
     is_fixed = isinstance(options.bandwidth, Fixed)
     _refuse_scale(np.asarray(statistics.found.spread, float), arrays, is_fixed)
-    notes = list(arrays.notes)
-    if statistics.found.curves is not None:
-        notes += arrays.notes_of_lost(np.asarray(statistics.found.curves.densities, float))
-    return finding_of(
-        statistics,
-        options,
-        arrays.region,
-        arrays.pairs,
-        terms,
-        options=arrays.settings,
-        notes=notes,
-        relabel=arrays.relabel,
-        region_text=arrays.region_text,
-    )
+    return finding_of(statistics, options, arrays, terms)
 
 
 def _rows(found: LocalStatistics, options: LocalOptions, arrays: Arrays, terms: Terms) -> list[Row]:
     """Return the rows of a sweep, one per run."""
-    bounds = bounds_of(found, options, arrays.region, terms.own_confidence)
+    bounds = evidence_of(found, options, arrays.region).bounds(terms.own_confidence)
     return [
         Row(
             Statement(

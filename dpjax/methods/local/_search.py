@@ -4,7 +4,6 @@ References:
     Askin, Kutta, Dette (2022), Algorithm 3.
 """
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 import jax
@@ -15,7 +14,6 @@ from dpjax.core.categories import category_counts
 from dpjax.core.streaming import drawn_once, reduce_samples
 from dpjax.densities import (
     Fixed,
-    Kernel,
     Lattice,
     as_vectors,
     bandwidth_at,
@@ -160,14 +158,15 @@ def _search_binned(
 
 
 def _search_direct(source: Streams, pair: Array, region: Box, settings: LocalOptions) -> PairSearch:
-    kernel = find_kernel(settings.kernel)
+    n, kernel = settings.num_samples, find_kernel(settings.kernel)
     draws, first, spread, axes, bandwidths, floor = _first_look(source, pair, settings)
 
     def estimate(points: Array) -> Curves:
-        densities = [
-            _direct_density(d, f, points, h, axes, kernel, settings.num_samples)
-            for d, f, h in zip(draws, first, bandwidths, strict=True)
-        ]
+        densities = []
+        for draw, block, bandwidth in zip(draws, first, bandwidths, strict=True):
+            reducer = kernel_sums(points, bandwidth * axes, kernel)
+            sums = reduce_samples(draw, reducer, n, first=block)
+            densities.append(density_of_sums(sums, bandwidth, kernel, n, region.dimension))
         return Curves(points, jnp.stack(densities), jnp.ones(points.shape[0], bool))
 
     def best_of(curves: Curves) -> PairSearch:
@@ -182,20 +181,6 @@ def _search_direct(source: Streams, pair: Array, region: Box, settings: LocalOpt
     high = jnp.minimum(best.point + step, region.high)
     fine = estimate(product_grid(low, high, _ZOOM_POINTS[region.dimension]))
     return best_of(fine)._replace(curves=coarse)
-
-
-def _direct_density(
-    draw: Callable[[Array], Array],
-    first: Array,
-    points: Array,
-    bandwidth: Array,
-    axes: Array,
-    kernel: Kernel,
-    num_samples: int,
-) -> Array:
-    reducer = kernel_sums(points, bandwidth * axes, kernel)
-    sums = reduce_samples(draw, reducer, num_samples, first=first)
-    return density_of_sums(sums, bandwidth, kernel, num_samples, points.shape[1])
 
 
 def _first_look(source: Streams, pair: Array, settings: LocalOptions) -> tuple:

@@ -17,7 +17,7 @@ from dpjax.core import random
 from dpjax.densities import Fixed, find_kernel
 from dpjax.mechanisms import Laplace
 from dpjax.methods.local import _findings, mpl_runs
-from dpjax.methods.local._findings import bounds_of
+from dpjax.methods.local._findings import evidence_of
 from dpjax.methods.local._lattices import refined
 from dpjax.methods.local._search import Curves
 from dpjax.notions import Terms
@@ -248,7 +248,7 @@ def test_atoms_do_not_break_the_bound():
         ),
         region, settings, jnp.arange(4000, dtype=jnp.int32), execution=dpjax.Execution(),
     )  # fmt: skip
-    bounds = bounds_of(found, settings, region, 0.95)
+    bounds = evidence_of(found, settings, region).bounds(0.95)
     assert not np.any(bounds.exact)
     assert np.sum(bounds.lower_bound > np.log(0.04 / 0.015)) <= 268
 

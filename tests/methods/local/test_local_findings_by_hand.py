@@ -11,7 +11,7 @@ from dpjax.core.errors import Status
 from dpjax.core.numerics import FIXED_POINT, WideCount
 from dpjax.densities import find_kernel
 from dpjax.methods.local._confirm import Confirmation
-from dpjax.methods.local._findings import _plain, bounds_of, finding_of, refuse_empty
+from dpjax.methods.local._findings import _plain, evidence_of, finding_of, refuse_empty
 from dpjax.methods.local._kernels import LocalStatistics
 from dpjax.methods.local._method import _numbers, _refuse_lattice, _rows, _searched
 from dpjax.methods.local._options import LocalOptions
@@ -50,10 +50,12 @@ def statistics(events=(2_000, 500), densities=(0.5, 0.125), *, point=1, sums=Non
 
 
 def told(given=None, region=REGION, **options):
-    return finding_of(
-        given or statistics(), OPTIONS, region, PAIRS, TERMS,
-        **({"options": {"generator": "g"}, "notes": ["a note"]} | options),
+    arrays = SimpleNamespace(
+        pairs=PAIRS, region=region, region_text=str(region), settings={"generator": "g"},
+        notes=["a note"], relabel=lambda output: output, notes_of_lost=lambda shares: [],
     )  # fmt: skip
+    vars(arrays).update(options)
+    return finding_of(given or statistics(), OPTIONS, arrays, TERMS)
 
 
 def test_the_finding_of_an_outcome():
@@ -133,7 +135,7 @@ def test_the_finding_of_a_point():
     assert row.statement.estimate == pytest.approx(stated.estimate, rel=1e-12)
     assert row.statement.standard_error == pytest.approx(stated.standard_error, rel=1e-12)
     assert (row.pair, row.output, row.status, row.statement.basis) == (1, [0.5], "OK", "normal")
-    bounds = bounds_of(stacked, OPTIONS, BOX, TERMS.own_confidence)
+    bounds = evidence_of(stacked, OPTIONS, BOX).bounds(TERMS.own_confidence)
     assert bounds.lower_bound.tolist() == [row.statement.lower_bound]
     exact = stacked._replace(found=stacked.found._replace(densities=np.array([[0.5, 0.01]])))
     (row,) = _rows(exact, OPTIONS, SimpleNamespace(region=BOX), TERMS)
@@ -234,9 +236,7 @@ def test_pairs_with_equal_scores_keep_their_order():
     pairs = AnyPairs(([0] * 60, [1] * 60), labels)
     scores = np.where(np.arange(60) % 3 == 1, 2.0, 1.0 + 1e-8 * np.arange(60))
     scores[4] = np.nan
-    found = finding_of(
-        statistics(scores=scores), OPTIONS, REGION, pairs, TERMS, options={}, notes=[]
-    )
+    found = told(statistics(scores=scores), pairs=pairs)
     first = [k for k in range(60) if k % 3 == 1 and k != 4]
     rest = [k for k in range(60) if k % 3 != 1]
     assert [label for label, _ in found.evidence.pair_scores] == [

@@ -17,7 +17,7 @@ from dpjax.databases import Pairs
 from dpjax.densities import Fixed, Silverman, as_rule
 from dpjax.methods.local import _search, dpl_runs, mpl_runs
 from dpjax.methods.local._confirm import confirm_pair
-from dpjax.methods.local._findings import bounds_of
+from dpjax.methods.local._findings import evidence_of
 from dpjax.methods.local._method import _searched
 from dpjax.methods.local._search import search_pair
 from dpjax.partitions import Box, as_region, product_grid
@@ -334,7 +334,7 @@ def paper_bounds(letter, epsilon, runs):
         mechanism, pairs, region, settings, key=5, runs=jnp.arange(runs, dtype=jnp.int32)
     )
     level = reference.best_level(mechanism, pairs, mechanism.standard_region)
-    return level, bounds_of(found, settings, region, 0.95).lower_bound
+    return level, evidence_of(found, settings, region).bounds(0.95).lower_bound
 
 
 @pytest.mark.slow
@@ -365,7 +365,7 @@ def test_bounds_fail_as_often_as_they_may():
     settings = Local(400, 1000)
     region = as_region([0], mechanism.output_space)
     found = statistics(mechanism, pairs, region, settings, runs=jnp.arange(2000, dtype=jnp.int32))
-    bounds = bounds_of(found, settings, region, 0.95)
+    bounds = evidence_of(found, settings, region).bounds(0.95)
     share = np.mean(bounds.lower_bound > 1.0)
     assert abs(share - 0.05) < 5 * np.sqrt(0.05 * 0.95 / 2000)
 
