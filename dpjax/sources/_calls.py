@@ -5,7 +5,7 @@ import os
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextvars import copy_context
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -79,6 +79,20 @@ def draw_batch(
             f"A batch does not show which of its outputs failed; with {ONE_BY_ONE}, each exception "
             "counts as an outcome of its own."
         ) from error
+    return _checked_batch(batch, num_samples, f"the function {name} was asked for {asked}")
+
+
+def _checked_batch(batch: Any, num_samples: int, asked: str) -> Raw:
+    """Return a batch as an array or a sequence, after checking its length.
+
+    Args:
+        batch: What the function returned.
+        num_samples: Number of outputs that the batch must have.
+        asked: What the function was asked for, for messages.
+
+    Raises:
+        ValueError: If the batch is no array or sequence of `num_samples` outputs.
+    """
     columns = batch if isinstance(batch, dict) else as_columns(batch)
     if columns is not None:
         try:
@@ -86,27 +100,25 @@ def draw_batch(
             batch = rows_of(columns) if table is None else table
         except (TypeError, ValueError) as error:
             raise ValueError(
-                f"the function {name} was asked for {asked} but returned a dict in which not "
-                f"every value has {num_samples} entries: {error}."
+                f"{asked} but returned a dict in which not every value has {num_samples} entries: "
+                f"{error}."
             ) from None
     if not isinstance(batch, np.ndarray | list | tuple):
         # Convert arrays of other libraries (JAX, PyTorch, pandas) to NumPy arrays.
         if isinstance(batch, str | bytes) or not hasattr(batch, "__array__"):
             raise BadValue(
-                f"the function {name} was asked for {asked} but returned {preview(batch)}: it must "
-                f"return an array or a list, or be used with {ONE_BY_ONE}."
+                f"{asked} but returned {preview(batch)}: it must return an array or a list, or be "
+                f"used with {ONE_BY_ONE}."
             )
         try:
             batch = as_array(batch)
         except Exception as error:  # Other libraries may raise any exception.
             raise BadValue(
-                f"the function {name} was asked for {asked} but returned {preview(batch)}, which "
-                f"NumPy cannot convert to an array: {text_of(error)}."
+                f"{asked} but returned {preview(batch)}, which NumPy cannot convert to an array: "
+                f"{text_of(error)}."
             ) from None
     if (isinstance(batch, np.ndarray) and batch.ndim == 0) or len(batch) != num_samples:
-        raise ValueError(
-            f"the function {name} was asked for {asked} but returned {preview(batch)}."
-        )
+        raise ValueError(f"{asked} but returned {preview(batch)}.")
     return batch
 
 

@@ -13,7 +13,6 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import cache, partial
 from itertools import count
 from typing import Any
 
@@ -24,7 +23,6 @@ from dpjax.core.errors import Stopped
 from dpjax.core.wording import BadValue, term
 from dpjax.partitions import Outputs
 from dpjax.partitions._batches import joined
-from dpjax.partitions.targets import targets_of
 from dpjax.sources._coin_scores import Scorer
 from dpjax.sources._counting import Tally
 from dpjax.sources._flips import FEWEST_CALLS, Flipped, Flips
@@ -32,7 +30,7 @@ from dpjax.sources._host_counts import NO_REPLAY
 from dpjax.sources._pairs import AnyPairs
 from dpjax.sources._schedule import Draw
 from dpjax.sources._time_limit import Quota, TooShort
-from dpjax.sources._watched import Watched
+from dpjax.sources._watched import Watched, encoders_of
 from dpjax.sources.streams import CONFIRM, SEARCH
 
 _TOSSED = 2**16
@@ -107,9 +105,7 @@ class _Calls:
 
     def __init__(self, source: Any, draw: Draw, pairs: AnyPairs, flips: Flips):
         self._source, self._pairs, self._flips = source, pairs, flips
-        self._encoders = [source.encoder() for _ in range(len(pairs))]
-        for encoder, *sides in zip(self._encoders, *pairs.sides, strict=True):
-            encoder.targets = cache(partial(targets_of, *sides))
+        self._encoders = encoders_of(source, pairs)
         self.tally, seed = Tally(flips.progress), (tuple(flips.words), flips.run)
         self.tally.expect(flips.num_calls)
         self.watched = Watched(draw, self._encoders, pairs, seed, self.tally, {})

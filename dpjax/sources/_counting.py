@@ -72,17 +72,14 @@ class Tally:
         searched: Number of search outputs so far, in total over both sides and all pairs.
         confirmed: Counts of the confirmation outputs so far, int64 [2 sides, marks]; None until the
             first of these outputs is counted.
+        seen: Number of outputs so far.
     """
 
     def __init__(self, progress: Callable[[int, int], None] | None = None):
         self.searched = 0
         self.confirmed: NDArray[np.int64] | None = None
-        self._tell, self._seen, self._total = progress, 0, 0
-
-    @property
-    def seen(self) -> int:
-        """Number of outputs so far."""
-        return self._seen
+        self.seen = 0
+        self._tell, self._total = progress, 0
 
     def confirm(self, counts: NDArray[np.int64]) -> None:
         """Add the counts of more confirmation outputs, int64 [2 sides, marks]."""
@@ -90,11 +87,11 @@ class Tally:
 
     def expect(self, more: int) -> None:
         """Set the number of outputs that are still expected; 0 means that the number is unknown."""
-        self._total = self._seen + more if more else 0
+        self._total = self.seen + more if more else 0
         self.saw(0)
 
     def saw(self, count: int) -> None:
         """Record that `count` more outputs were drawn or read."""
-        self._seen += count
+        self.seen += count
         if self._tell is not None:
-            self._tell(self._seen, self._total)
+            self._tell(self.seen, self._total)

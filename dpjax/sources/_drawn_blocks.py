@@ -104,15 +104,9 @@ class DrawnBlocks:
 
     def with_same_keys(self, run: int, pair: int, stage: int, num_draws: int) -> np.ndarray:
         """Draw `num_draws` outputs from the neighbor with the keys of the database's stream."""
+        stream, database = self.streams(run)[pair, 0, stage], nth(self._stacked.neighbor, pair)
         return first_draws(
-            self._mechanism,
-            self.streams(run)[pair, 0, stage],
-            nth(self._stacked.neighbor, pair),
-            num_draws,
-            self._block,
-            at_once=self._at_once,
-            first=0,
-            threads=False,
+            self._mechanism, stream, database, num_draws, self._block, at_once=self._at_once
         )
 
     def batches(

@@ -175,9 +175,8 @@ class HostMechanism(OnHost):
         """Draw outputs in two new processes if `restart` is True; see `OnHost`."""
         if not self.restart:
             return None
-        deadline = Deadline.of_workers(self.timeout, None)
-        catch = self.special == "outcomes"
-        draw = partial(pickled_result, draw_batch, self.function, catch, deadline, None)
+        call = self._call(Deadline.of_workers(self.timeout, None))
+        draw = partial(pickled_result, call, None)
         seed = 0 if self.batched else range(count)
         with _refusing_gradients(NO_RESTART), ExitStack() as stack:
             # New processes, even if the audit keeps its workers.

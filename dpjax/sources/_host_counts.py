@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterable, Iterator
-from functools import cache, partial
+from functools import partial
 from itertools import chain
 from typing import Any
 
@@ -25,20 +25,18 @@ from dpjax.partitions import (
 from dpjax.partitions._batches import in_turn
 from dpjax.partitions._columns import notes_of_ignored
 from dpjax.partitions._scored import fold_of
-from dpjax.partitions.targets import targets_of
 from dpjax.sources._counting import Tally, count_halves, marks_counter
 from dpjax.sources._definition import definition_of
 from dpjax.sources._kept import Kept
 from dpjax.sources._labels_alone import notes_of_labels_alone
 from dpjax.sources._learned import lay_best
 from dpjax.sources._opened import Marked, Request
-from dpjax.sources._order_of_calls import notes_of_calls
 from dpjax.sources._pairs import AnyPairs
-from dpjax.sources._same_keys import clearly_differ
-from dpjax.sources._same_seeds import notes_of_same_seeds
+from dpjax.sources._same_keys import clearly_differ, notes_of_same_seeds
 from dpjax.sources._schedule import Draw
+from dpjax.sources._serial import notes_of_calls
 from dpjax.sources._time_limit import Pace, Quota
-from dpjax.sources._watched import Watched
+from dpjax.sources._watched import Watched, encoders_of
 from dpjax.sources.streams import CONFIRM, MEASURE, SEARCH, SEARCH_AGAIN
 
 _RESTARTED, _FEWEST_RESTARTED, _RESTART_SHARE = 100, 20, 0.02
@@ -68,10 +66,7 @@ class OpenedOnHost:
         self._source, self._draw = source, draw
         self._box = as_box(request.region)
         (run,) = request.runs.tolist()
-        # Each pair has its own encoder, so that its cells do not depend on other pairs.
-        self._encoders = [source.encoder() for _ in range(len(pairs))]
-        for encoder, *sides in zip(self._encoders, *pairs.sides, strict=True):
-            encoder.targets = cache(partial(targets_of, *sides))
+        self._encoders = encoders_of(source, pairs)
         self.tally = Tally(request.execution.progress)
         words = tuple(random.words_of(request.key).tolist())
         self.settings = {name: getattr(source, name) for name in _OPTIONS if hasattr(source, name)}

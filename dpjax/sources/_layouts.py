@@ -105,8 +105,8 @@ def first_draws(
     size: int,
     *,
     at_once: int,
-    first: int,
-    threads: bool,
+    first: int = 0,
+    threads: bool = False,
 ) -> np.ndarray:
     """Draw `num_draws` outputs of a stream, starting with block `first`, and return a host array.
 

@@ -83,6 +83,10 @@ class AnyPairs(NamedTuple):
         ]
 
 
+RECORDED_PAIRS = AnyPairs((["x"], ["y"]), (RECORDED,))
+"""The pair of databases to which recorded outputs belong, whose names stand for its databases."""
+
+
 def _is_equal(database: object, neighbor: object) -> bool:
     """Return whether two databases are equal; 1 and 1.0, for example, are equal."""
     try:

@@ -22,7 +22,7 @@ from dpjax.sources._outcomes import (
     most_often,
     number_outcomes,
 )
-from dpjax.sources._pairs import RECORDED, AnyPairs
+from dpjax.sources._pairs import RECORDED_PAIRS
 from dpjax.sources._recorded_counts import advice_on, notes_of_new_draws, weighed
 from dpjax.sources._serial import notes_of_order
 from dpjax.sources._side_values import SideValues
@@ -53,7 +53,7 @@ class RecordedArrays:
         notes: list[str],
         region: RegionLike | None = None,
     ):
-        self.pairs = AnyPairs((["x"], ["y"]), (RECORDED,))
+        self.pairs = RECORDED_PAIRS
         self.streams, self.space, self.labels = streams, space, labels
         self.origin, self.notes = origin, notes
         self.settings: JsonObject = {}

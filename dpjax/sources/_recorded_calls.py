@@ -16,7 +16,7 @@ from dpjax.sources._coins_in_outputs import notes_of_coins
 from dpjax.sources._fair_coins import doubts_about_half, doubts_about_order, refuse_unfair
 from dpjax.sources._flips import FEWEST_CALLS, Flipped, Flips
 from dpjax.sources._held import Sides, held
-from dpjax.sources._pairs import RECORDED, AnyPairs
+from dpjax.sources._pairs import RECORDED_PAIRS
 from dpjax.sources._recorded_counts import refuse_two_kinds, weighed
 
 _GOT = "got the database"
@@ -55,7 +55,7 @@ def flip_recorded(source: Sides, coins: NDArray[np.bool_], flips: Flips) -> Flip
         later,
         coins[first:],
         flips.generator(),
-        (AnyPairs((["x"], ["y"]), (RECORDED,)), 0),
+        (RECORDED_PAIRS, 0),
         {"calls_to_learn": first, "calls_to_guess": len(coins) - first},
         [*weighed(doubts, source), *notes_of_coins(sides, encoder), *encoder.notes()],
     )

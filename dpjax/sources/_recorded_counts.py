@@ -17,7 +17,7 @@ from dpjax.sources._held import Sides, held
 from dpjax.sources._labels_alone import notes_of_labels_alone
 from dpjax.sources._learned import lay_best
 from dpjax.sources._opened import Marked, Request
-from dpjax.sources._pairs import RECORDED, AnyPairs
+from dpjax.sources._pairs import RECORDED, RECORDED_PAIRS
 from dpjax.sources._row_numbers import RowNumbers
 from dpjax.sources._serial import OF_RECORDINGS, OF_TOSSED, Advice, notes_of_order
 from dpjax.sources._shared_draws import refuse_shared_draws
@@ -48,7 +48,7 @@ class OpenedRecorded:
         self._encoder = Encoder(names, bits=source.bits)
         self.tally = Tally(request.execution.progress)
         self.tally.expect(0)
-        self.pairs = AnyPairs((["x"], ["y"]), (RECORDED,))
+        self.pairs = RECORDED_PAIRS
         self.num_confirm = 0
         self.region = region_text(self._box)
         self.settings = {

@@ -22,7 +22,7 @@ from dpjax.sources._held import Chunked, Sides, held
 from dpjax.sources._labels_alone import notes_of_labels_alone
 from dpjax.sources._learned import lay_best
 from dpjax.sources._opened import Marked, Request
-from dpjax.sources._pairs import RECORDED, AnyPairs
+from dpjax.sources._pairs import RECORDED_PAIRS
 from dpjax.sources._recorded_counts import (
     advice_on,
     notes_of_new_draws,
@@ -128,7 +128,7 @@ class OpenedInOrder:
         self.notes += notes_of_other_names(source.x, source.y)
         self.tally = Tally(request.execution.progress)
         self.tally.expect(0)
-        self.pairs = AnyPairs((["x"], ["y"]), (RECORDED,))
+        self.pairs = RECORDED_PAIRS
         self.num_confirm = self._first = 0
         self.region = "all outputs"
         self.settings = {"discrete": source.discrete, "bits": source.bits, "order": "recorded"}

@@ -28,6 +28,7 @@ import numpy as np
 
 from dpjax.core.wording import Doubt, Sentence, term
 from dpjax.inference import few_runs_p_value
+from dpjax.partitions import Outputs
 
 _DISTANCES = (1, 2, 4, 8, 16, 32, 64)
 """Distances, in positions, at which the dependence between two outputs is tested."""
@@ -68,6 +69,17 @@ OF_TOSSED = Advice(
         f"{term('method=Guesses()', '--method guesses')}, whose bound needs no independence"
     ),
     OF_RECORDINGS.if_sorted,
+)
+
+_OF_CALLS = Advice(
+    Sentence(
+        "Draw fresh noise in every call: no call may depend on earlier calls, for example through "
+        "a cache, a fixed seed or the state of a Markov chain. If outputs cannot help but depend "
+        "on earlier calls, as running times do, use "
+        f"{term('method=Guesses(), or num_calls=20_000 in a test', '--method guesses')}"
+    ),
+    "no call may depend on the number of earlier calls, for example because a service refuses "
+    "further calls",
 )
 
 
@@ -122,6 +134,36 @@ def notes_of_order(
             f"true level. {advice.if_correlated.marked}."
         )
     ]
+
+
+def notes_of_calls(name: str, pilots: Sequence[Outputs]) -> list[Doubt]:
+    """Return a doubt for each side whose first outputs depend on earlier outputs.
+
+    Args:
+        name: Name of a function that returns one output per call, for the doubt.
+        pilots: First outputs of the database and of its neighbor, in the order of the calls.
+    """
+    found = []
+    for side, outputs in zip(("database", "neighbor"), pilots, strict=True):
+        # Rank vectors by the entry with the most different numbers, and labels by their indices.
+        ranked = outputs.labels
+        if not ranked.any():
+            ranked = _most_varied(outputs.values)
+        place = np.unique(ranked, return_inverse=True)[1]
+        split = place >= max(np.median(place), 1)
+        found += notes_of_order(f"{name} ({side})", [split], place, advice=_OF_CALLS)
+    return found
+
+
+def _most_varied(values: np.ndarray) -> np.ndarray:
+    """Return the first column with the largest number of different numbers, float64 [n]."""
+    best, most = values[:, 0], 0
+    for column in values.T:
+        if (number := np.unique(column).size) > most:
+            best, most = column, number
+        if most == len(values):  # No later column has more, so do not sort all columns.
+            break
+    return best
 
 
 def effective_size(correlation: np.ndarray, size: int) -> int:

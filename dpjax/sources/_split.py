@@ -94,17 +94,13 @@ class Split:
 
     def _numbered(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield chunks, with one random word per output; all outputs in a block share one word."""
-        for start, chunk in self._placed():
+        start = 0
+        for chunk in self._recording.chunks():
             first, last = start // self._block, (start + len(chunk) - 1) // self._block
             words = random_words(self._key, first, last - first + 1)
             if self._block > 1:
                 words = words[(start + np.arange(len(chunk))) // self._block - first]
             yield chunk, words
-
-    def _placed(self) -> Iterator[tuple[int, np.ndarray]]:
-        start = 0
-        for chunk in self._recording.chunks():
-            yield start, chunk
             start += len(chunk)
 
     def pilot(self, tally: Tally) -> np.ndarray:

@@ -3,8 +3,9 @@
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from functools import cache, partial
 from hashlib import blake2b
-from typing import TypeGuard
+from typing import Any, TypeGuard
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from dpjax.core.wording import NOTHING, Doubt, Unvaried
 from dpjax.notions import RepeatedRuns
 from dpjax.partitions import Encoder, Outputs
 from dpjax.partitions.missing import FAILED, Raised
+from dpjax.partitions.targets import targets_of
 from dpjax.sources._between_batches import BetweenBatches
 from dpjax.sources._counting import Tally
 from dpjax.sources._pairs import AnyPairs
@@ -28,6 +30,14 @@ with the first k outputs of other batches from the same side.
 
 _MANY_FAILED = 0.5
 """If at least this fraction of the calls for each side failed, the note on errors adds advice."""
+
+
+def encoders_of(source: Any, pairs: AnyPairs) -> list[Encoder]:
+    """Return an encoder for each pair, so that the cells of a pair do not depend on other pairs."""
+    found = [source.encoder() for _ in range(len(pairs))]
+    for encoder, *sides in zip(found, *pairs.sides, strict=True):
+        encoder.targets = cache(partial(targets_of, *sides))
+    return found
 
 
 class Watched:

@@ -6,7 +6,7 @@ import pytest
 import dpjax
 from dpjax.core.wording import Powerless
 from dpjax.sources import _host_counts
-from dpjax.sources._same_seeds import notes_of_same_seeds
+from dpjax.sources._same_keys import notes_of_same_seeds
 from dpjax.testing import assert_private
 
 FEW, MORE = dpjax.Events(200, 400), dpjax.Events(2000, 4000)

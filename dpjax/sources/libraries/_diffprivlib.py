@@ -10,7 +10,6 @@ import inspect
 import numbers
 import warnings
 from collections.abc import Callable
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,7 @@ from dpjax.core.types import JsonObject
 from dpjax.core.wording import BadType, BadValue
 from dpjax.databases import AnyTwo, Domain, Neighbors, Within, neighbors
 from dpjax.notions import Epsilon
-from dpjax.sources.libraries._handed import Handed, refuse_class
+from dpjax.sources.libraries._handed import Handed, made_by, refuse_class
 
 _PLAIN = (bool, int, float, str, type(None))
 
@@ -48,9 +47,7 @@ def read(subject: Any, d_in: object) -> Handed:
 
 def made(plain: JsonObject) -> object:
     """Create a diffprivlib mechanism from its class and parameters."""
-    mechanisms = import_module("diffprivlib.mechanisms")
-    kind = getattr(mechanisms, str(plain["class"]))
-    return kind(**dict(plain["parameters"]))
+    return made_by("diffprivlib.mechanisms", plain)
 
 
 class _Randomise:

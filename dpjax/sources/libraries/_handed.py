@@ -1,6 +1,7 @@
 """Description of a library object, with the claim and the neighbors that the object states."""
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any, NamedTuple
 
 from dpjax.core.types import JsonObject
@@ -35,6 +36,12 @@ class Handed(NamedTuple):
     pairs: Neighbors | None
     plain: JsonObject | None
     anew: Callable[[], Callable[[object], object]] | None = None
+
+
+def made_by(module: str, plain: JsonObject) -> Any:
+    """Create an object from the name of its class in a module, and from its parameters."""
+    kind = getattr(import_module(module), str(plain["class"]))
+    return kind(**dict(plain["parameters"]))
 
 
 def refuse_class(subject: object) -> None:

@@ -8,14 +8,13 @@ References:
 """
 
 from collections.abc import Iterable
-from importlib import import_module
 from typing import Protocol, runtime_checkable
 
 from dpjax.core.types import JsonObject
 from dpjax.core.wording import BadType
 from dpjax.databases import AddRemove, Domain, Within, neighbors
 from dpjax.notions import Epsilon
-from dpjax.sources.libraries._handed import Handed, refuse_class
+from dpjax.sources.libraries._handed import Handed, made_by, refuse_class
 
 _MECHANISMS = "pydp.algorithms.numerical_mechanisms"
 
@@ -63,8 +62,7 @@ def read(subject: object, d_in: object) -> Handed:
 
 def made(plain: JsonObject) -> _Additive:
     """Create a PyDP mechanism from its class and parameters."""
-    kind = getattr(import_module(_MECHANISMS), str(plain["class"]))
-    return kind(**dict(plain["parameters"]))
+    return made_by(_MECHANISMS, plain)
 
 
 class _Run:

@@ -10,14 +10,13 @@ References:
 
 import copy
 import functools
-from importlib import import_module
 
 from dpjax.core.types import JsonObject
 from dpjax.core.wording import BadType, BadValue
 from dpjax.databases import Within, neighbors
 from dpjax.notions import Epsilon
 from dpjax.partitions import summarize
-from dpjax.sources.libraries._handed import Foreign, Handed, refuse_class
+from dpjax.sources.libraries._handed import Foreign, Handed, made_by, refuse_class
 
 _MECHANISMS = "snsql.sql._mechanisms"
 
@@ -46,8 +45,7 @@ def read(subject: Foreign, d_in: object) -> Handed:
 
 def made(plain: JsonObject) -> Foreign:
     """Create a SmartNoise mechanism from its class and parameters."""
-    kind = getattr(import_module(_MECHANISMS), str(plain["class"]))
-    return kind(**dict(plain["parameters"]))
+    return made_by(_MECHANISMS, plain)
 
 
 class _Release:
