@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from itertools import chain
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -21,6 +21,30 @@ class Outputs(NamedTuple):
     labels: np.ndarray
     values: np.ndarray
     alone: np.ndarray
+
+
+class Pooled(NamedTuple):
+    """The outputs of both sides, concatenated, n in total.
+
+    Attributes:
+        outputs: The outputs.
+        side: Side of each output, 0 or 1, int [n].
+        fold: Fold of each output, int [n].
+    """
+
+    outputs: Outputs
+    side: np.ndarray
+    fold: np.ndarray
+
+    @classmethod
+    def of(
+        cls, sides: Sequence[Outputs], folds: Sequence[np.ndarray], most: int | None = None
+    ) -> Self:
+        """Concatenate the outputs of both sides, or the first `most` outputs of each side."""
+        parts = [part_of(side, slice(most)) for side in sides]
+        outputs = Outputs(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+        side = np.repeat([0, 1], [len(part.labels) for part in parts])
+        return cls(outputs, side, np.concatenate([fold[:most] for fold in folds]))
 
 
 def part_of(outputs: Outputs, rows: slice) -> Outputs:

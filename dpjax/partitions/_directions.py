@@ -22,7 +22,7 @@ import numpy as np
 
 from dpjax.core.threads import over_rows
 from dpjax.core.types import Plain
-from dpjax.partitions._batches import Outputs, part_of
+from dpjax.partitions._batches import Outputs, Pooled, part_of
 from dpjax.partitions._cells import entry_name
 from dpjax.partitions._features import Columns, clipped
 from dpjax.partitions._logistic import FOLDS
@@ -114,17 +114,14 @@ class Directions:
     entries: tuple[int, ...]
 
     @classmethod
-    def of(
-        cls, columns: Columns, outputs: Outputs, side: np.ndarray, fold: np.ndarray
-    ) -> "Directions | None":
+    def of(cls, columns: Columns, pooled: Pooled) -> "Directions | None":
         """Find the directions, once without each fold, or return None if there are none.
 
         Args:
             columns: Columns of the outputs.
-            outputs: The outputs of both sides, concatenated, n in total.
-            side: Side of each output, 0 or 1, int [n].
-            fold: Fold of each output, int [n].
+            pooled: The outputs of both sides.
         """
+        outputs, side, fold = pooled
         centre, scale = columns.centre, columns.scale
         table, fits = _standardized(outputs.values, centre, scale), []
         for number in range(FOLDS):

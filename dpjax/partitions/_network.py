@@ -11,7 +11,7 @@ import numpy as np
 from jax import Array
 
 from dpjax.core.types import Plain
-from dpjax.partitions._batches import Outputs
+from dpjax.partitions._batches import Outputs, Pooled
 from dpjax.partitions._features import Columns
 from dpjax.partitions._logistic import FOLDS
 
@@ -96,12 +96,11 @@ class NetworkFit:
 
     Args:
         columns: Columns of the outputs.
-        outputs: The outputs of both sides, concatenated, n in total.
-        side: Side of each output, 0 or 1, int [n].
-        fold: Fold of each output, int [n].
+        pooled: The outputs of both sides.
     """
 
-    def __init__(self, columns: Columns, outputs: Outputs, side: np.ndarray, fold: np.ndarray):
+    def __init__(self, columns: Columns, pooled: Pooled):
+        outputs, side, fold = pooled
         self._columns, self._fold = columns, fold
         self._table, self._sign = _table(columns, outputs), np.where(side == 0, 1.0, -1.0)
         # All networks are trained on equally many outputs, so that one compiled program suffices.

@@ -2,12 +2,11 @@
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
 from dpjax.core.types import Plain
-from dpjax.partitions._batches import Outputs, part_of, with_numbers
+from dpjax.partitions._batches import Outputs, Pooled, with_numbers
 from dpjax.partitions._bins import bins_of
 from dpjax.partitions._directions import Directions
 from dpjax.partitions._entries import NO_ENTRIES, Entries
@@ -187,9 +186,8 @@ def score_partitions(
     """
     found: list[Scored] = []
     if (place := entries.spread) is not None:
-        outputs, _, fold = _first(pilot, folds)
         score = OfAll(place, entries.paths[place].partition(": ")[2])
-        found.append(_cut(score, outputs, fold, names))
+        found.append(_cut(score, Pooled.of(pilot, folds, PILOT), names))
     fewest = min(len(part.labels) for part in pilot)
     number = entries.fitted(fewest)
     if number == 0 or (entries.candidates and fewest < _FEWEST_OF_CHOSEN):
@@ -213,31 +211,31 @@ def _fitted(
     scores has equal weights for all entries, which is best for repeated releases with small losses.
     Differences in variances along directions have a score of their own.
     """
-    outputs, side, fold = _together(pilot, folds)
-    columns_given = outputs.values.shape[1]
-    if columns_given > MOST_COLUMNS or outputs.values.size > _MAX_ENTRIES:
+    every = few = Pooled.of(pilot, folds)
+    values = every.outputs.values
+    columns_given = values.shape[1]
+    if columns_given > MOST_COLUMNS or values.size > _MAX_ENTRIES:
         raise ValueError(
             f"outputs must have at most {MOST_COLUMNS} numbers each, and at most "
             f"{_MAX_ENTRIES:g} in the whole search set, but had {columns_given} and "
-            f"{outputs.values.size:g}: audit a function of the outputs, such as "
+            f"{values.size:g}: audit a function of the outputs, such as "
             "dpjax.summarize, or search with fewer draws."
         )
     fewest, wide = min(len(part.labels) for part in pilot), columns_given > _REGRESSED
-    few = outputs, side, fold
     if max(len(part.labels) for part in pilot) > PILOT:
-        few = _first(pilot, folds)
-    columns = Columns.of(few[0])
+        few = Pooled.of(pilot, folds, PILOT)
+    columns = Columns.of(few.outputs)
     fits: list[Score] = []
 
-    def regress(kind: str, *given: Any) -> None:
-        score = fit_combination(Features.of(kind, columns, few[0]), *given)
+    def regress(kind: str, given: Pooled) -> None:
+        score = fit_combination(Features.of(kind, columns, few.outputs), given)
         # A score without weights is equal for all outputs.
         if score.weights.any():
             fits.append(score)
 
     if fewest >= _FEWEST:
         for kind in ("linear", "common", "clipped") if fewest > PILOT else ("linear",):
-            regress(kind, outputs, side, fold)
+            regress(kind, every)
     cancels = cancels and columns_given >= _WIDE
     if cancels and (wide or fewest <= _PER_NUMBER * columns_given):
         sides, parts = with_numbers(pilot, folds)
@@ -246,29 +244,23 @@ def _fitted(
         if spread is not None:
             fits.append(Cancelling.of(spread))
     if fewest >= _FEWEST and columns_given >= 2 and not wide:
-        directions = Directions.of(columns, *few)
+        directions = Directions.of(columns, few)
         if directions is not None:
             fits.append(directions)
     if not wide and (fewest >= _MANY or _FEWEST <= fewest >= columns_given <= _NARROW):
         for kind in ("additive", "products"):
-            regress(kind, *few)
-    found = [_cut(score, few[0], few[2], names) for score in fits]
+            regress(kind, few)
+    found = [_cut(score, few, names) for score in fits]
     if fewest >= _MANY and found:
         from dpjax.partitions._network import NetworkFit
 
-        fit = NetworkFit(columns, *few)
-        if _may_win(fit.losses(), found, *few):
-            found.append(_cut(fit.network(), few[0], few[2], names))
+        fit = NetworkFit(columns, few)
+        if _may_win(fit.losses(), found, few):
+            found.append(_cut(fit.network(), few, names))
     return found
 
 
-def _may_win(
-    losses: np.ndarray,
-    others: Sequence[Scored],
-    outputs: Outputs,
-    side: np.ndarray,
-    fold: np.ndarray,
-) -> bool:
+def _may_win(losses: np.ndarray, others: Sequence[Scored], pooled: Pooled) -> bool:
     """Return whether a network's losses suggest that it may reveal more than other scores.
 
     The result is True if two conditions hold. First, the network must predict the side of an output
@@ -279,19 +271,19 @@ def _may_win(
     Args:
         losses: Log loss of the network for each output in fold 0.
         others: Partitions by other scores.
-        outputs: The outputs of both sides, concatenated, n in total.
-        side: Side of each output, 0 or 1, int [n].
-        fold: Fold of each output, int [n].
+        pooled: The outputs of both sides.
     """
+    _, side, fold = pooled
     held = fold == 0
     shares = np.bincount(side[~held], minlength=2) / np.sum(~held)
     gains = -np.log(shares[side[held]]) - losses
-    best = min((_losses(cells, outputs, side, fold) for cells in others), key=np.mean)
+    best = min((_losses(cells, pooled) for cells in others), key=np.mean)
     return _mean_in_errors(gains) > _SEEN and _mean_in_errors(losses - best) < _WORSE
 
 
-def _losses(cells: Scored, outputs: Outputs, side: np.ndarray, fold: np.ndarray) -> np.ndarray:
+def _losses(cells: Scored, pooled: Pooled) -> np.ndarray:
     """Return the log loss of predicting each fold-0 output's side from counts in other folds."""
+    outputs, side, fold = pooled
     place, held = cells.index_held_out(outputs, fold), fold == 0
     number = place + cells.size * side
     counts = np.bincount(number[~held], minlength=2 * cells.size).reshape(2, -1) + 0.5
@@ -303,26 +295,9 @@ def _mean_in_errors(values: np.ndarray) -> float:
     return float(values.mean() * np.sqrt(len(values)) / max(values.std(), 1e-300))
 
 
-def _first(
-    sides: Sequence[Outputs], folds: Sequence[np.ndarray]
-) -> tuple[Outputs, np.ndarray, np.ndarray]:
-    """Return the same as `_together` for the first `PILOT` outputs of each side."""
-    return _together(
-        [part_of(part, slice(PILOT)) for part in sides], [fold[:PILOT] for fold in folds]
-    )
-
-
-def _together(
-    sides: Sequence[Outputs], folds: Sequence[np.ndarray]
-) -> tuple[Outputs, np.ndarray, np.ndarray]:
-    """Return the concatenated outputs of both sides, and the side and fold of each output."""
-    outputs = Outputs(*(np.concatenate(column) for column in zip(*sides, strict=True)))
-    side = np.repeat([0, 1], [len(part.labels) for part in sides])
-    return outputs, side, np.concatenate(folds)
-
-
-def _cut(score: Score, outputs: Outputs, fold: np.ndarray, names: Sequence[str]) -> Scored:
+def _cut(score: Score, pooled: Pooled, names: Sequence[str]) -> Scored:
     """Divide a score's range at quantiles, and on both sides of each frequent score."""
+    outputs, _, fold = pooled
     codes = np.unique(outputs.labels[outputs.alone])
     edges, frequent = np.empty(0), np.empty(0, np.float32)
     if not outputs.alone.all():

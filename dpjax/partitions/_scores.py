@@ -21,7 +21,7 @@ import numpy as np
 
 from dpjax.core.threads import ROWS, over_rows, total
 from dpjax.core.types import Plain
-from dpjax.partitions._batches import Outputs, part_of
+from dpjax.partitions._batches import Outputs, Pooled, part_of
 from dpjax.partitions._cells import entry_name
 from dpjax.partitions._features import Columns, Features, clipped
 from dpjax.partitions._logistic import Logistic, every
@@ -305,17 +305,14 @@ def product(weights: np.ndarray, part: np.ndarray) -> np.ndarray:
     return (weights @ part)[:, :width]
 
 
-def fit_combination(
-    features: Features, outputs: Outputs, side: np.ndarray, fold: np.ndarray
-) -> Weighted | Combination:
+def fit_combination(features: Features, pooled: Pooled) -> Weighted | Combination:
     """Fit a logistic regression of the side on the features, once without each fold.
 
     Args:
         features: Features of the outputs.
-        outputs: The outputs of both sides, concatenated, n in total.
-        side: Side of each output, 0 or 1, int [n].
-        fold: Fold of each output, int [n].
+        pooled: The outputs of both sides.
     """
+    outputs, side, fold = pooled
     table = features(outputs, np.float32)
     usual, spread = _mean_and_spread(table)
     # Constant features have the weight 0.

@@ -9,6 +9,7 @@ import pytest
 
 import dpjax
 from dpjax.partitions import Outputs
+from dpjax.partitions._batches import Pooled
 from dpjax.partitions._directions import Directions
 from dpjax.partitions._features import Columns
 from dpjax.partitions._scored import _REGRESSED, fold_of, score_partitions
@@ -24,7 +25,7 @@ def fitted(x, y):
     both = Outputs(*(np.concatenate(column) for column in zip(x, y, strict=True)))
     side = np.repeat([0, 1], [len(x.labels), len(y.labels)])
     fold = np.concatenate([fold_of(np.arange(len(part.labels))) for part in (x, y)])
-    return Directions.of(Columns.of(both), both, side, fold)
+    return Directions.of(Columns.of(both), Pooled(both, side, fold))
 
 
 def with_totals(rng, size, side, numbers=6):

@@ -5,6 +5,7 @@ import pytest
 
 import dpjax
 from dpjax.partitions import Outputs, score_partitions
+from dpjax.partitions._batches import Pooled
 from dpjax.partitions._scored import _cut, _edges, fold_of
 
 SIZE = 6000
@@ -67,7 +68,7 @@ def test_frequent_scores_have_cells_of_their_own_by_hand():
     """Of 1,000 outputs, 5 are equal to 2, 4 to 3, 200 to 0, and the others are distinct."""
     values = np.r_[np.full(5, 2.0), np.full(4, 3.0), np.zeros(200), np.linspace(5, 6, 791)]
     given, fold = numbers(values), fold_of(np.arange(1000))
-    cells = _cut(Lifted(), given, fold, ("a number",))
+    cells = _cut(Lifted(), Pooled(given, None, fold), ("a number",))
     assert cells.frequent.tolist() == [0.0, 2.0]
     # Both sides of 0 and of 2; then quantiles of held-out scores, which may be in gaps.
     assert cells.edges[0][:2].tolist() == [1.0, 2.5] and cells.edges[0][2] > 3

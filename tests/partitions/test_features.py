@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from dpjax.partitions import Outputs, _features
+from dpjax.partitions._batches import Pooled
 from dpjax.partitions._columns_of_outputs import rows_of
 from dpjax.partitions._curve import curve_of, ranked_boxes
 from dpjax.partitions._features import Columns, Features
@@ -166,7 +167,7 @@ def test_the_entries_that_matter_most_are_named():
         values[:, entry] += shift * side
     outputs = vectors(values)
     features = Features.of("additive", Columns.of(outputs), outputs)
-    score = fit_combination(features, outputs, side, np.arange(n) % 5)
+    score = fit_combination(features, Pooled(outputs, side, np.arange(n) % 5))
     assert isinstance(score, Combination) and score.entries == (3, 1, 4)
     assert score.words(False) == "the additive score of the entries 3, 1, 4 and 2 more"
     assert np.abs(score.weights.mean(axis=0)).max() == pytest.approx(1.0)

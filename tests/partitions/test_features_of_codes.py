@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from dpjax.partitions import Outputs, _scored
+from dpjax.partitions._batches import Pooled
 from dpjax.partitions._features import Columns, Features
 from dpjax.partitions._lay import PILOT
 from dpjax.partitions._scored import (
@@ -116,7 +117,7 @@ def test_labels_alone_have_cells_of_their_own_beside_the_range_of_a_score():
     given = outputs()
     names = ("a number", "'b'", "'c'", "'d'", "'e'", "'f'")
     fold = np.arange(700) % 5
-    cells = _cut(Sum(), given, fold, names)
+    cells = _cut(Sum(), Pooled(given, None, fold), names)
     assert cells.names == ("a number", "'f'") and cells.codes.tolist() == [5]
     assert cells.boxed.tolist() == [0] and cells.num_alone == 3
     values = Sum().values(given, fold).astype(float)[~given.alone]
@@ -129,7 +130,7 @@ def test_labels_alone_have_cells_of_their_own_beside_the_range_of_a_score():
     other = Outputs(np.array([1, 5, 7, 2], np.int32), np.zeros((4, 3)),
                     np.array([True, True, True, False]))  # fmt: skip
     assert cells.index(other)[:3].tolist() == [2, 1, 2] and cells.index(other)[3] >= 3
-    whole = _cut(Sum(), given._replace(alone=np.ones(700, bool)), fold, names)
+    whole = _cut(Sum(), Pooled(given._replace(alone=np.ones(700, bool)), None, fold), names)
     assert whole.edges[0].size == 0 and whole.codes.tolist() == [0, 2, 5]
     assert whole.names == ("a number", "a number", "'c'", "'f'")
 
@@ -137,9 +138,9 @@ def test_labels_alone_have_cells_of_their_own_beside_the_range_of_a_score():
 def test_losses_of_fold_0_are_predicted_from_the_other_folds():
     given = outputs()
     fold, side = np.arange(700) % 5, (np.arange(700) // 3) % 2
-    cells = _cut(Sum(), given, fold, ("a number",) * 6)
+    cells = _cut(Sum(), Pooled(given, None, fold), ("a number",) * 6)
     place = cells.index_held_out(given, fold)
-    found = _losses(cells, given, side, fold)
+    found = _losses(cells, Pooled(given, side, fold))
     expected = []
     for row in np.flatnonzero(fold == 0):
         same = (fold != 0) & (place == place[row])
@@ -180,7 +181,7 @@ def test_ranges_of_scores_are_cut_at_quantiles_of_outputs_with_scores(num_alone)
     alone = values == 0
     given = Outputs(np.where(alone, 1, 0), values[:, None], alone)
     score = SimpleNamespace(values=lambda outputs, fold=None: outputs.values[:, 0])
-    cells = _cut(score, given, np.arange(len(values)) % 5, ["a number", "'none'"])
+    cells = _cut(score, Pooled(given, None, np.arange(len(values)) % 5), ["a number", "'none'"])
     assert cells.edges[0].min() >= 1 and cells.codes.tolist() == [1] * (num_alone > 0)
     assert np.bincount(cells.index(given)[~alone]).max() <= 10
 

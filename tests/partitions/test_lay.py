@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from dpjax.partitions import Box, Encoder, Outcomes, Outputs, _lay, lay
+from dpjax.partitions._batches import Pooled
 from dpjax.partitions._lay import _atoms, _edges, _ends
 from dpjax.partitions._one_entry import entry_partition
 from dpjax.partitions._scored import (
@@ -185,7 +186,7 @@ def test_cells_of_a_score():
 
     outputs = vectors(5000, 2)
     fold = fold_of(np.arange(5000))
-    cells = _cut(First(), outputs, fold, ("a number",))
+    cells = _cut(First(), Pooled(outputs, None, fold), ("a number",))
     values = First().values(outputs, fold).astype(float)
     tails = 2.0 ** -np.arange(6, 12)
     levels = np.concatenate([tails, np.arange(1, 48) / 48, 1 - tails])
@@ -198,7 +199,7 @@ def test_cells_of_a_score():
         cells.edges[0], First().values(outputs).astype(float), side="right"
     )
     np.testing.assert_array_equal(cells.index(outputs), fresh)
-    assert cells.key == cells.key != _cut(First(), outputs, fold, ("a number",)).key
+    assert cells.key == cells.key != _cut(First(), Pooled(outputs, None, fold), ("a number",)).key
 
 
 def test_a_partition_by_one_entry():

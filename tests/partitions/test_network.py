@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from dpjax.partitions import Outputs, _network
+from dpjax.partitions._batches import Pooled
 from dpjax.partitions._features import Columns
 from dpjax.partitions._network import NetworkFit, _fit, _forward
 
@@ -130,7 +131,7 @@ def test_each_network_is_trained_without_its_fold_on_as_many_outputs(monkeypatch
     )
     # Folds of 1700, 825, 825, 825 and 825: the first network gets at most six batches of 512.
     fold, side = np.repeat([0, 1, 2, 3, 4], [1700, 825, 825, 825, 825]), np.arange(n) % 3 % 2
-    fit = NetworkFit(columns, outputs, side, fold)
+    fit = NetworkFit(columns, Pooled(outputs, side, fold))
     assert len(given) == 1
     score = 10.0 * numbers[fold == 0] * np.where(side[fold == 0] == 0, 1.0, -1.0)
     np.testing.assert_allclose(fit.losses(), np.maximum(0, -score), atol=1e-4)

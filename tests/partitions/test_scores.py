@@ -9,6 +9,7 @@ from scipy.optimize import minimize
 
 from benchmarks.inputs import programs
 from dpjax.partitions import Encoder, Outputs, pilot_size, score_partitions
+from dpjax.partitions._batches import Pooled
 from dpjax.partitions._features import Columns, Features
 from dpjax.partitions._logistic import FOLDS, Logistic
 from dpjax.partitions._network import NetworkFit, _rounded
@@ -100,7 +101,7 @@ def test_a_score_of_few_outputs_has_the_penalty_of_its_kind(monkeypatch, kind, r
         found.append(-minimize(loss, start, given, method="BFGS", tol=1e-8).x[:-1])
     expected = np.array(found) / table.std(axis=0)
     expected /= np.abs(expected.mean(axis=0)).max()
-    score = fit_combination(features, outputs, side, fold)
+    score = fit_combination(features, Pooled(outputs, side, fold))
     np.testing.assert_allclose(score.weights, expected, atol=2e-3)
 
 
@@ -185,10 +186,10 @@ def test_an_output_is_scored_by_a_fit_that_did_not_see_it(monkeypatch, kind):
     for turned in (False, True):
         given = np.where((fold == 3) & turned, 1 - side, side)
         if kind == "network":
-            score = NetworkFit(Columns.of(outputs), outputs, given, fold).network()
+            score = NetworkFit(Columns.of(outputs), Pooled(outputs, given, fold)).network()
         else:
             features = Features.of("additive", Columns.of(outputs), outputs)
-            score = fit_combination(features, outputs, given, fold)
+            score = fit_combination(features, Pooled(outputs, given, fold))
         scores.append(score.values(outputs, fold)[fold == 3].astype(float))
     # A combination is scaled by the mean of all five.
     ratio = scores[1] / scores[0]
@@ -219,7 +220,7 @@ def test_fits_without_a_fold_score_outputs_on_one_scale(kind, code):
     side, fold = np.repeat([0, 1], n), np.tile(fold_of(np.arange(n)), 2)
     outputs = vectors(values)
     features = Features.of(kind, Columns.of(outputs), outputs)
-    score = fit_combination(features, outputs, side, fold)
+    score = fit_combination(features, Pooled(outputs, side, fold))
     whole, held = (np.corrcoef(score.values(outputs, f), truth)[0, 1] for f in (None, fold))
     variance = 1 / whole**2 - 1
     assert 0.4 < whole < 0.95
@@ -303,19 +304,19 @@ def test_when_a_network_may_win():
         codes=np.empty(0, int),
         frequent=np.empty(0),
     )
-    given = outputs, side, fold
+    given = Pooled(outputs, side, fold)
     own = -np.log(np.where(seen == side, 0.75, 0.25))[fold == 0]
-    np.testing.assert_allclose(_losses(cells, *given), own, atol=0.002)
+    np.testing.assert_allclose(_losses(cells, given), own, atol=0.002)
     noise = rng(20).normal(size=len(own)) * 0.1
     error = 0.1 / np.sqrt(len(own))
     for more, may in ((-9.0, True), (1.0, True), (3.0, False)):
-        assert _may_win(own + noise - noise.mean() + more * error, [cells], *given) == may
+        assert _may_win(own + noise - noise.mean() + more * error, [cells], given) == may
     # Other uninformative scores do not compensate for an uninformative network, either.
     nothing = replace(cells, edges=(np.array([2.0]),))
     for gain, may in ((1.0, False), (3.0, True)):
         losses = np.log(2) + noise - noise.mean() - gain * error
-        assert _may_win(losses, [nothing], *given) == may
-    assert not _may_win(own + noise - noise.mean() + 3 * error, [nothing, cells], *given)
+        assert _may_win(losses, [nothing], given) == may
+    assert not _may_win(own + noise - noise.mean() + 3 * error, [nothing, cells], given)
 
 
 @pytest.mark.slow
@@ -325,7 +326,7 @@ def test_other_numbers_of_outputs_are_fitted_and_scored_by_the_same_programs():
         outputs = Outputs(*(np.concatenate(column) for column in zip(*pilot, strict=True)))
         side = np.repeat([0, 1], n)
         fold = rng(n).integers(0, FOLDS, 2 * n)
-        network = NetworkFit(Columns.of(outputs), outputs, side, fold).network()
+        network = NetworkFit(Columns.of(outputs), Pooled(outputs, side, fold)).network()
         return network, outputs, network.values(outputs), network.values(outputs, fold)
 
     fitted(5000)
@@ -502,11 +503,11 @@ def test_a_network_is_judged_by_the_first_fold(monkeypatch):
     fold, side = np.repeat([0, 1], [50, 70]), np.tile([0, 1], 60)
     monkeypatch.setattr("dpjax.partitions._scored._losses", lambda *given: np.full(50, np.log(2)))
     near = 0.01 * np.arange(50)
-    assert _may_win(0.1 + near, ["another"], "outputs", side, fold)
-    assert not _may_win(1.0 + near, ["another"], "outputs", side, fold)
+    assert _may_win(0.1 + near, ["another"], Pooled("outputs", side, fold))
+    assert not _may_win(1.0 + near, ["another"], Pooled("outputs", side, fold))
     # If nine of ten outputs outside of the fold are on one side, this alone is informative.
     side = np.where(fold == 0, 0, np.arange(120) % 10 == 0).astype(int)
-    assert not _may_win(0.2 + near, ["another"], "outputs", side, fold)
+    assert not _may_win(0.2 + near, ["another"], Pooled("outputs", side, fold))
 
 
 def test_a_combination_in_plain_numbers():

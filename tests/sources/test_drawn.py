@@ -106,7 +106,7 @@ def test_no_block_is_drawn_twice(monkeypatch, method, num_pairs):
     """Outputs that determine the cells, or that are compared, are also counted."""
     drawn = []
 
-    def recorded(mechanism, stream, database, num_draws, block, *, first, **options):
+    def recorded(mechanism, stream, database, num_draws, block, *, first=0, **options):
         key = np.asarray(stream).tobytes(), float(database)
         drawn.extend((key, number) for number in range(first, first - (-num_draws // block)))
         return draw(mechanism, stream, database, num_draws, block, first=first, **options)
