@@ -9,8 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from benchmarks.speed.harness import Contender, Goal, Timing, measure
+from dpjax.core.categories import interval_counts
 from dpjax.core.streaming import reduce_samples, stored_blocks
-from dpjax.partitions._intervals import interval_counts
 
 
 def run(

@@ -1,5 +1,6 @@
 """Partitions of outputs into cells that can be counted, and descriptions of events in words."""
 
+from dpjax.core.categories import interval_counts as interval_counts
 from dpjax.partitions._batches import Outputs as Outputs
 from dpjax.partitions._batches import joined as joined
 from dpjax.partitions._batches import part_of as part_of
@@ -7,7 +8,6 @@ from dpjax.partitions._batches import parted as parted
 from dpjax.partitions._columns_of_outputs import rows_of as rows_of
 from dpjax.partitions._curve import curve_of as curve_of
 from dpjax.partitions._curve import ranked_boxes as ranked_boxes
-from dpjax.partitions._intervals import interval_counts as interval_counts
 from dpjax.partitions._lay import PILOT as PILOT
 from dpjax.partitions._lay import is_fixed as is_fixed
 from dpjax.partitions._lay import lay as lay

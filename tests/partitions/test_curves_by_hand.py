@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from dpjax.partitions._curve import _fit_to, _other_ratios, curve_of, ranked_boxes
+from dpjax.partitions._curve import _fit, _other_ratios, curve_of, ranked_boxes
 
 HALVES = np.array([[[1, 2, 4], [3, 0, 2]], [[5, 1, 1], [0, 2, 9]]])
 """Counts of two halves, two sides and three boxes."""
@@ -29,7 +29,7 @@ def test_groups_fit_if_their_ratios_tell_the_sides_apart():
             ratio = ratios[half, box]
             expected -= HALVES[half, 0, box] * np.log1p(np.exp(-ratio))
             expected -= HALVES[half, 1, box] * np.log1p(np.exp(ratio))
-    assert _fit_to(HALVES)(ratios) == pytest.approx(expected)
+    assert _fit(HALVES, ratios) == pytest.approx(expected)
 
 
 def test_boxes_of_the_event_come_first_and_labels_have_no_place():

@@ -6,8 +6,8 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from dpjax.core.categories import interval_counts
 from dpjax.partitions import Budget
-from dpjax.partitions._intervals import interval_counts
 from dpjax.partitions._lookup import _is_consecutive
 from dpjax.partitions._partition import Partition
 from dpjax.partitions.missing import rows_of_objects

@@ -13,7 +13,7 @@ import jax.numpy as jnp
 from jax import Array
 
 from dpjax.core import random, validate
-from dpjax.core.categories import category_counts
+from dpjax.core.categories import category_counts, interval_counts
 from dpjax.core.execution import Execution, map_batched
 from dpjax.core.jit import jit_by_class
 from dpjax.core.numerics import WideCount
@@ -23,7 +23,6 @@ from dpjax.core.wording import BadValue
 from dpjax.inference import Plan
 from dpjax.mechanisms import Mechanism, TruncatedLaplace
 from dpjax.methods.histogram._estimate import Unplanned
-from dpjax.partitions._intervals import interval_counts
 
 
 @jit_by_class(static_argnames=("num_intervals", "execution"))

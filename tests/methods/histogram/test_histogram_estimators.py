@@ -7,6 +7,7 @@ import pytest
 from scipy.stats import chisquare
 
 from dpjax.core import random, streaming
+from dpjax.core.categories import interval_counts
 from dpjax.core.errors import Status
 from dpjax.core.execution import Execution
 from dpjax.core.numerics import WideCount
@@ -31,7 +32,6 @@ from dpjax.methods.histogram import HistogramEstimate, Unplanned, histogram_leve
 from dpjax.methods.histogram._counts import count_outputs
 from dpjax.methods.histogram._estimate import HistogramResult
 from dpjax.methods.histogram._findings import rows_of
-from dpjax.partitions._intervals import interval_counts
 from dpjax.reference import ExactTruncatedGaussian, ExactTruncatedLaplace
 
 NUM_RUNS = 1_000

@@ -6,8 +6,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from dpjax.core import pages, validate
-from dpjax.core.pages import Pages, pages_of
+from dpjax.core import parquet, validate
+from dpjax.core.parquet import Pages, pages_of
 from dpjax.sources.readers import read_samples
 
 pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
@@ -130,7 +130,7 @@ def test_headers_by_hand():
     page(sized(3, 0), b"\x18\xff\xff\xff\xff\x0f"),
 ])  # fmt: skip
 def test_damaged_headers(content, monkeypatch):
-    monkeypatch.setattr(pages, "_LONGEST", 2**13)
+    monkeypatch.setattr(parquet, "_LONGEST", 2**13)
     with pytest.raises(ValueError, match="it is damaged: the header of a page cannot be read"):
         totals(content)
 
