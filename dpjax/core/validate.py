@@ -124,9 +124,7 @@ def not_below(least: float, **arguments: object) -> None:
 
 def non_negative(**arguments: object) -> None:
     """Validate that each argument is a finite number >= 0; raise the same errors as `positive`."""
-    for name, value in arguments.items():
-        if not is_traced(value) and _scalar(name, value, "a number >= 0") < 0:
-            raise BadValue(f"{name} must be a number >= 0, but was {value!r}.")
+    not_below(0, **arguments)
 
 
 def finite(**arguments: object) -> None:

@@ -217,13 +217,7 @@ def _left(num_pairs: int, rungs: list[tuple[int, int]], ladder: Ladder, *, varie
 
 
 def _together(source: Source, alive: list[Proposed], ranked: list[int]) -> list[int]:
-    """Return the indices of pairs that an audit can test together with the best pair.
-
-    Args:
-        source: Source of the outputs.
-        alive: Pairs of the last rung.
-        ranked: Indices of the pairs with finite scores, sorted from best to worst.
-    """
+    """Return the indices, among those in `ranked`, of pairs that an audit can test together."""
     stacks = stacks_of(source, [alive[place] for place in ranked])
     places = stacks[0].places if stacks else range(1)
     return [ranked[place] for place in places]

@@ -207,13 +207,7 @@ class Walk:
             )
 
     def _count(self, pair: int, size: int, first: int) -> NDArray[np.int64]:
-        """Return the counts of fresh outputs of a pair, int64 [2, cells].
-
-        Args:
-            pair: Index of the pair.
-            size: Number of outputs per side.
-            first: Index of the first output to count.
-        """
+        """Return the counts of `size` fresh outputs per side of a pair, int64 [2, cells]."""
         cells = np.arange(self._searches[pair].partition.size)
         marked = Marked(np.array([pair]), cells[None], self._size, first, size)
         with self._times.measured(pair, size):

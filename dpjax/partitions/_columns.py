@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from dpjax.core.types import JsonObject
+from dpjax.partitions._batches import widened
 from dpjax.partitions._key_order import NO_ORDERS, Orders
 from dpjax.partitions._nested import SPREAD, SUMMARY, UNUSED, Nested, usual
 
@@ -118,9 +119,6 @@ class NestedColumns:
         """Add columns for the numbers that most summaries have, such as the counts of labels.
 
         At most half of the free columns are used, so that labels of the other side get columns.
-
-        Args:
-            outputs: Paths of the numbers in each summary of a batch.
         """
         times = Counter(path for paths in outputs for path in paths if self._place(path) is None)
         least = 2 if len(outputs) >= _MANY else 1
@@ -175,7 +173,7 @@ class NestedColumns:
 
     def wide(self, rows: np.ndarray) -> np.ndarray:
         """Return numbers or vectors, [n, d], with columns of zeros for the further columns."""
-        return np.pad(rows, [(0, 0), (0, len(self.extra))]) if self.extra else rows
+        return widened(rows, rows.shape[1] + len(self.extra))
 
     def _is_in_order(self, one: Nested) -> bool:
         """Return whether the numbers of a nested output belong to the first columns."""

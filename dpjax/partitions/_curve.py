@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 
@@ -99,7 +100,8 @@ def ranked_boxes(
     """
     inside = halves[:, :, event].sum(axis=(0, 2)) / halves.sum(axis=(0, 2))
     sign = 1 if inside[0] >= inside[1] else -1
-    ranks = max((_other_ratios(halves, labels) for labels in groups), key=_fit_to(halves))
+    ratios = (_other_ratios(halves, labels) for labels in groups)
+    ranks = max(ratios, key=partial(_fit, halves))
     total = halves.sum(axis=0)
     boxes, is_inside = np.concatenate(halves[..., num_alone:], axis=1), event[num_alone:]
     member = np.tile(is_inside, 2)
@@ -127,14 +129,10 @@ def _other_ratios(halves: np.ndarray, labels: np.ndarray) -> np.ndarray:
     return ratios[:, 0] - ratios[:, 1]
 
 
-def _fit_to(halves: np.ndarray) -> Callable[[np.ndarray], float]:
-    """Return a function that maps log ratios to the log-likelihood of the sides given the boxes."""
-
-    def likelihood(ratios: np.ndarray) -> float:
-        sides = np.stack([np.logaddexp(0, -ratios), np.logaddexp(0, ratios)], axis=1)
-        return -float(np.sum(halves * sides))
-
-    return likelihood
+def _fit(halves: np.ndarray, ratios: np.ndarray) -> float:
+    """Return the log-likelihood of the sides given the boxes, for log ratios of the boxes."""
+    sides = np.stack([np.logaddexp(0, -ratios), np.logaddexp(0, ratios)], axis=1)
+    return -float(np.sum(halves * sides))
 
 
 def _point(low: float, high: float) -> float:

@@ -220,11 +220,7 @@ def _differing(
 def _gaps(sides: Sequence[np.ndarray], statistic: _Statistic) -> np.ndarray:
     """Return the largest difference of the shares of both sides, in standard errors, per entry.
 
-    The shares are those of each value, and of all values up to a value.
-
-    Args:
-        sides: Entries of both sides, float64 [n, entries] each.
-        statistic: Statistic of an entry.
+    The shares are those of each value of the statistic, and of all values up to a value.
     """
     size, width = statistic.high - statistic.low + 1, sides[0].shape[1]
     shares = []

@@ -65,11 +65,7 @@ class _Fit(NamedTuple):
 
     @classmethod
     def of(cls, sides: Sequence[np.ndarray]) -> Self:
-        """Find the directions whose variances differ by more than chance.
-
-        Args:
-            sides: Standardized numbers of each side, float64 [n, numbers] each.
-        """
+        """Find directions whose variances differ between sides, float64 [n, numbers] each."""
         first, second = (np.cov(side, rowvar=False, bias=True) for side in sides)
         values, vectors = np.linalg.eigh((first + second) / 2)
         varies = values > max(_SAME * values[-1], 0)
@@ -83,11 +79,7 @@ class _Fit(NamedTuple):
         return cls(axes, centres, both[:, differs])
 
     def scores(self, table: np.ndarray) -> np.ndarray:
-        """Return the log ratio of the densities of both sides, float64 [n].
-
-        Args:
-            table: Standardized numbers, float64 [numbers, n].
-        """
+        """Return the log ratio of both densities at standardized numbers, [numbers, n]."""
         along = product(self.axes, table)
         found = [
             (_FREEDOM + 1) / 2 * np.log1p((along - centre[:, None]) ** 2 / size[:, None] / _FREEDOM)
@@ -171,13 +163,9 @@ class Directions:
 
 
 def _by_chance(number: int, sides: Sequence[np.ndarray]) -> float:
-    """Return the logarithm of the largest ratio of variances of normal outputs by chance.
+    """Return the logarithm of the largest ratio of variances by chance, for normal outputs.
 
     The limit is that of the eigenvalues of a multivariate F matrix; see Wachter (1980).
-
-    Args:
-        number: Number of dimensions.
-        sides: Outputs of both sides, [n, numbers] each.
     """
     share = number / (2 * min(map(len, sides)))
     return math.log1p(g := 2 * math.sqrt(share * (1 - share))) - math.log1p(-g)

@@ -119,12 +119,7 @@ def _labeled(kind: type) -> tuple[str, bool]:
 
 
 def _with_metadata(form: Form, text: str) -> Nested:
-    """Return the form of an output whose metadata are unusual.
-
-    Args:
-        form: The form of the output without its metadata.
-        text: The metadata; see `metadata`.
-    """
+    """Return the form of an output with unusual metadata, given its form without metadata."""
     if not isinstance(form, Nested):
         form = Nested.of(form.value if isinstance(form, Label) else form)
     structure, key = with_metadata(form.structure, text), form.key

@@ -5,7 +5,7 @@ compared place by place. Outputs with many lengths are therefore labels until th
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from decimal import Decimal
 from functools import lru_cache
 from numbers import Real
@@ -54,6 +54,11 @@ class Lengths:
         if one.is_named or not self.varied or not isinstance(one.key, str):
             return None
         return whole_label(one) if _without_lengths(one.key) in self.varied else None
+
+
+def structure_label(one: Nested) -> Hashable:
+    """Return the label of a structure, which differs from a string with the same text."""
+    return DpjaxLabel(one.key) if isinstance(one.key, str) else one.key
 
 
 def whole_label(one: Nested) -> DpjaxLabel:

@@ -113,7 +113,7 @@ def _of_categories(column: Any) -> str:
     if not column.ordered and categories == _in_order({*column.tolist()} & {*categories}):
         return ""
     order = "ordered " if column.ordered else ""
-    return f"the {order}categories {_text_of_all(categories)}"
+    return f"the {order}categories [{', '.join(map(_text, categories))}]"
 
 
 def _in_order(values: Iterable[Any]) -> list[Any]:
@@ -121,10 +121,6 @@ def _in_order(values: Iterable[Any]) -> list[Any]:
         return sorted(values)
     except TypeError:  # Labels of different types have no order.
         return []
-
-
-def _text_of_all(labels: Sequence[Any]) -> str:
-    return f"[{', '.join(map(_text, labels))}]"
 
 
 def _text(label: Any) -> str:

@@ -355,11 +355,9 @@ class _Form(NamedTuple):
 
 @lru_cache(maxsize=1024)
 def _form(names: tuple[str, ...] | None, kinds: tuple[type, ...]) -> _Form | None:
-    """Return the structure of a dict or tuple, or None if a part has an unsuitable type.
+    """Return the structure of a dict with these keys, or of a tuple, from the types of its parts.
 
-    Args:
-        names: Keys of a dict, or None for a tuple.
-        kinds: Type of each part.
+    The result is None if a type is unsuitable.
     """
     if not {*kinds} <= _NUMBERS | {str}:
         return None

@@ -240,14 +240,7 @@ class _Fit(NamedTuple):
 
 
 def _tried(fit: _Fit, fold: int, group: np.ndarray, factors: Factors) -> np.ndarray:
-    """Return all weights to try, float64 [tried, numbers].
-
-    Args:
-        fit: The fit without the fold.
-        fold: The fold.
-        group: Mask of the numbers that are used, bool [numbers].
-        factors: Common factors of these numbers.
-    """
+    """Return all weights of a group to try without a fold, float64 [tried, numbers]."""
     further = factors.weights(fold, fit.gap, fit.errors, _SHRUNK)
     return np.concatenate([np.where(group, fit.weights, 0.0), further])
 

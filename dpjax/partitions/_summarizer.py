@@ -16,8 +16,8 @@ from dpjax.core.types import JsonObject
 from dpjax.partitions._batches import Outputs, part_of
 from dpjax.partitions._chosen import SpreadOfSummaries, compared
 from dpjax.partitions._contents import Contents, Kind
-from dpjax.partitions._labels import DpjaxLabel, Labels
-from dpjax.partitions._lengths import whole_label, with_numbers
+from dpjax.partitions._labels import Labels
+from dpjax.partitions._lengths import structure_label, whole_label, with_numbers
 from dpjax.partitions._metadata import numbers_of_metadata
 from dpjax.partitions._nested import SUMMARY, UNUSED, Label, Nested
 from dpjax.partitions._records import number_of
@@ -193,7 +193,7 @@ class Summarizer:
         if isinstance(found, Label):
             label = found.value
         elif isinstance(found, Nested) and not found.is_named:
-            label = DpjaxLabel(found.key) if isinstance(found.key, str) else found.key
+            label = structure_label(found)
         else:
             return found
         is_whole = isinstance(found, Nested) and self.kept.known(whole_label(found))

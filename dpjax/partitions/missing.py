@@ -154,7 +154,10 @@ def as_array(outputs: object) -> np.ndarray:
         return unmasked(outputs)
     for name in ("itercolumns", "iter_columns"):  # tables of Arrow and of Polars
         if (columns := getattr(outputs, name, None)) is not None:
-            return _side_by_side([as_array(column) for column in columns()])
+            parts = [as_array(column) for column in columns()]
+            for part in parts:
+                _refuse_rounded(part, len(parts))
+            return np.stack(parts, axis=1)
     nulls = getattr(outputs, "null_count", 0)
     for name in ("to_pylist", "to_list"):  # columns of Arrow and of Polars
         rows = getattr(outputs, name, None)
@@ -191,12 +194,6 @@ def as_known_kind(array: np.ndarray) -> np.ndarray:
     if array.dtype.kind == "V" and array.dtype.fields is None and "float" in array.dtype.name:
         return array.astype(np.float32)
     return array
-
-
-def _side_by_side(columns: Sequence[np.ndarray]) -> np.ndarray:
-    for column in columns:
-        _refuse_rounded(column, len(columns))
-    return np.stack(columns, axis=1)
 
 
 def _refuse_rounded(column: np.ndarray, num_columns: int) -> None:

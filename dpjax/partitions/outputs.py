@@ -5,7 +5,7 @@ also be NaN, an infinity, a missing value or an exception. These are outcomes of
 even a crash leaks information if it depends on the data.
 """
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import groupby
 from math import isfinite
 
@@ -20,8 +20,8 @@ from dpjax.partitions._columns_of_outputs import table_of
 from dpjax.partitions._contents import Kind
 from dpjax.partitions._distinct import distinct
 from dpjax.partitions._entries import Entries
-from dpjax.partitions._labels import DpjaxLabel
 from dpjax.partitions._learned_form import LearnedForm
+from dpjax.partitions._lengths import structure_label
 from dpjax.partitions._logistic import FOLDS
 from dpjax.partitions._nested import FLOATS, INTEGERS, Label, Nested
 from dpjax.partitions._row_names import only_label, row_names
@@ -121,7 +121,9 @@ class Encoder(LearnedForm):
         if isinstance(found, Label):
             return self.labels.known(found.value)
         if isinstance(found, Nested):
-            is_labeled = self.columns.needs_no_label(found) or self.labels.known(_label(found))
+            is_labeled = self.columns.needs_no_label(found) or self.labels.known(
+                structure_label(found)
+            )
             return is_labeled and all(map(isfinite, found.numbers))
         if isinstance(found, Raised) or self.columns.excludes_plain:
             return False
@@ -295,7 +297,9 @@ class Encoder(LearnedForm):
         for place, one in nested.items():
             rows[place] = self.columns.row(one)
             if rows[place] is None or not self.columns.needs_no_label(one):
-                labels[place] = self.labels.of(_label(one), name_of_structure(one.structure))
+                labels[place] = self.labels.of(
+                    structure_label(one), name_of_structure(one.structure)
+                )
             if items and not self.columns.closed:
                 self._contents.add(int(labels[place]), items[place])
         if self.columns.extra and not self.columns.excludes_plain:
@@ -370,8 +374,3 @@ class Encoder(LearnedForm):
     def _alone(self, labels: np.ndarray) -> Outputs:
         values = np.zeros((len(labels), self._width or 1))
         return Outputs(labels.astype(np.int32), values, np.ones(len(labels), bool))
-
-
-def _label(one: Nested) -> Hashable:
-    """Return the label of a nested output, which differs from a string with the same text."""
-    return DpjaxLabel(one.key) if isinstance(one.key, str) else one.key

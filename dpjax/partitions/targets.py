@@ -64,8 +64,4 @@ def _records(database: Any) -> list[tuple[Hashable, Any]]:
         raise TypeError
     if len(database) > _LONGEST:
         raise ValueError
-    return [(_key(record), record) for record in database]
-
-
-def _key(record: Any) -> Hashable:
-    return record if isinstance(record, str) else repr(record)
+    return [(r if isinstance(r, str) else repr(r), r) for r in database]

@@ -97,11 +97,7 @@ class Passages:
 
 
 def _kept(outputs: Words) -> Words:
-    """Return the kept window hashes for a sequence of outputs, in ascending order.
-
-    Args:
-        outputs: Hashes of the outputs, uint64 [n].
-    """
+    """Return the kept window hashes for a sequence of hashes of outputs, in ascending order."""
     words, width = outputs, 1
     while width < WINDOW:
         if len(words) <= width:

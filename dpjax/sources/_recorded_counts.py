@@ -222,13 +222,7 @@ def kind_of(outputs: np.ndarray) -> str | None:
 def _notes_of_nan(
     cells: Partition, names: Sequence[str], counts: Sequence[NDArray[np.int64]]
 ) -> list[str]:
-    """If any numeric outputs are NaN, return a note that states their number.
-
-    Args:
-        cells: Partition of the outputs.
-        names: Name of each label.
-        counts: Number of outputs with each label on each side, int64 [labels].
-    """
+    """Return a note on the number of NaN outputs, given each side's counts of the named labels."""
     is_nan = np.array(["NaN" in name for name in names])
     gaps = [int(side[is_nan[: len(side)]].sum()) for side in counts]
     if not len(cells.boxed) or not any(gaps):
@@ -241,13 +235,7 @@ def _notes_of_nan(
 
 
 def _notes_of_atoms(cells: Partition, pilots: list[Outputs], parts: tuple[str, ...]) -> list[str]:
-    """Return notes on frequent values, each of which has its own cell.
-
-    Args:
-        cells: Partition of the outputs.
-        pilots: First outputs of both sides.
-        parts: Paths of the entries of nested outputs.
-    """
+    """Return notes on frequent values among the first outputs, each of which has its own cell."""
     notes = []
     values = [pilot.values[~pilot.alone] for pilot in pilots]
     for column, atoms in zip(cells.columns, cells.atoms, strict=False):

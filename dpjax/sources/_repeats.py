@@ -68,13 +68,7 @@ def nats_of(outputs: Outputs, size: int) -> float:
 
 
 def _counts(outputs: Outputs, size: int, width: int | None) -> np.ndarray:
-    """Return how often each of the first outputs occurs, int64 [different outputs].
-
-    Args:
-        outputs: Batch of outputs.
-        size: Number of outputs to use.
-        width: Number of columns to use, or None for all.
-    """
+    """Return how often each of the first outputs occurs, compared by the first `width` columns."""
     rows = np.column_stack([outputs.labels[:size], outputs.values[:size, :width]])
     whole = np.ascontiguousarray(rows).view(np.dtype((np.void, rows.strides[0])))
     return np.unique(whole, return_counts=True)[1]

@@ -82,11 +82,7 @@ def generators(seeds: Iterable[int]) -> Iterator[Generator]:
 
 
 def _states(seeds: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """Return the states with which `SeedSequence` seeds `PCG64`, uint64 [n, 4].
-
-    Args:
-        seeds: uint64 [n].
-    """
+    """Return the states with which `SeedSequence` seeds `PCG64`, uint64 [n, 4]."""
     low, high = ((seeds >> np.uint64(shift)).astype(np.uint32) for shift in (0, 32))
     none = np.zeros_like(low)
     constants = _constants(_FIRST, _FIRST_FACTOR)

@@ -109,12 +109,7 @@ def refuse_shared_draws(x: SideValues, y: SideValues) -> None:
 
 
 def _same_ranks(x: np.ndarray, y: np.ndarray) -> int:
-    """Return how many outputs were compared, or 0 if their ranks differ or may agree by chance.
-
-    Args:
-        x: First outputs from the database, [m].
-        y: First outputs from its neighbor, [m].
-    """
+    """Return how many first outputs were compared; 0 if ranks differ or may agree by chance."""
     size = min(len(x), len(y))
     ranks = [np.unique(side[:size], return_inverse=True)[1] for side in (x, y)]
     if size < 2 or not np.array_equal(ranks[0], ranks[1]):

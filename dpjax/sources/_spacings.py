@@ -209,9 +209,5 @@ def _tail(number: int, trials: int, share: float) -> float:
 
 
 def _close(steps: np.ndarray) -> np.ndarray:
-    """Return whether one of two adjacent spacings is far smaller than the other, bool [n].
-
-    Args:
-        steps: Pairs of spacings, [2, n].
-    """
+    """Return whether one of two spacings, [2, n], is far smaller than the other, bool [n]."""
     return steps.min(axis=0) < _RATIO * steps.sum(axis=0)

@@ -110,19 +110,16 @@ def _assumption(planned: Plan) -> str:
     return f"{text} and {assumed.inputs.lipschitz:g}-Lipschitz in the input"
 
 
-def _weaker(planned: Plan) -> str:
-    finite = isinstance(planned.assumption, FiniteOutputs)
-    return "a smaller probability" if finite else "a larger constant"
-
-
 def _judge(counted: HistogramLevel, planned: Plan, claim: float | None) -> tuple[str, str]:
     found, assumed = counted.interval(), counted.assumed
     low, high = found.lower_bound, found.upper_bound
     interval = "" if high is None else f" [{low:.4f}, {high:.4f}]"
     if counted.refuted:
+        finite = isinstance(planned.assumption, FiniteOutputs)
+        weaker = "a smaller probability" if finite else "a larger constant"
         return ASSUMPTION_REFUTED, Sentence(
             f"The counts contradict the assumption that {assumed} (p = {counted.p_value:.2g}), so "
-            f"the interval{interval} cannot be trusted: assume {_weaker(planned)}, or use "
+            f"the interval{interval} cannot be trusted: assume {weaker}, or use "
             f"{EVENTS}, which needs no assumption."
         )
     if high is None:
