@@ -140,10 +140,26 @@ def search_counted(
         if tell is not None:
             left = _left(len(alive), rungs[number + 1 :], ladder, varied=space is not None)
             tell(spent, spent + left)
-    together = _together(source, alive, ranked.best(len(alive)))
-    best = together[: ladder.keep]
+    best = _kept(_together(source, alive, ranked.best(len(alive))), alive, ranked, ladder, space)
+    estimates = [float(ranked.scores[place]) for place in best]
+    return CountedPairs([alive[place] for place in best], estimates, done, probes, untried)
+
+
+def _kept(
+    places: list[int], alive: list[Proposed], ranked: Ranked, ladder: Ladder, space: Space | None
+) -> list[int]:
+    """Return the places in `alive` of the pairs that an audit can use in its time, the best first.
+
+    Args:
+        places: Places of the pairs that may be used together, the best first.
+        alive: Pairs of the last rung.
+        ranked: Scores of the pairs in `alive`.
+        ladder: Plan of the search.
+        space: Space of the pairs, or None if the pairs are a list.
+    """
+    best = places[: ladder.keep]
     small = [] if space is None else _places(space.smallest(alive), alive)
-    small = [place for place in small if place in together]
+    small = [place for place in small if place in places]
     if small and ladder.keep > _WITHOUT_SMALL and not set(small) & set(best):
         best[-1] = max(small, key=lambda place: ranked.scores[place])
     # Drop slow pairs because the slowest pair limits the number of draws in an audit.
@@ -151,8 +167,7 @@ def search_counted(
     best = [place for place in best if ranked.paces[place] <= _SLOWER * pace]
     if ladder.seconds is not None and pace > 0:
         best = best[: max(int(ladder.seconds / (2 * pace * _WORTH)), 1)]
-    estimates = [float(ranked.scores[place]) for place in best]
-    return CountedPairs([alive[place] for place in best], estimates, done, probes, untried)
+    return best
 
 
 def _tell_part(tell: Callable[[int, int], object], before: int, whole: int, done: int) -> None:

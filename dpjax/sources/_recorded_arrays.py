@@ -24,7 +24,7 @@ from dpjax.sources._outcomes import (
 )
 from dpjax.sources._pairs import RECORDED_PAIRS
 from dpjax.sources._recorded_counts import advice_on, notes_of_new_draws, weighed
-from dpjax.sources._serial import notes_of_order
+from dpjax.sources._serial import Advice, notes_of_order
 from dpjax.sources._side_values import SideValues
 from dpjax.sources._split import MIN_SEARCH, key_of_side, random_words
 from dpjax.sources.streams import StoredStreams
@@ -51,7 +51,7 @@ class RecordedArrays:
         labels: np.ndarray | None,
         origin: np.ndarray,
         notes: list[str],
-        region: RegionLike | None = None,
+        region: RegionLike | None,
     ):
         self.pairs = RECORDED_PAIRS
         self.streams, self.space, self.labels = streams, space, labels
@@ -141,17 +141,7 @@ def recorded_arrays(
             other, or if some outputs are atoms, NaN or infinite.
         TypeError: If the outputs are in files, or if they are of multiple kinds or dimensions.
     """
-    x, y = _array("x", recorded.x), _array("y", recorded.y)
-    if x.ndim != y.ndim or x.shape[1:] != y.shape[1:]:
-        raise TypeError(
-            f"x and y must have outputs of the same dimension, but had the shapes "
-            f"{x.shape}, {y.shape}."
-        )
-    if _kind(x) != _kind(y):
-        raise TypeError(
-            f"x and y must hold outputs of one kind, but held {_kind(x)} and {_kind(y)}."
-        )
-    x, y = in_one_type(x, y)
+    x, y = _comparable(recorded)
     size, fraction = min(len(x), len(y)), recorded.search_fraction
     count, notes = int(size * fraction), list[str]()
     # Shuffle before cutting the longer side, since outputs in files may be sorted or drift over
@@ -172,16 +162,7 @@ def recorded_arrays(
             f"x and y must hold at least {needed} outputs each"
             f"{'' if discrete else ' for a density estimate'}, but the shorter one held {size}."
         )
-    values = SideValues(), SideValues()
-    for side, outputs in zip(values, (x, y), strict=True):
-        side.add(outputs)
-    notes += weighed(notes_of_new_draws("xy", values), recorded)
-    for name, outputs in zip("xy", (x, y), strict=True):
-        # Rank vectors by their first number, and labels alphabetically.
-        place = np.unique(outputs.reshape(len(outputs), -1)[:, 0], return_inverse=True)[1]
-        split = place >= max(np.median(place), 1)
-        advice = advice_on(recorded)
-        notes += weighed(notes_of_order(name, [split], place, advice=advice), recorded)
+    notes += weighed(_notes_of_draws(x, y, advice_on(recorded)), recorded)
     if count < MIN_SEARCH:
         raise BadValue(
             f"search_fraction must put at least {MIN_SEARCH} outputs per side into the search set, "
@@ -215,6 +196,35 @@ def recorded_arrays(
         "generator": "philox4x64",
     }
     return found
+
+
+def _comparable(recorded: Sides) -> tuple[np.ndarray, np.ndarray]:
+    """Return the outputs of both sides in one type, after checks of their kinds and dimensions."""
+    x, y = _array("x", recorded.x), _array("y", recorded.y)
+    if x.ndim != y.ndim or x.shape[1:] != y.shape[1:]:
+        raise TypeError(
+            f"x and y must have outputs of the same dimension, but had the shapes "
+            f"{x.shape}, {y.shape}."
+        )
+    if _kind(x) != _kind(y):
+        raise TypeError(
+            f"x and y must hold outputs of one kind, but held {_kind(x)} and {_kind(y)}."
+        )
+    return in_one_type(x, y)
+
+
+def _notes_of_draws(x: np.ndarray, y: np.ndarray, advice: Advice) -> list[str]:
+    """Return notes if outputs seem to be repeated, or to depend on their order."""
+    values = SideValues(), SideValues()
+    for side, outputs in zip(values, (x, y), strict=True):
+        side.add(outputs)
+    notes = notes_of_new_draws("xy", values)
+    for name, outputs in zip("xy", (x, y), strict=True):
+        # Rank vectors by their first number, and labels alphabetically.
+        place = np.unique(outputs.reshape(len(outputs), -1)[:, 0], return_inverse=True)[1]
+        split = place >= max(np.median(place), 1)
+        notes += notes_of_order(name, [split], place, advice=advice)
+    return notes
 
 
 def _shuffled(outputs: np.ndarray, key: jax.Array, side: int) -> np.ndarray:
@@ -264,9 +274,8 @@ def _check_reals(x: np.ndarray, y: np.ndarray) -> None:
             if counts.max() > most_often(len(column)):
                 share, atom = counts.max() / len(column), values[counts.argmax()]
                 raise BadValue(
-                    f"{name} holds the value {atom:g} in {share:.0%} of its search set, "
-                    "so it has no "
-                    f"density there: use {EVENTS}, which counts the value separately, or use "
+                    f"{name} holds the value {atom:g} in {share:.0%} of its search set, so it has "
+                    f"no density there: use {EVENTS}, which counts the value separately, or use "
                     f"{DISCRETE}."
                 )
 
