@@ -193,6 +193,23 @@ def search_pairs(
         ladder = Ladder(budget, seconds, keep, factor, _rung_draws(source))
         return _found(source, search_counted(source, pairs, ladder, terms, region, root))
     budget = _BUDGET if budget is None else budget
+    return _found_by_losses(source, pairs, budget, keep, factor, region, root, execution)
+
+
+def _found_by_losses(
+    source: Source,
+    pairs: object,
+    budget: int,
+    keep: int,
+    factor: int,
+    region: RegionLike | None,
+    root: Array,
+    execution: Execution | None,
+) -> FoundPairs:
+    """Search a list of pairs for a JAX mechanism by losses that the local method estimates.
+
+    The arguments are those of `search_pairs`. The keys of the rungs are derived from `root`.
+    """
     pairs = pairs_of(source.sampler, pairs)
     mechanism = mechanism_at(source.sampler, pairs)
     check_shape(mechanism, pairs)
