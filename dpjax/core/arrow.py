@@ -30,10 +30,6 @@ _OLD = "it was written by Arrow before version 1.0: write it again with a newer 
 def refuse_arrow_bomb(file: BinaryIO, packed: int) -> int:
     """Check an Arrow file's unpacked size, and return the number of its record batches.
 
-    Args:
-        file: The opened file.
-        packed: Size of the file in bytes.
-
     Raises:
         ValueError: If the unpacked content is larger than the limit and also larger than a hundred
             times the file's size, or if the file is damaged.

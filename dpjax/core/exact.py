@@ -135,11 +135,7 @@ def _restored_frame(columns: Any) -> Any:
 
 
 def exact(database: Any) -> Any:
-    """Return a database as JSON values from which `restored` returns an equal database.
-
-    Args:
-        database: A database for which `is_exact` returns True.
-    """
+    """Return a database as JSON values from which `restored` returns an equal database."""
     if isinstance(database, np.ndarray | np.generic):
         return {_TYPE: str(database.dtype), "values": exact(database.tolist())}
     if is_plain_frame(database):

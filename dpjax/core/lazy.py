@@ -33,9 +33,6 @@ def lazy(package: str) -> tuple[Callable[[str], object], Callable[[], list[str]]
     form `from MODULE import NAME as NAME`. These lines are read from the source code of the
     package, so that each name is written once. If MODULE is the package itself, NAME is a
     submodule.
-
-    Args:
-        package: Name of the package, from its `__name__`.
     """
     own = sys.modules[package]
     own.__class__ = _Package

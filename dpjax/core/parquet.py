@@ -41,10 +41,6 @@ def text_columns_of(file: BinaryIO, packed: int) -> list[str]:
     A Parquet file may store a million copies of a string in a few bytes. Therefore, text columns
     should be read in dictionary encoding.
 
-    Args:
-        file: The opened file.
-        packed: Size of the file in bytes.
-
     Raises:
         ValueError: If the unpacked content is larger than the limit and also larger than a hundred
             times the file's size, according to the footer or to the headers of the pages.

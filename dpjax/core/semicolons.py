@@ -28,9 +28,6 @@ def has_semicolons(lines: Iterable[str]) -> bool:
     This is assumed if semicolons split the first rows into equally many fields, at least two, if no
     comma occurs except in numbers, and if a column consists of integers and of numbers with decimal
     commas. The first row may contain the names of the columns.
-
-    Args:
-        lines: Lines of the file, from the beginning.
     """
     lines = iter(lines)
     first = next(lines, "")
@@ -54,10 +51,6 @@ def has_semicolons(lines: Iterable[str]) -> bool:
 
 def with_points(row: Sequence[str], line: int) -> list[str]:
     """Return a row with decimal points instead of decimal commas.
-
-    Args:
-        row: Fields of a file with decimal commas.
-        line: Number of the line, for error messages.
 
     Raises:
         ValueError: If a number has a point, which may be a decimal point or separate thousands.

@@ -120,13 +120,7 @@ NOTHING = Found([], Ranked(np.zeros(0), np.zeros(0), 0), 0)
 
 
 def most_draws(paths: Sequence[Path], ladder: Ladder, num_pairs: int) -> float:
-    """Return the maximum number of draws of a search for jumps, or 0 if the budget is too small.
-
-    Args:
-        paths: Paths of the space.
-        ladder: Plan of the search.
-        num_pairs: Number of pairs that the space proposes.
-    """
+    """Return the maximum number of draws of a search for jumps, or 0 if the budget is too small."""
     least = 2 * len(paths) * (3 * _doublings(paths) * _DRAWS + FEWEST)
     spare = ladder.spare(num_pairs)
     return spare if 0 < least <= spare else 0.0

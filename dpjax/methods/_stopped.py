@@ -36,12 +36,7 @@ class SoFar:
 
 @contextmanager
 def saying_so_far(tally: Tally, terms: Terms) -> Iterator[SoFar]:
-    """Return a context manager that converts KeyboardInterrupt to `Stopped` with a message.
-
-    Args:
-        tally: Counts of the source's outputs so far.
-        terms: Notion, claim and confidence of the audit.
-    """
+    """Return a context manager that converts KeyboardInterrupt to `Stopped` with a message."""
     so_far = SoFar(tally)
     try:
         yield so_far

@@ -81,9 +81,6 @@ def in_turn(sides: Sequence[Iterator[Outputs]]) -> Iterator[tuple[int, Outputs]]
     The order in which outputs of new kinds occur therefore does not depend on the division of each
     side into batches, if each output of a new kind has a batch of its own.
 
-    Args:
-        sides: Batches of each side.
-
     Yields:
         Tuples (index of the side, batch).
     """

@@ -53,12 +53,7 @@ class SpreadOfSummaries(NamedTuple):
 
     @classmethod
     def of(cls, names: Sequence[str], spread: Spread) -> Self:
-        """Return the scores without the numbers whose weights are all 0.
-
-        Args:
-            names: Path of each number.
-            spread: The scores of these numbers.
-        """
+        """Return the scores without the numbers whose weights are all 0."""
         (used,) = np.nonzero(spread.weights.any(axis=1))
         places = {names[row]: place for place, row in enumerate(used.tolist())}
         largest = tuple(places[names[row]] for row in spread.largest)

@@ -177,11 +177,7 @@ def digits_partitions(
 ) -> list[Digits]:
     """Construct a partition for each statistic that differs by more than chance in some entry.
 
-    Args:
-        pilot: Outputs from the database and from its neighbor.
-        names: Names of all labels in the pilot.
-        columns: Indices of the columns that are entries.
-        low_bits: Whether to use `LOW_BITS`, too.
+    `LOW_BITS` are used only if `low_bits` is True.
     """
     statistics = _ALL if low_bits else STATISTICS
     rows = max(min(_ROWS, _NUMBERS // len(columns)), 1)

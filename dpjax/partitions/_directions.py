@@ -107,12 +107,7 @@ class Directions:
 
     @classmethod
     def of(cls, columns: Columns, pooled: Pooled) -> "Directions | None":
-        """Find the directions, once without each fold, or return None if there are none.
-
-        Args:
-            columns: Columns of the outputs.
-            pooled: The outputs of both sides.
-        """
+        """Find the directions, once without each fold, or return None if there are none."""
         outputs, side, fold = pooled
         centre, scale = columns.centre, columns.scale
         table, fits = _standardized(outputs.values, centre, scale), []

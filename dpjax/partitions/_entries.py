@@ -56,11 +56,7 @@ class Entries(NamedTuple):
         return next((n for n, path in enumerate(self.paths) if path.startswith(SPREAD)), None)
 
     def of(self, dimension: int) -> list[int]:
-        """Return the indices of the columns that are entries.
-
-        Args:
-            dimension: Number of columns.
-        """
+        """Return the indices of the columns that are entries."""
         return [*range(dimension)][: self._end]
 
 

@@ -110,13 +110,7 @@ def of_graph(graph: Graph, where: str = "") -> dict[str, float]:
 
 
 def of_links(links: Sequence[Link], noun: str, where: str = "") -> dict[str, float]:
-    """Return how often links and their members occur, which does not depend on their order.
-
-    Args:
-        links: The links.
-        noun: Word for a link, such as "edge".
-        where: Words after each name; see `of_graph`.
-    """
+    """Return how often links and their members occur, which does not depend on their order."""
     degrees, sizes = Counter(chain.from_iterable(links)), Counter(links)
     found: dict[str, float] = {
         f"number of {noun}s{where}": len(links),

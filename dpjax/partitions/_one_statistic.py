@@ -94,11 +94,7 @@ def statistic_partitions(
 
     There is none either if labels stand beside numbers, such as the pattern of missing entries.
 
-    Args:
-        pilot: Outputs from the database and from its neighbor.
-        names: Names of all labels in the pilot.
-        entries: Number of the first columns, which are the entries.
-        laid_by: Function (pilot, names) -> partition of outputs that consist of one number.
+    `laid_by` constructs partitions of outputs that consist of one number.
     """
     has_labels = any(side.labels[~side.alone].any() for side in pilot)
     if has_labels or not FEWEST_ENTRIES <= entries <= MOST_ENTRIES:

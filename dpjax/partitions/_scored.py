@@ -152,12 +152,7 @@ class Scored(Partition):
 
 
 def pilot_size(dimension: int, num_pairs: int = 1) -> int:
-    """Return the maximum number of pilot outputs per side of each pair.
-
-    Args:
-        dimension: Number of numeric entries of an output.
-        num_pairs: Number of searched pairs.
-    """
+    """Return the maximum number of pilot outputs per side of each pair."""
     if dimension == 1:
         return PILOT
     numbers = min(_ROW_NUMBERS, _ALL_NUMBERS // num_pairs)

@@ -306,12 +306,7 @@ def product(weights: np.ndarray, part: np.ndarray) -> np.ndarray:
 
 
 def fit_combination(features: Features, pooled: Pooled) -> Weighted | Combination:
-    """Fit a logistic regression of the side on the features, once without each fold.
-
-    Args:
-        features: Features of the outputs.
-        pooled: The outputs of both sides.
-    """
+    """Fit a logistic regression of the side on the features, once without each fold."""
     outputs, side, fold = pooled
     table = features(outputs, np.float32)
     usual, spread = _mean_and_spread(table)

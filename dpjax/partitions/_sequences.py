@@ -68,13 +68,7 @@ def of_numbers(entries: Sequence[float], noun: str, where: str = "") -> dict[str
 
 
 def of_labels(labels: Sequence[str], noun: str, where: str = "") -> dict[str, float]:
-    """Return how often labels and pairs of adjacent labels occur in a sequence, and where.
-
-    Args:
-        labels: Text of each label.
-        noun: Word for an entry, such as "word".
-        where: Words after each name; see `of_numbers`.
-    """
+    """Return how often labels and pairs of adjacent labels occur in a sequence, and where."""
     counts = Counter(labels)
     found: dict[str, float] = {
         f"number of {plural(noun)}{where}": len(labels),
@@ -92,13 +86,7 @@ def of_labels(labels: Sequence[str], noun: str, where: str = "") -> dict[str, fl
 
 
 def of_entries(entries: Collection[Any], targets: Targets, where: str = "") -> dict[str, float]:
-    """Return the numbers that summarize a sequence of numbers or labels, or a set.
-
-    Args:
-        entries: The entries.
-        targets: Entries to look for.
-        where: Words after each name; see `of_numbers`.
-    """
+    """Return the numbers that summarize a sequence of numbers or labels, or a set."""
     numbers = [number_of(entry) for entry in entries]
     known = [number for number in numbers if number is not None]
     found: dict[str, float] = {f"number of entries{where}": len(entries)}
@@ -122,11 +110,6 @@ def of_text(text: str, targets: Targets, where: str = "") -> dict[str, float]:
     """Return the numbers that summarize a text: the numbers in it, and how often words occur.
 
     A short text without spaces is summarized by its characters instead of its words.
-
-    Args:
-        text: The text.
-        targets: Texts to look for, or records that contain texts.
-        where: Words after each name; see `of_numbers`.
     """
     found: dict[str, float] = {f"number of characters{where}": len(text)}
     if (capitals := _capitals(text)) > 0:

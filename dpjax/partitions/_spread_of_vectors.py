@@ -28,13 +28,7 @@ class SpreadOfVectors(NamedTuple):
     def of(
         cls, tables: Sequence[Table], folds: Sequence[np.ndarray], moments: Moments
     ) -> Self | None:
-        """Fit the scores, or return None if they do not tell the two sides of outputs apart.
-
-        Args:
-            tables: Outputs of both sides.
-            folds: Fold of each output, int [n] for each side.
-            moments: Moments of the tables.
-        """
+        """Fit the scores, or return None if they do not tell the two sides of outputs apart."""
         width = tables[0].shape[1] // NUM_PARTS
         part = np.repeat(np.arange(NUM_PARTS), width)
         groups = [part == number for number in range(NUM_PARTS)]

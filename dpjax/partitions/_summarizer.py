@@ -184,12 +184,7 @@ class Summarizer:
     def form(
         self, item: object, found: Label | tuple[float, ...] | Nested
     ) -> Label | tuple[float, ...] | Nested:
-        """Return the form of a later output: a summary, unless it is a number or a kept label.
-
-        Args:
-            item: The output.
-            found: Its form without a summary.
-        """
+        """Return the form of a later output: a summary, unless it is a number or a kept label."""
         if isinstance(found, Label):
             label = found.value
         elif isinstance(found, Nested) and not found.is_named:
@@ -232,13 +227,7 @@ class Summarizer:
     def restored(
         cls, plain: JsonObject, kept: Labels, targets: Callable[[], Targets]
     ) -> "Summarizer":
-        """Restore the form of later outputs.
-
-        Args:
-            plain: Values that `to_plain` returned.
-            kept: The labels that occur often.
-            targets: Function that returns records to look for.
-        """
+        """Restore the form of later outputs."""
         found = cls(kept, Contents(), (), None, targets)
         found.kept = kept
         found._lists = bool(plain["lists"])

@@ -96,10 +96,7 @@ def summary_of_frame(
 ) -> Summary | None:
     """Return the summary of a data frame if its rows have no meaning of their own, else None.
 
-    Args:
-        output: Any output.
-        targets: Function that returns records to look for.
-        of_records: Whether the rows of any frame are records.
+    If `of_records` is True, the rows of every frame are regarded as records.
     """
     found = summary_of_output(output, targets, of_records=of_records)
     return None if found is None else found | _of_columns(output, targets())

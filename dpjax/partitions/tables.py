@@ -69,10 +69,7 @@ def summary_of_output(
     The result is None if the frame has few rows, or if each row stands for a group of records, as
     in the answer to a query.
 
-    Args:
-        output: Any output.
-        targets: Function that returns records to look for.
-        of_records: Whether the rows of any frame are records.
+    If `of_records` is True, the rows of every frame are regarded as records.
     """
     if not is_table(type(output)) or (len(output) < _FEWEST and not of_records):
         return None

@@ -62,12 +62,7 @@ class BetweenBatches:
         self._worst = (0.0, 0.0)
 
     def add(self, outputs: Outputs, names: Sequence[str]) -> None:
-        """Compare a batch with the first one.
-
-        Args:
-            outputs: The batch.
-            names: Name of each label.
-        """
+        """Compare a batch with the first one."""
         size = len(outputs.labels)
         if size < _LEAST:
             return

@@ -38,12 +38,7 @@ _TOSSED = 2**16
 
 
 def flip_coins(source: Any, pairs: object, flips: Flips) -> Flipped:
-    """Call a mechanism with databases that fair coins choose; see `Flipped`.
-
-    Args:
-        source: A host mechanism.
-        pairs: Pairs in the caller's form.
-        flips: Numbers of calls, and the key.
+    """Call a mechanism with databases that fair coins choose; see `Source.flipped`.
 
     Raises:
         ValueError: If there are too few calls, or if the outputs cannot be compared.

@@ -48,10 +48,6 @@ _ONCE = "Pass every output only once."
 def refuse_copies(name: str, side: SideValues) -> None:
     """Raise an error if the outputs of a side contain copies or a repeated sequence.
 
-    Args:
-        name: Name of the recording.
-        side: Summary of the side's values.
-
     Raises:
         ValueError: If the side contains copies or repeats a sequence. For independent outputs, the
             probability of this error is below 1e-9.
@@ -75,12 +71,7 @@ def refuse_copies(name: str, side: SideValues) -> None:
 
 
 def notes_of_near_copies(x: SideValues, y: SideValues) -> list[Doubt]:
-    """Return a warning if many outputs are almost equal to other outputs of the same side.
-
-    Args:
-        x: Values from the database.
-        y: Values from its neighbor.
-    """
+    """Return a warning if many outputs are almost equal to other outputs of the same side."""
     found = x.spacings.near_copies(y.spacings)
     if found.chance >= _CHANCE:
         return []
@@ -98,12 +89,7 @@ def notes_of_near_copies(x: SideValues, y: SideValues) -> list[Doubt]:
 
 
 def notes_of_copies(x: SideValues, y: SideValues) -> list[str]:
-    """Return a note or a doubt if many values repeat on one side only.
-
-    Args:
-        x: Values from the database.
-        y: Values from its neighbor.
-    """
+    """Return a note or a doubt if many values repeat on one side only."""
     counts = counts_on_both_sides(x, y)
     counts = counts[:, counts.sum(axis=0) > 1]
     apart = counts.min(axis=0) == 0

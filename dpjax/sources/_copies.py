@@ -29,9 +29,6 @@ def copier(database: object) -> Callable[[], object]:
     The copies protect the database from functions that modify their argument. An object that cannot
     be copied, such as a connection, is passed without a copy. So is an object that has no content,
     such as a string, a function or a sentinel.
-
-    Args:
-        database: Database of any kind.
     """
     if _is_fixed(database):
         return lambda: database

@@ -14,10 +14,6 @@ def count_halves(cells: Partition, sides: Sequence[Iterable[Outputs]]) -> NDArra
 
     One half consists of the even-numbered outputs, and the other half of the odd-numbered outputs.
 
-    Args:
-        cells: Partition of the outputs.
-        sides: Batches of outputs from the database and from its neighbor.
-
     Returns:
         Counts, int64 [2 halves, 2 sides, cells].
     """

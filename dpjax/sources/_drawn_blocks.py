@@ -112,16 +112,7 @@ class DrawnBlocks:
     def batches(
         self, run: int, pair: int, side: int, stage: int, num_draws: int, first: int = 0
     ) -> Iterator[np.ndarray]:
-        """Yield draws `first`, ..., `num_draws` - 1 of a stream in batches, in constant memory.
-
-        Args:
-            run: Index of the run.
-            pair: Index of the pair.
-            side: 0 for the database, 1 for its neighbor.
-            stage: Stage of the run.
-            num_draws: Index of the last draw to yield, plus 1.
-            first: Index of the first draw to yield.
-        """
+        """Yield draws `first`, ..., `num_draws` - 1 of a stream in batches, in constant memory."""
         step = max(_BATCH // (self._block * self._width), 1)
         if self._block_seconds > 0:
             # With equal numbers of blocks, no core waits at the end of a batch.

@@ -88,12 +88,7 @@ def stream_words(words: np.ndarray, run: int, num_pairs: int) -> NDArray[np.uint
 
 
 def blocks_at_once(size: int, width: int) -> int:
-    """Return the number of blocks that one compiled call draws in the gathered layout.
-
-    Args:
-        size: Number of draws in a block.
-        width: Dimension of a draw.
-    """
+    """Return the number of blocks that one compiled call draws in the gathered layout."""
     return max(_CALL // (size * width), 1)
 
 

@@ -127,14 +127,8 @@ def recorded_arrays(
 ) -> RecordedArrays:
     """Validate recorded outputs, and split each side at random into search and confirmation sets.
 
-    Reals must have densities. Atoms, NaN and infinities are refused with an error.
-
-    Args:
-        recorded: Outputs in memory.
-        region: Region in the caller's form, or None for the default region.
-        key: Typed key of the audit.
-        smoothing: None to leave integers unsmoothed, or a function that returns the bandwidth for
-            integer outputs with a wide range.
+    Reals must have densities. Atoms, NaN and infinities are refused with an error. For the
+    arguments, see `Source.arrays`.
 
     Raises:
         ValueError: If there are too few outputs, if the outputs are constant or copies of each

@@ -144,10 +144,6 @@ def weighed(notes: Sequence[str], source: Sides) -> Sequence[str]:
 def notes_of_new_draws(names: Sequence[str], values: Sequence[SideValues]) -> list[str]:
     """Raise an error if draws are shared or copied; return notes on outputs that may be resampled.
 
-    Args:
-        names: Names of both sides.
-        values: Values of each side, with their counts.
-
     Raises:
         ValueError: If the two sides share draws, or if one side contains copies or row numbers.
     """
@@ -170,11 +166,6 @@ def notes_of_summaries(
 ) -> list[str]:
     """Return a note if only some numbers are compared; raise an error if these are row numbers.
 
-    Args:
-        names: Names of both sides.
-        pilots: First outputs of both sides.
-        encoder: Encoder of these outputs.
-
     Raises:
         ValueError: If the outputs of a side contain row numbers or IDs.
     """
@@ -190,10 +181,6 @@ def notes_of_summaries(
 
 def refuse_two_kinds(names: Sequence[str], raw: Sequence[np.ndarray]) -> None:
     """Raise an error if the two sides contain outputs of different kinds.
-
-    Args:
-        names: Names of both sides.
-        raw: Outputs of each side.
 
     Raises:
         TypeError: If the sides contain outputs of different kinds, or vectors of different

@@ -22,9 +22,6 @@ def numbers_of_databases(pairs: AnyPairs) -> NDArray[np.int64]:
 
     Equal databases have equal IDs. Arrays, numbers, strings, lists, tuples and dicts are equal if
     their contents and types are equal. Other objects are equal only to themselves.
-
-    Args:
-        pairs: Pairs of databases of any kind.
     """
     numbers: dict[object, int] = {}
     found = np.empty((len(pairs), 2), np.int64)

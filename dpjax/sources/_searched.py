@@ -13,13 +13,7 @@ from dpjax.partitions import Partition, Search
 def notes_of_search(
     found: Sequence[Search], space: OutputSpace, labels: Sequence[str]
 ) -> list[str]:
-    """Return notes on the outputs of a search.
-
-    Args:
-        found: For each pair, the cells and the counts that the search returned.
-        space: Space of the outputs.
-        labels: Labels of the pairs.
-    """
+    """Return notes on the outputs of a search."""
     return [*_lost_outcomes(found, space), *_unvaried(found, labels)]
 
 

@@ -68,11 +68,7 @@ class _Hashed(ISpawnableSeedSequence):
 
 
 def generators(seeds: Iterable[int]) -> Iterator[Generator]:
-    """Yield a generator for each seed, equal to `numpy.random.default_rng(seed)`.
-
-    Args:
-        seeds: Seeds in [0, 2^64).
-    """
+    """Yield `numpy.random.default_rng(seed)`, or an equal generator, for each seed in [0, 2^64)."""
     numbers = np.fromiter(seeds, np.uint64)
     if numbers.size < _FEW:
         yield from map(np.random.default_rng, numbers.tolist())

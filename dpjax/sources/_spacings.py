@@ -97,11 +97,7 @@ class Spacings:
         return any(column.irregular for column in self._columns)
 
     def near_copies(self, other: "Spacings") -> NearCopies:
-        """Return the evidence for near-copies from the column in which it is strongest.
-
-        Args:
-            other: Spacings of the other side.
-        """
+        """Return the evidence for near-copies from the column in which it is strongest."""
         columns = list(zip(self._columns, other._columns, strict=False))
         found = [_near_copies(*sides) for sides in columns]
         if not found:

@@ -86,14 +86,8 @@ class Watched:
     ) -> Iterator[Outputs]:
         """Yield batches from one side of a pair until all outputs are drawn or time runs out.
 
-        Args:
-            pair: Index of the pair.
-            side: 0 for the database, 1 for its neighbor.
-            stage: Stage of the run.
-            quota: Number of outputs to draw, and limits on the batch size and the time.
-            first: Index of the first output.
-            done: Number of outputs, from the first one on, that are already known and therefore
-                skipped.
+        The outputs are those from index `first` on. The first `done` of them are already known and
+        therefore skipped.
         """
         database, words = self._pairs.sides[side][pair], self.words(pair, side, stage)
         count, before = self.taken.get((pair, side), (0, 0.0))
@@ -247,12 +241,8 @@ class Watched:
 
         There is no error if the same batch is requested a second time.
 
-        Args:
-            outputs: The batch.
-            pair: Index of the pair.
-            side: 0 for the database, 1 for its neighbor.
-            where: Stage of the batch and index of its first output, or None for a batch that is not
-                compared with others.
+        `where` is the stage of the batch and the index of its first output, or None for a batch
+        that is not compared with others.
         """
         # Compare with the first output of the side, since a batch may hold a single output.
         labels, values = outputs.labels, outputs.values
@@ -269,12 +259,7 @@ class Watched:
         self._refuse_seen(outputs, pair, side, where)
 
     def begin_again(self, pair: int, pilots: Sequence[Outputs]) -> None:
-        """Compare later batches with the first outputs in their new form.
-
-        Args:
-            pair: Index of the pair.
-            pilots: First outputs of both sides, which are summarized now.
-        """
+        """Compare later batches with the first outputs in their new form."""
         for side, outputs in enumerate(pilots):
             self._between[pair, side].begin_again(outputs, self._encoders[pair].names)
             self._refuse_seen(outputs, pair, side, (SEARCH, 0))

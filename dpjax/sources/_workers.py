@@ -29,10 +29,6 @@ def pickled_result(function: Callable[..., object], *arguments: object) -> bytes
     A pool would send each PyTorch tensor as a file, although a process may open only a few files,
     and could not send tensors that are results of differentiable functions. In the result, arrays
     take the place of tensors, because a tensor that is a part of another one is pickled as a whole.
-
-    Args:
-        function: Function to call.
-        arguments: Arguments of the function.
     """
     result, content = function(*arguments), io.BytesIO()
     pickler = pickle.Pickler(content)
