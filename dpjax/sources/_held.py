@@ -223,10 +223,19 @@ def _array(outputs: object) -> np.ndarray:
 
 
 def _keeps_all(outputs: Sequence[Any], array: np.ndarray) -> bool:
-    """Return whether NumPy converted a list of outputs to numbers or labels without a loss."""
+    """Return whether NumPy converted a list of outputs to numbers or labels without a loss.
+
+    NumPy drops NUL characters at the end of strings. In a list that also contains floats, NumPy
+    rounds integers above 2^53.
+    """
     if array.ndim > 2 or array.dtype.kind not in ("biufUSO" if array.ndim == 1 else "biuf"):
         return False
-    return not _merged(outputs, array)
+    if array.dtype.kind in "US":
+        return [*map(len, outputs)] == np.char.str_len(array).tolist()
+    if array.dtype.kind != "f" or not np.any(np.abs(array) >= MOST_EXACT):
+        return True
+    rows = outputs if array.ndim == 1 else chain.from_iterable(outputs)
+    return not any(isinstance(v, Integral) for v in rows)
 
 
 def _by_codes(outputs: Any) -> np.ndarray | None:
@@ -266,17 +275,3 @@ def _unmasked(output: object) -> object:
     if is_array(type(output)) and not isinstance(output, np.generic):
         return _unmasked(entries(output))
     return output
-
-
-def _merged(outputs: Sequence[Any], array: np.ndarray) -> bool:
-    """Return whether different outputs may have become equal when NumPy converted a list.
-
-    NumPy drops NUL characters at the end of strings. In a list that also contains floats, NumPy
-    rounds integers above 2^53.
-    """
-    if array.dtype.kind in "US":
-        return [*map(len, outputs)] != np.char.str_len(array).tolist()
-    if array.dtype.kind != "f" or not np.any(np.abs(array) >= MOST_EXACT):
-        return False
-    rows = outputs if array.ndim == 1 else chain.from_iterable(outputs)
-    return any(isinstance(v, Integral) for v in rows)

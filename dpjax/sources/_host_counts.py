@@ -116,24 +116,22 @@ class OpenedOnHost:
     def search(self) -> list[Search]:
         """Draw and count the outputs of the first search round; see `dpjax.sources.Opened`."""
         rounds, pairs = self._rounds, self.pairs
-        self.tally.expect(2 * (rounds.searched(len(pairs)) + rounds.num_confirm))
+        total = 2 * (rounds.searched(len(pairs)) + rounds.num_confirm)
+        self.tally.expect(total)
         if self._source.time_limit is not None and self._request.seconds is None:
             self._pace = Pace(self._source, self._draw)
-            total = 2 * (rounds.searched(len(pairs)) + rounds.num_confirm)
             databases = [side[pair] for pair in range(len(pairs)) for side in pairs.sides]
             self._pace.measure(databases, self._stream.words(0, 0, MEASURE), total)
         quota = self._plan(len(pairs), rounds.num_samples, rounds.num_kept * rounds.num_again)
         if self._request.in_order:
             self._refuse_other_seeded()
-            found = [
-                self._count(pair, [self._sequence(pair, s, 0, quota.num_samples) for s in (0, 1)])
-                for pair in range(len(pairs))
-            ]
+            outputs_of = partial(self._sequence, start=0, stop=quota.num_samples)
         else:
-            found = [
-                self._count(pair, [self._stream.batches(pair, s, SEARCH, quota) for s in (0, 1)])
-                for pair in range(len(pairs))
-            ]
+            outputs_of = partial(self._stream.batches, stage=SEARCH, quota=quota)
+        found = [
+            self._count(pair, [outputs_of(pair, side) for side in (0, 1)])
+            for pair in range(len(pairs))
+        ]
         self._laid = [search.partition for search in found]
         self._note_fewer([search.halves for search in found], rounds.num_samples, "for the search")
         if not rounds.num_kept:
