@@ -88,14 +88,15 @@ class Candidate(NamedTuple):
         size = 1 if self.chain is None else self.chain.num_sets + 1
         parts = 1 if self.event is None else 2
         whole = counts[:, : size * parts].reshape(2, size, parts)
+        event = None
+        if self.event is not None:
+            event = EventCounts(self.event, whole[:, :, 1].sum(axis=1), trials)
         if self.chain is None:
-            assert self.event is not None
-            return EventCounts(self.event, whole[:, :, 1].sum(axis=1), trials)
+            assert event is not None
+            return event
         inside = self.chain.inside(whole.sum(axis=2))
         chain = ChainCounts(inside, trials, self.chain.usable)
-        if self.event is None:
-            return chain
-        return EventAndChain(EventCounts(self.event, whole[:, :, 1].sum(axis=1), trials), chain)
+        return chain if event is None else EventAndChain(event, chain)
 
 
 def num_marks(candidate: Candidate) -> int:

@@ -122,7 +122,7 @@ def best_numbers_of_calls(
             if not right.size:
                 continue
             made = inside + outside
-            share = cautious(right, right.size, caution)
+            share = cautious(right, caution)
             guessed = Guessed(judged, made, math.floor(share * made))
             found = level_of_calls(guessed, notion, error, above=best)
             if found > best:

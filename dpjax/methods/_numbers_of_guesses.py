@@ -87,7 +87,7 @@ def best_numbers(revealed: NDArray[np.bool_], judged: int, notion: Notion, error
     for share in _shares(judged):
         size, tried = max(round(share * judged), 1), max(round(share * len(revealed)), 1)
         ends_of_revealed = revealed[:tried], ~revealed[-tried:]
-        accuracy = [cautious(part, tried) for part in ends_of_revealed]
+        accuracy = [*map(cautious, ends_of_revealed)]
         for ends in ((1, 1), (1, 0), (0, 1)):
             right = sum(e * math.floor(a * size) for e, a in zip(ends, accuracy, strict=True))
             guessed = Guessed(judged, sum(ends) * size, right)
@@ -114,17 +114,16 @@ def _shares(judged: int) -> Iterator[float]:
     yield from np.geomspace(least, LARGEST_SHARE, _SIZES).tolist()
 
 
-def cautious(right: NDArray[np.bool_], tried: int, z: float = 1.0) -> float:
+def cautious(right: NDArray[np.bool_], z: float = 1.0) -> float:
     """Return the observed accuracy of guesses minus `z` standard deviations.
 
     Args:
         right: bool [tried], whether each guess is correct.
-        tried: Number of guesses.
         z: Number of standard deviations.
 
     References:
         Wilson (1927).
     """
-    share = right.mean()
+    share, tried = right.mean(), right.size
     spread = z * math.sqrt(share * (1 - share) / tried + z**2 / (4 * tried**2))
     return (share + z**2 / (2 * tried) - spread) / (1 + z**2 / tried)

@@ -75,7 +75,7 @@ def test_cautious_shares_are_lower_ends_of_wilson():
     """The fraction s below the observed fraction r with (r - s)^2 = s (1 - s) / n."""
     for right, number in ((7, 10), (1, 30), (29, 30), (1, 1), (0, 5)):
         outcomes = np.arange(number) < right
-        found = cautious(outcomes, number)
+        found = cautious(outcomes)
         observed = right / number
         assert (observed - found) ** 2 == pytest.approx(found * (1 - found) / number, abs=1e-12)
         assert found <= observed
@@ -89,7 +89,7 @@ def naive_numbers(revealed, judged, asked):
     best, numbers = -math.inf, None
     for share in _shares(judged):
         size, tried = max(round(share * judged), 1), max(round(share * len(revealed)), 1)
-        ends = [cautious(revealed[:tried], tried), cautious(~revealed[-tried:], tried)]
+        ends = [cautious(revealed[:tried]), cautious(~revealed[-tried:])]
         for use in ((1, 1), (1, 0), (0, 1)):
             right = sum(u * math.floor(a * size) for u, a in zip(use, ends, strict=True))
             found = epsilon_of_chosen(Guessed(judged, sum(use) * size, right), delta, error)

@@ -256,7 +256,7 @@ def test_the_best_numbers_of_guesses_are_searched_at_both_ends_and_each(
     for part in np.geomspace(10 / 700, 0.45, 14):
         size, tried = round(part * 700), round(part * 300)
         ends = [(1, 1), (1, 0), (0, 1)]
-        rates = [cautious(revealed[:tried], tried), cautious(~revealed[300 - tried :], tried)]
+        rates = [cautious(revealed[:tried]), cautious(~revealed[300 - tried :])]
         for end in ends:
             right = sum(
                 math.floor(rate * size) for rate, used in zip(rates, end, strict=True) if used
@@ -298,7 +298,7 @@ def test_cautious_accuracies_are_those_of_wilson():
     for right, tried in ((7, 10), (10, 10), (0, 4)):
         p = right / tried
         centre, spread = p + 1 / (2 * tried), math.sqrt(p * (1 - p) / tried + 1 / (4 * tried**2))
-        found = cautious(np.arange(tried) < right, tried)
+        found = cautious(np.arange(tried) < right)
         assert found == pytest.approx((centre - spread) / (1 + 1 / tried))
 
 
