@@ -104,7 +104,7 @@ def _scalar(name: str, value: object, accepted: str) -> float:
 
 
 def positive(**arguments: object) -> None:
-    """Validate that each argument is a finite number above 0.
+    """Validate that each argument is a finite number above 0, or None if it was left out.
 
     Raises:
         TypeError: If an argument is not a number.

@@ -60,8 +60,7 @@ class Sequential:
     def __post_init__(self):
         if self.num_draws is not None:
             validate.draws(num_draws=self.num_draws)
-        if self.seconds is not None:
-            validate.positive(seconds=self.seconds)
+        validate.positive(seconds=self.seconds)
 
     def longer(self, more: int) -> "Sequential":
         """Return a copy of the method whose limit is higher by `more` draws per side."""

@@ -105,9 +105,7 @@ class CommandMechanism(OnHost):
         validate.positive_int(workers=self.workers, batch_size=self.batch_size)
         validate.one_of(("outcomes", "error"), special=self.special)
         check_bits(self.bits)
-        for name in ("timeout", "time_limit"):
-            if getattr(self, name) is not None:
-                validate.positive(**{name: getattr(self, name)})
+        validate.positive(timeout=self.timeout, time_limit=self.time_limit)
 
     @property
     def name(self) -> str:
@@ -318,6 +316,5 @@ def _database_text(database: object) -> str:
     except (TypeError, ValueError, RecursionError):
         raise BadType(
             "pairs must hold strings, JSON values, or tables of numbers and texts for a command, "
-            "but held "
-            f"{preview_database(database)}."
+            f"but held {preview_database(database)}."
         ) from None

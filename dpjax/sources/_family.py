@@ -98,8 +98,7 @@ class Family(Source):
                 "ranges must map at least one parameter's name to its values, but was "
                 f"{self.ranges!r}."
             )
-        if self.time_limit is not None:
-            validate.positive(time_limit=self.time_limit)
+        validate.positive(time_limit=self.time_limit)
         _ = self._ranges
 
     @property

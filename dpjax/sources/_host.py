@@ -139,9 +139,7 @@ class HostMechanism(OnHost):
         validate.positive_int(at_least=0, workers=self.workers)
         validate.one_of(("outcomes", "error"), special=self.special)
         check_bits(self.bits)
-        for name in ("time_limit", "timeout"):
-            if getattr(self, name) is not None:
-                validate.positive(**{name: getattr(self, name)})
+        validate.positive(time_limit=self.time_limit, timeout=self.timeout)
         _check_arguments(self.function, self.name, self.batched)
         if self.workers or self.restart:
             _check_picklable(self.function, self.name, self.workers > 0)

@@ -114,8 +114,7 @@ class Histogram(NeedsMechanism):
     def __post_init__(self):
         # A sweep constructs its methods before its store, so no store has options that must fail.
         for name in ("lipschitz", "least_probability", "precision", "input_lipschitz"):
-            if (value := getattr(self, name)) is not None:
-                validate.positive(**{name: value})
+            validate.positive(**{name: getattr(self, name)})
         if self.num_samples is not None:
             validate.positive_int(num_samples=self.num_samples)
         if self.order is not None:
