@@ -35,12 +35,7 @@ _OTHER_WORDS = {
 
 
 def refuse_misplaced(function: str, given: Collection[str], accepted: Collection[str]) -> None:
-    """Raise an error for arguments that a function does not have.
-
-    Args:
-        function: Name of the function, for the message.
-        given: Names of the arguments that the caller passed.
-        accepted: Names of the function's arguments.
+    """Raise an error for arguments that a function, which is given by its name, does not have.
 
     Raises:
         TypeError: If a name is not accepted. The message tells the user where the argument belongs,

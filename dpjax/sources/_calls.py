@@ -75,9 +75,8 @@ def draw_batch(
         said = "" if order is None else f"If the function has another order, {order}. "
         raise BadValue(
             f"the function {name} raised {type(error).__name__} when asked for {asked}: {error}. "
-            f"{said}"
-            f"A batch does not show which of its outputs failed; with {ONE_BY_ONE}, each exception "
-            "counts as an outcome of its own."
+            f"{said}A batch does not show which of its outputs failed; with {ONE_BY_ONE}, each "
+            "exception counts as an outcome of its own."
         ) from error
     return _checked_batch(batch, num_samples, f"the function {name} was asked for {asked}")
 
@@ -85,10 +84,7 @@ def draw_batch(
 def _checked_batch(batch: Any, num_samples: int, asked: str) -> Raw:
     """Return a batch as an array or a sequence, after checking its length.
 
-    Args:
-        batch: What the function returned.
-        num_samples: Number of outputs that the batch must have.
-        asked: What the function was asked for, for messages.
+    Messages begin with `asked`, which says what the function was asked for.
 
     Raises:
         ValueError: If the batch is no array or sequence of `num_samples` outputs.
@@ -220,8 +216,8 @@ def _draw_one(
             return Raised(f"error: {type(error).__name__}", message_of(error))
         raise BadValue(
             f"the function {name}, called with the database {preview_database(fresh())}, "
-            f"raised {type(error).__name__}: {error}. With {OUTCOMES}, an exception "
-            "counts as an outcome."
+            f"raised {type(error).__name__}: {error}. With {OUTCOMES}, an exception counts as an "
+            "outcome."
         ) from error
 
 

@@ -50,12 +50,7 @@ def sorted_coins(
     """Return the coins of the counted calls in decreasing order of score.
 
     The scores of the calls in one half are learned from the other half. Calls with equal scores are
-    in random order.
-
-    Args:
-        halves: Counts as in `gain_of`.
-        group: As in `scores_of_cells`.
-        generator: Generator of the random order.
+    in random order. For the arguments, see `gain_of` and `scores_of_cells`.
 
     Returns:
         Whether each call got the database, bool [calls].

@@ -153,11 +153,8 @@ class Scorer:
         """Return scores of later outputs, and the revealed coins in decreasing order of score.
 
         If a learned score defines the cells, and if it separates the revealed coins at least as
-        well as the counts in the cells do, then the learned score itself orders the outputs.
-
-        Args:
-            outputs: The later outputs.
-            generator: Generator of the order of earlier outputs with equal scores.
+        well as the counts in the cells do, then the learned score itself orders the outputs. The
+        generator determines the order of earlier outputs with equal scores.
         """
         outputs = self.encoder.padded(outputs)
         if self.changes is not None:

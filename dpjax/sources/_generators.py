@@ -47,13 +47,7 @@ class Drawn(NamedTuple):
 def draw_noting_generators(
     draw: Callable[..., Raw], function: Callable[..., object], *arguments: object
 ) -> Drawn:
-    """Draw a batch in a worker, and note the generators of the function's module that it used.
-
-    Args:
-        draw: Function that draws the batch.
-        function: The user's function, which `draw` calls.
-        arguments: Arguments of `draw`.
-    """
+    """Draw a batch in a worker, and note the generators of the function's module that it used."""
     module, before = _module_of(function), dict(_states(_module_of(function)))
     first = {**before, **_FIRST.get(module, {})}
     _FIRST[module] = first

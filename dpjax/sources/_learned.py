@@ -137,10 +137,7 @@ def _chance(counts: NDArray[np.int64]) -> float:
     """Return the probability that an entry differs as much, if both sides are equal.
 
     The entry's difference is the largest difference between the sides' shares of a cell, or of all
-    cells up to a cell, in standard errors.
-
-    Args:
-        counts: Counts of both sides, [2, cells].
+    cells up to a cell, in standard errors. The counts have the shape [2 sides, cells].
     """
     sizes = counts.sum(axis=1)
     shares = counts / np.maximum(sizes, 1)[:, None]
