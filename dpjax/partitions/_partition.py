@@ -225,7 +225,7 @@ class Partition(Cells):
             return mask
         if len(self.shape) == 1:
             boxes = zip(*(self.boxes(cells) for cells in (mask, seen)), strict=True)
-            filled = [_filled(chosen, happened) for chosen, happened in boxes]
+            filled = [_filled(chosen, happened, np.logical_and) for chosen, happened in boxes]
             mask = np.concatenate([mask[: self.num_alone], *filled])
         never = ~seen & (np.arange(self.size) < self.num_alone)
         without, together = mask & ~never, mask | never
@@ -249,12 +249,8 @@ class Partition(Cells):
         places = np.where(never, last, places)
         if len(self.shape) != 1:
             return places
-        found = [
-            np.where(happened, chosen, np.maximum(*_beside(chosen, happened)))
-            if happened.any()
-            else chosen
-            for chosen, happened in zip(self.boxes(places), self.boxes(seen), strict=True)
-        ]
+        boxes = zip(self.boxes(places), self.boxes(seen), strict=True)
+        found = [_filled(chosen, happened, np.maximum) for chosen, happened in boxes]
         return np.concatenate([places[: self.num_alone], *found])
 
     def plain(self) -> Plain | None:
@@ -275,17 +271,11 @@ class Partition(Cells):
         return Partition(self.names, nothing, nothing, np.empty(0, int))
 
 
-def _filled(chosen: np.ndarray, seen: np.ndarray) -> np.ndarray:
-    """Add each empty bin whose nearest non-empty bins, left and right, are both in the event."""
-    if not seen.any():
-        return chosen
-    before, behind = _beside(chosen, seen)
-    return np.where(seen, chosen, before & behind)
-
-
-def _beside(values: np.ndarray, seen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return, for each bin, the values of its nearest non-empty bins on the left and right."""
+def _filled(values: np.ndarray, seen: np.ndarray, join: np.ufunc) -> np.ndarray:
+    """Give each empty bin the joint value of its nearest non-empty bins, left and right."""
     known = np.flatnonzero(seen)
+    if not known.size:
+        return values
     place = np.searchsorted(known, np.arange(len(seen)))
-    first, second = (np.clip(p, 0, len(known) - 1) for p in (place - 1, place))
-    return values[known[first]], values[known[second]]
+    left, right = (np.clip(p, 0, len(known) - 1) for p in (place - 1, place))
+    return np.where(seen, values, join(values[known[left]], values[known[right]]))

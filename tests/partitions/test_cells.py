@@ -8,7 +8,7 @@ from dpjax.partitions import Encoder, Outputs
 from dpjax.partitions._cells import Cells, after, entry_name, name_of_path
 from dpjax.partitions._lookup import encode_drawn
 from dpjax.partitions._one_entry import OneEntry
-from dpjax.partitions._partition import Partition, _beside, _filled
+from dpjax.partitions._partition import Partition, _filled
 from dpjax.partitions._words import _Words
 from dpjax.partitions.targets import targets_of
 
@@ -136,13 +136,15 @@ def test_the_number_after_an_atom():
 
 def test_what_is_beside_bins_without_outputs():
     values, seen = np.array([7, 1, 8, 9, 2, 3]), np.array([0, 1, 0, 0, 1, 0], bool)
-    before, behind = _beside(values, seen)
-    assert before.tolist() == [1, 1, 1, 1, 1, 2] and behind.tolist() == [1, 1, 2, 2, 2, 2]
+    assert _filled(values, seen, np.minimum).tolist() == [1, 1, 1, 1, 2, 2]
+    assert _filled(values, seen, np.maximum).tolist() == [1, 1, 2, 2, 2, 2]
+    assert _filled(values, seen, np.subtract).tolist() == [0, 1, -1, -1, 2, 0]
     chosen = np.array([0, 1, 0, 0, 1, 0], bool)
-    assert _filled(chosen, seen).tolist() == [True] * 6
+    assert _filled(chosen, seen, np.logical_and).tolist() == [True] * 6
     chosen[4] = False
-    assert _filled(chosen, seen).tolist() == [True, True, False, False, False, False]
-    assert _filled(chosen, np.zeros(6, bool)).tolist() == chosen.tolist()
+    found = _filled(chosen, seen, np.logical_and).tolist()
+    assert found == [True, True, False, False, False, False]
+    assert _filled(chosen, np.zeros(6, bool), np.logical_and).tolist() == chosen.tolist()
 
 
 def test_labels_alone():
