@@ -47,8 +47,8 @@ class Pooled(NamedTuple):
         return cls(outputs, side, np.concatenate([fold[:most] for fold in folds]))
 
 
-def part_of(outputs: Outputs, rows: slice) -> Outputs:
-    """Return a slice of the outputs, without a copy."""
+def part_of(outputs: Outputs, rows: slice | np.ndarray) -> Outputs:
+    """Return a slice of the outputs, without a copy, or those that a mask selects, bool [n]."""
     return Outputs(*(column[rows] for column in outputs))
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from dpjax.core.types import Plain
-from dpjax.partitions._batches import Outputs, Pooled, with_numbers
+from dpjax.partitions._batches import Outputs, Pooled, part_of, with_numbers
 from dpjax.partitions._bins import bins_of
 from dpjax.partitions._directions import Directions
 from dpjax.partitions._entries import NO_ENTRIES, Entries
@@ -298,7 +298,7 @@ def _cut(score: Score, pooled: Pooled, names: Sequence[str]) -> Scored:
     if not outputs.alone.all():
         if len(codes):
             fold = fold[~outputs.alone]
-            outputs = Outputs(*(column[~outputs.alone] for column in outputs))
+            outputs = part_of(outputs, ~outputs.alone)
         edges, frequent = _edges(score.values(outputs), score.values(outputs, fold))
     cell_names = ("a number", *(names[int(code)] for code in codes))
     nothing, label = np.empty(0), np.zeros(1, int)

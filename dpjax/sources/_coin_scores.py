@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dpjax.core.types import JsonObject
-from dpjax.partitions import Encoder, Outputs, Partition, lay
+from dpjax.partitions import Encoder, Outputs, Partition, lay, part_of
 from dpjax.partitions._scored import fold_of
 from dpjax.sources._cell_scores import best_group, gain_of, scores_of_cells, sorted_coins
 from dpjax.sources._counting import count_halves
@@ -85,7 +85,7 @@ class Scorer:
             coins: Whether each output is from the database, bool [n].
             ordered: Whether numbers may be compared with those of earlier outputs.
         """
-        sides = [Outputs(*(column[coins == side] for column in outputs)) for side in (True, False)]
+        sides = [part_of(outputs, coins), part_of(outputs, ~coins)]
         pilots = encoder.fixed(sides)
         found = cls._laid(encoder, pilots, None)
         width = pilots[0].values.shape[1]

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from dpjax.core.arrays import joined
 from dpjax.core.wording import BadValue, term
-from dpjax.partitions import Encoder, Outputs
+from dpjax.partitions import Encoder, part_of
 from dpjax.partitions._batches import joined as joined_outputs
 from dpjax.sources._coin_scores import Scorer
 from dpjax.sources._coins_in_outputs import notes_of_coins
@@ -50,7 +50,7 @@ def flip_recorded(source: Sides, coins: NDArray[np.bool_], flips: Flips) -> Flip
     scorer = Scorer.learn(encoder, encoder.encode(outputs[:first]), coins[:first])
     later = encoder.encode(outputs[first:])
     whole = joined_outputs([encoder.encode(outputs[:first]), later])
-    sides = [Outputs(*(column[coins == side] for column in whole)) for side in (True, False)]
+    sides = [part_of(whole, coins), part_of(whole, ~coins)]
     return scorer.judged(
         later,
         coins[first:],

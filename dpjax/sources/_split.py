@@ -8,7 +8,7 @@ import numpy as np
 from dpjax.core import random
 from dpjax.core.arrays import joined
 from dpjax.core.wording import BadValue
-from dpjax.partitions import PILOT, Encoder, Outputs, Partition
+from dpjax.partitions import PILOT, Encoder, Partition, part_of
 from dpjax.partitions._scored import fold_of
 from dpjax.sources._counting import Tally
 from dpjax.sources._held import Chunked
@@ -169,7 +169,7 @@ class Split:
                 cell = cells.index(outputs)
             else:
                 cell = np.empty(len(part), np.int64)
-                seen, fresh = (Outputs(*(c[rows] for c in outputs)) for rows in (search, ~search))
+                seen, fresh = part_of(outputs, search), part_of(outputs, ~search)
                 cell[search] = cells.index_held_out(seen, _fold(words[search]))
                 cell[~search] = cells.index(fresh)
             counts += np.bincount(cell + cells.size * part, minlength=4 * cells.size).reshape(4, -1)
