@@ -31,6 +31,9 @@ _COVERED = (*_PLAIN, np.generic, tuple, frozenset, FunctionType, MethodType, par
 _NOT_COVERED = ("workers", "time_limit", "timeout", "restart")
 """Options that may change between two audits, because they affect only the duration of calls."""
 
+_OF_LAYOUT = ("__firstlineno__", "__static_attributes__")
+"""Attributes that Python 3.13 adds to classes: a line number, and names in any order."""
+
 _MOST_BYTES = 2**26
 """Size of the largest file whose content is covered."""
 
@@ -126,6 +129,8 @@ class _Digest:
         if not _is_installed(kind.__module__):
             self._add_all(kind.__bases__)
             for name, part in sorted(vars(kind).items()):
+                if name in _OF_LAYOUT:
+                    continue
                 self._say("member", name)
                 if isinstance(part, staticmethod | classmethod):
                     part = part.__func__
