@@ -20,7 +20,7 @@ from dpjax.densities import Fixed, HoelderRate
 from dpjax.mechanisms import SVT3, Laplace, RandomizedResponse, TruncatedLaplace, from_function
 from dpjax.methods.histogram import Unplanned, histogram_levels
 from dpjax.methods.local import dpl_runs, mpl_runs
-from dpjax.methods.local._findings import bounds_of
+from dpjax.methods.local._findings import evidence_of
 from dpjax.plotting._canvas import SERIES
 from dpjax.results import Row
 from dpjax.sources.streams import DrawnStreams
@@ -274,7 +274,7 @@ def test_rows_are_those_of_the_local_approach(whole):
         assert rows["run"].tolist() == list(range(7))
         for first in (0, 3):
             statistics = by_hand(mpl_runs, entry, range(first, first + 3))
-            bounds = bounds_of(statistics, entry.method, entry.region, 0.95)
+            bounds = evidence_of(statistics, entry.method, entry.region).bounds(0.95)
             block = slice(first, first + 3)
             np.testing.assert_array_equal(rows["lower_bound"][block], bounds.lower_bound)
             np.testing.assert_array_equal(rows["estimate"][block], bounds.estimate)
@@ -470,7 +470,9 @@ def test_a_lattice_that_is_too_coarse_is_refined_run_by_run(whole):
     for name in ("lower_bound", "estimate", "output"):
         assert list(others[name][:2]) == [together[name][1], together[name][0]]
     coarse, fine = (
-        bounds_of(by_hand(mpl_runs, entry, [0, 1, 3], num_nodes=n), SMALL, entry.region, 0.95)
+        evidence_of(by_hand(mpl_runs, entry, [0, 1, 3], num_nodes=n), SMALL, entry.region).bounds(
+            0.95
+        )
         for n in (120, 240)
     )
     # Only run 1 has too few nodes; run 3 has a different loss on each of the lattices.
