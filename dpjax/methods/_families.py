@@ -1,5 +1,6 @@
 """Joint search for the best member of a family of mechanisms and for that member's best pairs."""
 
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -73,17 +74,26 @@ def best_member(
     )
     draws = sum(2 * size * drawn for size, drawn in rungs)
     note = (
-        f"The search of the family {family.name} ({len(space.made)} members, {rungs[0][0]} pairs "
-        f"and their variations, {draws} separate draws) chose this member, whose expected bound "
-        "exceeds its claim by the largest margin."
+        f"The search of the family {family.name} ({_counted(len(space.made), 'member')}, "
+        f"{_counted(rungs[0][0], 'pair')} and variations, {draws} separate draws) chose this "
+        "member, whose expected bound exceeds its claim by the largest margin."
     )
     notes = [note, *notes_of_untried(found.untried)]
     if space.failed:
         notes.append(
-            f"{family.name} refused {space.failed} combinations of parameters; the last error was "
-            f"{space.last}."
+            f"{family.name} refused {_counted(space.failed, 'combination')} of parameters; the "
+            f"last error was {space.last}."
+        )
+    if space.left_out:
+        notes.append(
+            f"{family.name} is slow, so the time limit left the search no time for "
+            f"{_counted(space.left_out, 'combination')} of parameters."
         )
     return space.made[number], chosen, notes
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 @dataclass(frozen=True)
@@ -150,6 +160,7 @@ class _Members(Space):
         made: Members created so far.
         failed: Number of parameter combinations for which the family's function raised an error.
         last: Error message for the last parameter combination that failed.
+        left_out: Number of parameter combinations for which the time limit left no time.
     """
 
     def __init__(self, family: Family, pairs: object, asked: tuple[Notion | None, object]):
@@ -159,7 +170,12 @@ class _Members(Space):
         self.failed, self.last = 0, ""
         self._numbers: dict[str, int | None] = {}
         self._own: dict[int, Space | AnyPairs] = {}
-        for chosen in family.tried(np.random.default_rng(0)):
+        self._took, self.left_out = 0.0, 0
+        tried = family.tried(np.random.default_rng(0))
+        for number, chosen in enumerate(tried):
+            if self._is_late:
+                self.left_out = len(tried) - number
+                break
             self._number(chosen)
         if not self.made:
             raise BadValue(
@@ -172,6 +188,11 @@ class _Members(Space):
         """Time limit of the whole search, in seconds."""
         limit = self.made[0].time_limit
         return None if limit is None else TIME_SHARE * limit
+
+    @property
+    def _is_late(self) -> bool:
+        """Whether the creation of members has taken the time of the whole search."""
+        return bool(self.made) and self.seconds is not None and self._took > self.seconds
 
     def source(self) -> _Together:
         """Return all members as one source."""
@@ -207,7 +228,7 @@ class _Members(Space):
         """See `Space`. A variation changes either one parameter of the member or the databases."""
         rng = np.random.default_rng([*seed, 1])
         number = pair.database.member
-        if rng.integers(2):
+        if rng.integers(2) and not self._is_late:
             chosen = self._family.varied(self.made[number].chosen, rng)
             other = self._number(chosen)
             if other is not None and other != number and self._allows(other, pair):
@@ -234,6 +255,7 @@ class _Members(Space):
         """
         name = text_of(sorted(chosen.items()))
         if name not in self._numbers:
+            start = time.perf_counter()
             try:
                 member = self._family.member(chosen)
             except BadType:
@@ -244,6 +266,7 @@ class _Members(Space):
             else:
                 self._numbers[name] = len(self.made)
                 self.made.append(member)
+            self._took += time.perf_counter() - start
         return self._numbers[name]
 
     def _space_of(self, number: int) -> Space | AnyPairs:

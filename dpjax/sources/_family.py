@@ -108,9 +108,11 @@ class Family(Source):
 
     def refuses(self, method: str) -> str:
         """Return the reason why no method can audit a family as a whole."""
+        first = {name: _values(each)[0] for name, each in self._ranges.items()}
         return (
             f"the family {self.name} cannot be audited as a whole: pass it to dpjax.audit or "
-            "assert_private, which choose a member, or audit one of its members."
+            "assert_private, which choose a member, or pass a member, such as "
+            f"family.member({text_of(first)})."
         )
 
     def tried(self, rng: np.random.Generator) -> list[dict[str, object]]:

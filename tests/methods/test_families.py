@@ -4,6 +4,7 @@ Audits have an error probability of 1e-6, so bounds above the true level practic
 Noise is seeded, except for libraries; each of their tests fails with probability below 1e-5.
 """
 
+import time
 from contextlib import ExitStack
 from types import SimpleNamespace
 
@@ -241,3 +242,32 @@ def test_members_are_compared_by_numbers():
     family = SimpleNamespace(_asked=asked, made=[SimpleNamespace(stated=None)])
     with pytest.raises(TypeError, match="claim must be one number for a family"):
         _Members.asked_of(family, pair)
+
+
+def test_a_slow_family_leaves_combinations_out(monkeypatch):
+    """Each member takes 5 s, and the search may take 35% of 20 s."""
+    now = [0.0]
+
+    def clock():
+        now[0] += 1e-4
+        return now[0]
+
+    def made(scale):
+        now[0] += 5.0
+        return lambda data, num_samples, rng: data + rng.laplace(0, scale, num_samples)
+
+    monkeypatch.setattr(time, "perf_counter", clock)
+    family = Family(made, {"scale": [1.0, 2.0, 3.0, 4.0]}, time_limit=20.0)
+    members = _Members(family, [(0.0, 1.0)], (None, 0.25))
+    assert (len(members.made), members.left_out, int(now[0])) == (2, 2, 10)
+    # Variations create no further members.
+    (first, *_) = members.proposed()
+    assert not any(members.varied(first, (seed,)) for seed in range(20)) and int(now[0]) == 10
+    result = dpjax.audit(family, [(0.0, 1.0)], claim=0.25)
+    assert any(note.startswith("made is slow, so the time limit left") for note in result.notes)
+    assert any("(2 members, 2 pairs and variations, " in note for note in result.notes)
+
+
+def test_a_family_is_not_resumed_as_a_whole():
+    family = Family(right, {"max_weight": [1.0, 2.0]})
+    assert family.refuses("events").endswith("such as family.member({'max_weight': 1.0}).")
