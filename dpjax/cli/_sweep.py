@@ -30,7 +30,8 @@ TABLE: Table = {
     ),
     "more": option(
         int,
-        "Number of additional draws per side for each run of an entry with sequential audits.",
+        "Number of draws per side beyond those in the file, in total over all calls, for each run "
+        "of an entry with sequential audits.",
         metavar="N",
     ),
     "shard": option(

@@ -10,6 +10,9 @@ from dpjax.sources.readers import read_samples
 _UNFINISHED = (".tmp", ".part")
 """Suffixes of files that are still being written; such files are skipped."""
 
+_MARKERS = ("_SUCCESS", "_committed_", "_started_")
+"""Beginnings of the names of files in which Spark stores no outputs; these names have no suffix."""
+
 Column = str | int | Sequence[str | int] | None
 """A column of a file, multiple columns that form a vector, or None for the default column."""
 
@@ -55,6 +58,8 @@ class Folder:
         """
         for path in self._listed():
             if path.name.startswith(".") or path.suffix in _UNFINISHED or path.is_dir():
+                continue
+            if path.name.startswith(_MARKERS) and not path.suffix:
                 continue
             if os.path.realpath(path) == self._state:
                 continue

@@ -556,6 +556,13 @@ def test_a_file_that_is_removed_before_it_is_read_is_skipped(tmp_path, monkeypat
     assert [name for name, _, _ in folder.chunks()] == ["b.csv"]
 
 
+def test_files_of_spark_without_outputs_are_skipped(tmp_path):
+    for name in ("_SUCCESS", "_committed_123", "_started_123"):
+        (tmp_path / name).write_text("")
+    (tmp_path / "_SUCCESS.csv").write_text("x,y\n1,2\n")
+    assert [name for name, _, _ in Folder(tmp_path).chunks()] == ["_SUCCESS.csv"]
+
+
 def test_a_state_file_in_the_folder_is_not_read_as_outputs(tmp_path):
     (tmp_path / "a.csv").write_text("x,y\n1,2\n")
     (tmp_path / "state.json").write_text("{}")
