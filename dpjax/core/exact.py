@@ -172,5 +172,5 @@ def restored(content: Any) -> Any:
         return np.asarray(values, kind)[()]
     except BadValue:
         raise
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise BadValue(f"a database or a label in the file is damaged: {content!r:.80}.") from error

@@ -102,6 +102,7 @@ def test_frames_that_cannot_be_restored_are_left_out(frame):
         [["x", "int64", [1]], ["y", "int64", [1, 2]]], [["x", "int64", [1]], ["x", "int64", [2]]],
         [["x", "int64", ["a"]]], [["x", "category", ["a"]]], [["x", "V8", [1]]], [["x", "int64"]],
         [[1.5, "int64", [1]]], [["x", 7, [1]]], 3, [None], [["x", "M8[s]", ["2024-02-29"]]],
+        [["x", "int8", [300]]],
     ],
 )  # fmt: skip
 def test_damaged_frames_are_refused(columns):
@@ -159,6 +160,7 @@ def test_databases_that_cannot_be_restored_are_refused(database):
         {"dpjax:type": "float", "values": "one"},
         {"dpjax:type": "no type", "values": [1]},
         {"dpjax:type": "int8", "values": [None]},
+        {"dpjax:type": "int8", "values": [300]},
         {"dpjax:type": ["tuple"], "values": []},
     ],
 )
