@@ -316,10 +316,8 @@ class Store:
             write_file(self.folder / BLOCKS, block.name, content)
         except OSError as error:
             raise OSError(
-                error.errno,
-                f"a block cannot be stored ({error.strerror}): free disk space and run the same "
-                "command again. All blocks that were stored earlier are intact",
-                str(self.folder),
+                f"a block cannot be stored in {self.folder}: {error.strerror}. All blocks that "
+                "were stored earlier are intact. Free disk space and run the same command again."
             ) from error
 
     def table(self) -> "pa.Table":

@@ -578,7 +578,7 @@ def test_a_block_whose_file_cannot_be_opened(tmp_path, monkeypatch):
 
     store = Store.create(tmp_path / "s", SPEC)
     monkeypatch.setattr(_files, "open", full, raising=False)
-    with pytest.raises(OSError, match=r"a block cannot be stored .*run the same command"):
+    with pytest.raises(OSError, match=r"^a block cannot be stored in .*run the same command"):
         run_sweep(store)
     assert not list((tmp_path / "s" / "blocks").iterdir())
 
