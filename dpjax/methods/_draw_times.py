@@ -1,26 +1,32 @@
 """Measured times of draws, which decide how many draws fit before a deadline."""
 
 import time
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import numpy as np
 from numpy.typing import NDArray
 
+_REMEMBERED = 4
+"""Number of the last blocks of a pair whose times count. A mechanism may become slower."""
+
 
 class DrawTimes:
-    """The shortest time per draw of each pair so far.
+    """The shortest time per draw of each pair in its last blocks.
 
     Args:
         pairs: Number of pairs.
         compiles: Whether the first measured time includes compilation. If so, it is ignored.
 
     Attributes:
-        shortest: float64 [pairs], the shortest time per draw, in seconds; 0 while unknown.
+        shortest: float64 [pairs], the shortest time per draw in the last blocks of each pair, in
+            seconds; 0 while unknown.
     """
 
     def __init__(self, pairs: int, *, compiles: bool):
         self.shortest = np.zeros(pairs)
+        self._last = [deque[float](maxlen=_REMEMBERED) for _ in range(pairs)]
         self._is_timed = not compiles
 
     @contextmanager
@@ -29,8 +35,8 @@ class DrawTimes:
         began = time.perf_counter()
         yield
         if self._is_timed:
-            each = (time.perf_counter() - began) / size
-            self.shortest[pair] = min(each, self.shortest[pair] or each)
+            self._last[pair].append((time.perf_counter() - began) / size)
+            self.shortest[pair] = min(self._last[pair])
         self._is_timed = True
 
     def share_until(self, deadline: float | None, draws: NDArray[np.int64]) -> float:

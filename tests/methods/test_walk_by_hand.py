@@ -120,6 +120,14 @@ def test_the_shortest_time_of_a_pair_counts(seconds_passed):
     assert (first.num_marks, first.first, first.size, first.sides) == (3, 7, 10, None)
 
 
+def test_a_mechanism_that_becomes_slower_is_slow_after_four_blocks(seconds_passed):
+    times = DrawTimes(2, compiles=False)
+    for seconds, pace in ((1.0, 0.1), (9.0, 0.1), (8.0, 0.1), (7.0, 0.1), (9.0, 0.7), (9.0, 0.7)):
+        with times.measured(1, 10):
+            seconds_passed[0] += seconds
+        assert times.shortest.tolist() == pytest.approx([0.0, pace])
+
+
 def test_a_count_that_compiles_is_not_timed(seconds_passed):
     found, _ = counting(seconds_passed, compiles=True)
     found._count(0, 10, 0)
