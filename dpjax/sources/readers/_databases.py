@@ -27,15 +27,29 @@ def recordings_by(
 
     Raises:
         ValueError: If the column `by` does not have two values, or if it is also the column of the
-            outputs; or if `column` is None although there are several other columns.
+            outputs; if `column` is None although there are several other columns; or if folders
+            have the names of both databases.
     """
     named = Recording(where, by)
+    _refuse_folders(by, named.paths)
     if column is None:
         column = _column_beside(named.paths[0], by)
     # The value does not matter: this refuses a column that names the database of its own outputs.
     Recording(where, column, by, "").refuse_same_columns()
     first, second = two_values(by, named.chunks())
     return Recording(where, column, by, first), Recording(where, column, by, second)
+
+
+def _refuse_folders(by: str | int, paths: Sequence[Path]) -> None:
+    """Raise ValueError if the column `by` has a value in the name of each folder, as in Spark."""
+    parents = {parent for path in paths for parent in path.parents}
+    folders = sorted(str(parent) for parent in parents if parent.name.startswith(f"{by}="))
+    if folders and by not in names_in(paths[0], None):
+        raise BadValue(
+            f"{term('by')} must name a column in the files, but {by!r} is in the names of folders: "
+            f"pass the files of {folders[0]} as one side, and those of {folders[-1]} as the other "
+            "side."
+        )
 
 
 def _column_beside(path: Path, by: str | int) -> str:

@@ -1,6 +1,7 @@
 """Files with the outputs of both databases, in which a column names the database."""
 
 import json
+import re
 from functools import cache
 
 import numpy as np
@@ -13,6 +14,7 @@ import dpjax
 from dpjax.core import wording
 from dpjax.sources import Trust
 from dpjax.sources.readers import Recording
+from dpjax.sources.readers._databases import recordings_by
 from dpjax.sources.readers._rows import rows_with, texts_of, two_values
 
 
@@ -210,3 +212,22 @@ def test_a_recipe_keeps_the_rows(tmp_path):
     assert again.independent and (again.x.value, again.y.by) == ("0", "side")
     assert bound(again) == bound(found)
     assert "rows in which side is 0" in found._repr_html_()
+
+
+def test_folders_that_name_the_databases_are_two_sides(tmp_path):
+    folders = [tmp_path / "out" / f"side={side}" for side in "ab"]
+    for folder in folders:
+        folder.mkdir(parents=True)
+        (folder / "part-0.csv").write_text("output\n1.5\n2.5\n")
+    first, second = (re.escape(str(folder)) for folder in folders)
+    with pytest.raises(
+        ValueError,
+        match=f"by must name a column in the files, but 'side' is in the names of folders: pass "
+        f"the files of {first} as one side, and those of {second} as the other side[.]$",
+    ):
+        recordings_by(str(tmp_path / "out" / "side=*" / "*.csv"), "side")
+    # If the files contain the column, the names of the folders do not matter.
+    for folder in folders:
+        (folder / "part-0.csv").write_text("output,side\n1.5,a\n2.5,b\n")
+    first, second = recordings_by(str(tmp_path / "out" / "side=*" / "*.csv"), "side")
+    assert (first.value, second.value) == ("a", "b")
