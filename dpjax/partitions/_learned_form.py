@@ -21,11 +21,13 @@ class LearnedForm:
 
     Attributes:
         targets: Function that returns the records that are looked for in summarized outputs.
+        columns_of_vectors: Names of the entries of vectors, for descriptions; () if unknown.
     """
 
     def __init__(self, source: str, special: str):
         self.labels = Labels(source, special)
         self.targets: Callable[[], Targets] = dict
+        self.columns_of_vectors: tuple[str, ...] = ()
         self._base: int | None = None
         self.columns = NestedColumns()
         self._contents = Contents()
@@ -49,13 +51,15 @@ class LearnedForm:
 
     @property
     def parts(self) -> tuple[str, ...]:
-        """Paths of the numbers in nested outputs. The tuple is empty for numbers and vectors."""
+        """Paths of the numbers in nested outputs or vectors with names; () for other outputs."""
         return self.entries.paths
 
     @property
     def entries(self) -> Entries:
         """Description of the columns of numbers."""
         paths = self.columns.named_paths
+        if not paths and len(self.columns_of_vectors) == self._base:
+            paths = tuple(f"[{name!r}]" for name in self.columns_of_vectors)
         if self._wide is not None:
             return self._wide.entries(paths)
         if self._summarizer is None:

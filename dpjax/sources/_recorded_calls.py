@@ -18,6 +18,7 @@ from dpjax.sources._flips import FEWEST_CALLS, Flipped, Flips
 from dpjax.sources._held import Sides, held
 from dpjax.sources._pairs import RECORDED_PAIRS
 from dpjax.sources._recorded_counts import refuse_two_kinds, weighed
+from dpjax.sources.readers._databases import columns_of_vectors
 
 _GOT = "got the database"
 
@@ -47,6 +48,7 @@ def flip_recorded(source: Sides, coins: NDArray[np.bool_], flips: Flips) -> Flip
     doubts = [*doubts_about_half(coins, "calls", _GOT), *doubts_about_order(coins)]
     outputs = _in_order(source, coins)
     encoder = Encoder("x and y", bits=source.bits)
+    encoder.columns_of_vectors = columns_of_vectors(source.x, source.y)
     scorer = Scorer.learn(encoder, encoder.encode(outputs[:first]), coins[:first])
     later = encoder.encode(outputs[first:])
     whole = joined_outputs([encoder.encode(outputs[:first]), later])

@@ -24,7 +24,7 @@ from dpjax.sources._shared_draws import refuse_shared_draws
 from dpjax.sources._side_values import SideValues
 from dpjax.sources._split import Split
 from dpjax.sources._uneven import notes_of_uneven_ratios
-from dpjax.sources.readers._databases import notes_of_other_names
+from dpjax.sources.readers._databases import columns_of_vectors, notes_of_other_names
 
 _OFTEN, _LEAST_SHARE = 5, 0.0005
 """A note names the numbers that occur at least _OFTEN times among the first outputs, if they are at
@@ -46,6 +46,7 @@ class OpenedRecorded:
         ]
         names = " and ".join(part.name for part in self._parts)
         self._encoder = Encoder(names, bits=source.bits)
+        self._encoder.columns_of_vectors = columns_of_vectors(source.x, source.y)
         self.tally = Tally(request.execution.progress)
         self.tally.expect(0)
         self.pairs = RECORDED_PAIRS

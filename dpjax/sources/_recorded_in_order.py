@@ -32,7 +32,7 @@ from dpjax.sources._recorded_counts import (
 )
 from dpjax.sources._serial import notes_of_order
 from dpjax.sources._side_values import SideValues
-from dpjax.sources.readers._databases import notes_of_other_names
+from dpjax.sources.readers._databases import columns_of_vectors, notes_of_other_names
 
 _ORDERED = 2**18
 """Number of first outputs per side whose order is tested for independence."""
@@ -159,6 +159,7 @@ class OpenedInOrder:
         total = sum(value.total for value in values)
         # Many outputs show whether later cells will be those of summaries.
         whole = Encoder(encoder.source, bits=self._source.bits)
+        whole.columns_of_vectors = encoder.columns_of_vectors
         pilots = whole.fixed([whole.encode(outputs) for outputs in first])
         self.notes += notes_of_labels_alone(pilots, whole, whole.source, total)
         self.notes += notes_of_summaries(names, pilots, whole)
@@ -184,6 +185,7 @@ class OpenedInOrder:
         # have, the cells would depend on these outputs, and bounds would be invalid.
         names = " and ".join(side.name for side in self._sides)
         encoder = self._encoder = Encoder(names, bits=self._source.bits)
+        encoder.columns_of_vectors = columns_of_vectors(self._source.x, self._source.y)
         pilots = encoder.fixed([encoder.encode(outputs) for outputs in raw])
         cells = self._cells = lay_best(
             pilots,

@@ -24,9 +24,9 @@ def test_a_number_of_a_run_has_a_note(tmp_path, method):
     result = dpjax.audit(recorded(tmp_path, 17, 18), claim=1.0, method=method)
     (note,) = [note for note in result.notes if "number of a run" in note]
     assert note == (
-        "Entry 0 is 17 in all examined outputs of x (x.csv) and 18 in those of y (y.csv). If the "
-        "mechanism does not release this entry, for instance because it is the number of a run, "
-        "the bound does not hold: leave it out."
+        "Entry 'run' is 17 in all examined outputs of x (x.csv) and 18 in those of y (y.csv). If "
+        "the mechanism does not release this entry, for instance because it is the number of a "
+        "run, the bound does not hold: leave it out."
     )
     assert result.verdict == "violated"
 

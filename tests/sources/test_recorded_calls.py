@@ -187,7 +187,7 @@ def test_a_copy_of_the_column_that_names_the_database_has_a_note(tmp_path):
         source = dpjax.Recorded.from_file(path, "coin", column)
         for method in (dpjax.Guesses(), dpjax.Events()):
             found = dpjax.audit(source, method=method)
-            assert ("entry 1 tells which database was used" in str(found.notes)) is noted
+            assert ("entry 'other' tells which database was used" in str(found.notes)) is noted
     found = dpjax.audit(dpjax.Recorded(np.zeros(200), np.ones(200)))
     assert "tells which" not in str(found.notes)
 

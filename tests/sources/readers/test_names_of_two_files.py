@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import dpjax
+from dpjax.sources.readers._databases import columns_of_vectors
 
 
 def recorded(tmp_path, of_x, of_y, column=None, column_y=None):
@@ -53,3 +54,28 @@ def test_columns_of_different_names_have_a_note(tmp_path, of_x, of_y, columns, s
 )
 def test_other_columns_have_no_note(tmp_path, of_x, of_y, columns):
     assert noted(recorded(tmp_path, of_x, of_y, *columns), dpjax.Events()) == []
+
+
+@pytest.mark.parametrize("method", [dpjax.Events(), dpjax.Sequential()], ids=["events", "order"])
+@pytest.mark.parametrize("column", [None, ["answer", "time"]], ids=["all", "chosen"])
+def test_witnesses_name_the_columns_of_vectors(tmp_path, method, column):
+    rng = np.random.default_rng(3)
+    for name, shift in (("x", 0.0), ("y", 5.0)):
+        rows = np.stack([rng.random(2000), rng.laplace(shift, size=2000)], axis=1)
+        np.savetxt(tmp_path / f"{name}.csv", rows, delimiter=",", header="time,answer", comments="")
+    sides = [dpjax.Recording(tmp_path / f"{name}.csv", column) for name in "xy"]
+    result = dpjax.audit(dpjax.Recorded(*sides), method=method)
+    assert "entry 'answer' of at least" in result.witness.output
+
+
+def test_columns_with_other_names_have_indices(tmp_path):
+    for name, header in (("x", "time,answer"), ("y", "time,result"), ("z", "0,1")):
+        (tmp_path / f"{name}.csv").write_text(f"{header}\n1.5,2.5\n")
+    sides = [dpjax.Recording(tmp_path / f"{name}.csv") for name in "xyz"]
+    assert columns_of_vectors(sides[0], sides[0]) == ("time", "answer")
+    assert columns_of_vectors(sides[0], sides[1]) == columns_of_vectors(sides[2], sides[2]) == ()
+    assert columns_of_vectors(sides[0], np.zeros((2, 2))) == ()
+    one = dpjax.Recording(tmp_path / "x.csv", "answer")
+    assert columns_of_vectors(one, one) == ()
+    chosen = dpjax.Recording(tmp_path / "x.csv", ["1", "0"])
+    assert columns_of_vectors(chosen, chosen) == ()
