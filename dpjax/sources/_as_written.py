@@ -4,6 +4,7 @@ If one program rounds the outputs of one side when it exports them, or writes Tr
 writes true, then the files differ although the mechanism may be private.
 """
 
+from collections import Counter
 from collections.abc import Sequence
 from decimal import Decimal
 
@@ -115,16 +116,17 @@ def _digits(number: str) -> tuple[int, int]:
 
 
 def _notes_of_labels(names: Sequence[str], sides: Sequence[list[str]]) -> list[str]:
-    notes = []
-    numbers = [entry for side in sides for entry in side if is_number(entry)]
-    if len(numbers) >= _USUAL * sum(map(len, sides)) and len({*numbers}) >= _KINDS:
+    notes, counts = [], [Counter(side) for side in sides]
+    every = counts[0] + counts[1]
+    numbers = {kind: number for kind, number in every.items() if is_number(kind)}
+    if sum(numbers.values()) >= _USUAL * every.total() and len(numbers) >= _KINDS:
         notes.append(
-            f"The outputs are strings, but {len(numbers):,} of the {sum(map(len, sides)):,} "
-            f"examined ones contain numbers, such as {numbers[0][:_SHOWN]!r}. Strings are compared "
-            "as labels or texts: to compare numbers, convert the strings to numbers, and write "
-            "them without quotation marks in JSON lines."
+            f"The outputs are strings, but {sum(numbers.values()):,} of the {every.total():,} "
+            f"examined ones contain numbers, such as {next(iter(numbers))[:_SHOWN]!r}. Strings are "
+            "compared as labels or texts: to compare numbers, convert the strings to numbers, and "
+            "write them without quotation marks in JSON lines."
         )
-    kinds = [{*side} for side in sides]
+    kinds = [{*side} for side in counts]
     gaps = [sorted(kind for kind in side if _plain(kind) in MISSING) for side in kinds]
     if all(gaps) and not {*gaps[0]} & {*gaps[1]}:
         notes.append(
@@ -135,12 +137,13 @@ def _notes_of_labels(names: Sequence[str], sides: Sequence[list[str]]) -> list[s
         return notes
     both = kinds[0] & kinds[1]
     plain = [{_plain(kind): kind for kind in sorted(side - both)} for side in kinds]
-    for side in sides:
-        shared = sum(entry in both for entry in side)
-        alike = sum(_plain(entry) in plain[0] and _plain(entry) in plain[1] for entry in side)
-        if shared > _APART * len(side) or alike < _SAME * len(side):
+    in_both = plain[0].keys() & plain[1].keys()
+    for side in counts:
+        shared = sum(side[kind] for kind in both)
+        alike = sum(number for kind, number in side.items() if _plain(kind) in in_both)
+        if shared > _APART * side.total() or alike < _SAME * side.total():
             return notes
-    first = min(plain[0].keys() & plain[1].keys())
+    first = min(in_both)
     shown = [repr(side[first][:_SHOWN]) for side in plain]
     return [
         *notes,
