@@ -90,7 +90,7 @@ def with_fields(record: Record, fields: Sequence[object]) -> Record:
         return dict(zip(record, fields, strict=True))
     if isinstance(record, Row):
         return Row(fields, record.label)
-    if isinstance(record, tuple) and (make := getattr(record, "_make", None)):  # a named tuple
+    if make := getattr(record, "_make", None):  # a named tuple
         return make(fields)
     if isinstance(record, tuple | list):
         return type(record)(fields)
