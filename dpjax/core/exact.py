@@ -113,6 +113,7 @@ def _is_time(column: Any) -> bool:
 
 
 def _restored_frame(columns: Any) -> Any:
+    """Return the data frame of the columns that `columns_of` returned; refuse all other dtypes."""
     try:
         import pandas
     except ImportError as error:
