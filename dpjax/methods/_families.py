@@ -10,7 +10,7 @@ import numpy as np
 
 from dpjax.core import random
 from dpjax.core.errors import text_of
-from dpjax.core.wording import BadType, BadValue
+from dpjax.core.wording import BadType, BadValue, amount
 from dpjax.databases._pairs import distinct_labels
 from dpjax.databases.spaces import Proposed, Space, as_space
 from dpjax.methods._pairs import TIME_SHARE
@@ -74,26 +74,22 @@ def best_member(
     )
     draws = sum(2 * size * drawn for size, drawn in rungs)
     note = (
-        f"The search of the family {family.name} ({_counted(len(space.made), 'member')}, "
-        f"{_counted(rungs[0][0], 'pair')} and variations, {draws} separate draws) chose this "
+        f"The search of the family {family.name} ({amount(len(space.made), 'member')}, "
+        f"{amount(rungs[0][0], 'pair')} and variations, {draws} separate draws) chose this "
         "member, whose expected bound exceeds its claim by the largest margin."
     )
     notes = [note, *notes_of_untried(found.untried)]
     if space.failed:
         notes.append(
-            f"{family.name} refused {_counted(space.failed, 'combination')} of parameters; the "
+            f"{family.name} refused {amount(space.failed, 'combination')} of parameters; the "
             f"last error was {space.last}."
         )
     if space.left_out:
         notes.append(
             f"{family.name} is slow, so the time limit left the search no time for "
-            f"{_counted(space.left_out, 'combination')} of parameters."
+            f"{amount(space.left_out, 'combination')} of parameters."
         )
     return space.made[number], chosen, notes
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 @dataclass(frozen=True)
