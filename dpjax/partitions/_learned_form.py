@@ -18,17 +18,17 @@ class LearnedForm:
     Args:
         source: Origin of the outputs, as named in messages.
         special: "outcomes" or "error"; see `Encoder`.
+        names_of_entries: Names of the entries of vectors, for descriptions; () if unknown.
 
     Attributes:
         targets: Function that returns the records that are looked for in summarized outputs.
-        columns_of_vectors: Names of the entries of vectors, for descriptions; () if unknown.
     """
 
-    def __init__(self, source: str, special: str):
+    def __init__(self, source: str, special: str, names_of_entries: tuple[str, ...]):
         self.labels = Labels(source, special)
         self.targets: Callable[[], Targets] = dict
-        self.columns_of_vectors: tuple[str, ...] = ()
         self._base: int | None = None
+        self._names_of_entries = names_of_entries
         self.columns = NestedColumns()
         self._contents = Contents()
         self._summarizer: Summarizer | None = None
@@ -58,8 +58,8 @@ class LearnedForm:
     def entries(self) -> Entries:
         """Description of the columns of numbers."""
         paths = self.columns.named_paths
-        if not paths and len(self.columns_of_vectors) == self._base:
-            paths = tuple(f"[{name!r}]" for name in self.columns_of_vectors)
+        if not paths and len(self._names_of_entries) == self._base:
+            paths = tuple(f"[{name!r}]" for name in self._names_of_entries)
         if self._wide is not None:
             return self._wide.entries(paths)
         if self._summarizer is None:

@@ -47,6 +47,7 @@ class Encoder(LearnedForm):
             compare these positions for each entry of a vector; an integer k to label each float by
             the k lowest bits of its mantissa; or None to leave floats without labels. "auto" means
             "lowest" if outputs are single floats, and None otherwise.
+        names_of_entries: Names of the entries of vectors, for descriptions; () if unknown.
 
     Attributes:
         targets: Function that returns the records that are looked for in summarized outputs.
@@ -58,10 +59,17 @@ class Encoder(LearnedForm):
         TypeError: If `bits` is neither a string nor an integer nor None.
     """
 
-    def __init__(self, source: str, *, special: str = "outcomes", bits: int | str | None = None):
+    def __init__(
+        self,
+        source: str,
+        *,
+        special: str = "outcomes",
+        bits: int | str | None = None,
+        names_of_entries: tuple[str, ...] = (),
+    ):
         validate.one_of(("outcomes", "error"), special=special)
         check_bits(bits)
-        super().__init__(source, special)
+        super().__init__(source, special, names_of_entries)
         self.source, self._bits = source, bits
         self.keeps_all = False
 

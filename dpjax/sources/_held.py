@@ -23,6 +23,7 @@ from dpjax.partitions.missing import (
     rows_of_objects,
 )
 from dpjax.partitions.previews import described
+from dpjax.sources.readers import Recording
 from dpjax.sources.readers._columns import without_indices
 
 _ROWS = 2**18
@@ -141,6 +142,20 @@ def columns_of(outputs: Any) -> list[str]:
     if names is None or isinstance(names, str) or not isinstance(names, Iterable):
         return []
     return without_indices([*map(str, names)])
+
+
+def names_of_entries(x: object, y: object) -> tuple[str, ...]:
+    """Return the names of the columns that form vectors, if they are the same on both sides."""
+    first, second = (_chosen_columns(side) or columns_of(side) for side in (x, y))
+    return tuple(first) if first == second else ()
+
+
+def _chosen_columns(outputs: object) -> list[str]:
+    """Return the columns that were chosen for vectors, or [] if some were chosen by index."""
+    if not isinstance(outputs, Recording) or not isinstance(outputs.column, list | tuple):
+        return []
+    names = [*map(str, outputs.column)]
+    return [] if any(map(str.isdecimal, names)) else names
 
 
 def held(name: str, outputs: object) -> Chunked:

@@ -15,10 +15,9 @@ from dpjax.sources._coin_scores import Scorer
 from dpjax.sources._coins_in_outputs import notes_of_coins
 from dpjax.sources._fair_coins import doubts_about_half, doubts_about_order, refuse_unfair
 from dpjax.sources._flips import FEWEST_CALLS, Flipped, Flips
-from dpjax.sources._held import Sides, held
+from dpjax.sources._held import Sides, held, names_of_entries
 from dpjax.sources._pairs import RECORDED_PAIRS
 from dpjax.sources._recorded_counts import refuse_two_kinds, weighed
-from dpjax.sources.readers._databases import columns_of_vectors
 
 _GOT = "got the database"
 
@@ -47,8 +46,8 @@ def flip_recorded(source: Sides, coins: NDArray[np.bool_], flips: Flips) -> Flip
     refuse_unfair(coins, term("coins", "--by"), "calls", _GOT)
     doubts = [*doubts_about_half(coins, "calls", _GOT), *doubts_about_order(coins)]
     outputs = _in_order(source, coins)
-    encoder = Encoder("x and y", bits=source.bits)
-    encoder.columns_of_vectors = columns_of_vectors(source.x, source.y)
+    entries = names_of_entries(source.x, source.y)
+    encoder = Encoder("x and y", bits=source.bits, names_of_entries=entries)
     scorer = Scorer.learn(encoder, encoder.encode(outputs[:first]), coins[:first])
     later = encoder.encode(outputs[first:])
     whole = joined_outputs([encoder.encode(outputs[:first]), later])

@@ -13,7 +13,7 @@ from dpjax.sources._as_written import notes_as_written
 from dpjax.sources._coins_in_outputs import notes_of_coins, notes_of_run_numbers
 from dpjax.sources._copied import notes_of_copies, notes_of_near_copies, refuse_copies
 from dpjax.sources._counting import Tally
-from dpjax.sources._held import Sides, held
+from dpjax.sources._held import Sides, held, names_of_entries
 from dpjax.sources._labels_alone import notes_of_labels_alone
 from dpjax.sources._learned import lay_best
 from dpjax.sources._opened import Marked, Request
@@ -24,7 +24,7 @@ from dpjax.sources._shared_draws import refuse_shared_draws
 from dpjax.sources._side_values import SideValues
 from dpjax.sources._split import Split
 from dpjax.sources._uneven import notes_of_uneven_ratios
-from dpjax.sources.readers._databases import columns_of_vectors, notes_of_other_names
+from dpjax.sources.readers._databases import notes_of_other_names
 
 _OFTEN, _LEAST_SHARE = 5, 0.0005
 """A note names the numbers that occur at least _OFTEN times among the first outputs, if they are at
@@ -45,8 +45,8 @@ class OpenedRecorded:
             for side, (recording, name) in enumerate(zip(sides, "xy", strict=True))
         ]
         names = " and ".join(part.name for part in self._parts)
-        self._encoder = Encoder(names, bits=source.bits)
-        self._encoder.columns_of_vectors = columns_of_vectors(source.x, source.y)
+        entries = names_of_entries(source.x, source.y)
+        self._encoder = Encoder(names, bits=source.bits, names_of_entries=entries)
         self.tally = Tally(request.execution.progress)
         self.tally.expect(0)
         self.pairs = RECORDED_PAIRS

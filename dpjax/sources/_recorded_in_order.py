@@ -18,7 +18,7 @@ from dpjax.partitions._scored import fold_of
 from dpjax.sources._as_written import notes_as_written
 from dpjax.sources._coins_in_outputs import notes_of_run_numbers
 from dpjax.sources._counting import Tally, count_halves, marks_counter
-from dpjax.sources._held import Chunked, Sides, held
+from dpjax.sources._held import Chunked, Sides, held, names_of_entries
 from dpjax.sources._labels_alone import notes_of_labels_alone
 from dpjax.sources._learned import lay_best
 from dpjax.sources._opened import Marked, Request
@@ -32,7 +32,7 @@ from dpjax.sources._recorded_counts import (
 )
 from dpjax.sources._serial import notes_of_order
 from dpjax.sources._side_values import SideValues
-from dpjax.sources.readers._databases import columns_of_vectors, notes_of_other_names
+from dpjax.sources.readers._databases import notes_of_other_names
 
 _ORDERED = 2**18
 """Number of first outputs per side whose order is tested for independence."""
@@ -133,6 +133,7 @@ class OpenedInOrder:
         self.region = "all outputs"
         self.settings = {"discrete": source.discrete, "bits": source.bits, "order": "recorded"}
         self._cells: Partition | None = None
+        self._entries = names_of_entries(source.x, source.y)
 
     def search(self) -> list[Search]:
         """Determine cells from the first outputs of both sides, and examine all outputs."""
@@ -158,8 +159,7 @@ class OpenedInOrder:
         beginnings = [encoder.encode(outputs) for outputs in first]
         total = sum(value.total for value in values)
         # Many outputs show whether later cells will be those of summaries.
-        whole = Encoder(encoder.source, bits=self._source.bits)
-        whole.columns_of_vectors = encoder.columns_of_vectors
+        whole = self._new_encoder()
         pilots = whole.fixed([whole.encode(outputs) for outputs in first])
         self.notes += notes_of_labels_alone(pilots, whole, whole.source, total)
         self.notes += notes_of_summaries(names, pilots, whole)
@@ -179,13 +179,15 @@ class OpenedInOrder:
         self.tally.searched += 2 * self._first
         return [found]
 
+    def _new_encoder(self) -> Encoder:
+        names = " and ".join(side.name for side in self._sides)
+        return Encoder(names, bits=self._source.bits, names_of_entries=self._entries)
+
     def _lay(self, raw: list[np.ndarray]) -> Search:
         """Determine cells from the first outputs of both sides, and count these outputs."""
         # Every label that the encoder knows gets a cell. If it knew labels that only later outputs
         # have, the cells would depend on these outputs, and bounds would be invalid.
-        names = " and ".join(side.name for side in self._sides)
-        encoder = self._encoder = Encoder(names, bits=self._source.bits)
-        encoder.columns_of_vectors = columns_of_vectors(self._source.x, self._source.y)
+        encoder = self._encoder = self._new_encoder()
         pilots = encoder.fixed([encoder.encode(outputs) for outputs in raw])
         cells = self._cells = lay_best(
             pilots,

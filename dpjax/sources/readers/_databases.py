@@ -5,7 +5,6 @@ from dataclasses import replace
 from pathlib import Path
 
 from dpjax.core.wording import BadValue, term
-from dpjax.sources.readers._columns import without_indices
 from dpjax.sources.readers._recording import Recording, names_in
 from dpjax.sources.readers._rows import two_values
 
@@ -90,20 +89,6 @@ def notes_of_other_names(x: object, y: object) -> list[str]:
         f"{second[:_SHOWN]!r} in {y.paths[0]}. If these are different columns, the bound does not "
         "hold: choose the columns by their names."
     ]
-
-
-def columns_of_vectors(x: object, y: object) -> tuple[str, ...]:
-    """Return the names of the columns that form vectors, if they are the same in both files."""
-    if not isinstance(x, Recording) or not isinstance(y, Recording):
-        return ()
-    first, second = (
-        [str(name) for name in side.column]
-        if isinstance(side.column, list | tuple)
-        else without_indices(side.columns)
-        for side in (x, y)
-    )
-    is_named = first == second and not any(name.isdecimal() for name in first)
-    return tuple(first) if is_named else ()
 
 
 def shared_path(x: Recording, y: Recording) -> str | None:

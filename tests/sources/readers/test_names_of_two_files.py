@@ -1,10 +1,11 @@
 """Notes if the outputs of the two sides are in columns of different names."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import dpjax
-from dpjax.sources.readers._databases import columns_of_vectors
+from dpjax.sources._held import names_of_entries
 
 
 def recorded(tmp_path, of_x, of_y, column=None, column_y=None):
@@ -58,7 +59,7 @@ def test_other_columns_have_no_note(tmp_path, of_x, of_y, columns):
 
 @pytest.mark.parametrize("method", [dpjax.Events(), dpjax.Sequential()], ids=["events", "order"])
 @pytest.mark.parametrize("column", [None, ["answer", "time"]], ids=["all", "chosen"])
-def test_witnesses_name_the_columns_of_vectors(tmp_path, method, column):
+def test_witnesses_name_the_names_of_entries(tmp_path, method, column):
     rng = np.random.default_rng(3)
     for name, shift in (("x", 0.0), ("y", 5.0)):
         rows = np.stack([rng.random(2000), rng.laplace(shift, size=2000)], axis=1)
@@ -68,14 +69,24 @@ def test_witnesses_name_the_columns_of_vectors(tmp_path, method, column):
     assert "entry 'answer' of at least" in result.witness.output
 
 
+def test_witnesses_name_the_columns_of_frames():
+    rng = np.random.default_rng(3)
+    first, second = (
+        pd.DataFrame({"time": rng.random(2000), "answer": rng.laplace(shift, size=2000)})
+        for shift in (0.0, 5.0)
+    )
+    result = dpjax.audit(dpjax.Recorded(first, second))
+    assert "with entry 'answer' " in result.witness.output
+
+
 def test_columns_with_other_names_have_indices(tmp_path):
     for name, header in (("x", "time,answer"), ("y", "time,result"), ("z", "0,1")):
         (tmp_path / f"{name}.csv").write_text(f"{header}\n1.5,2.5\n")
     sides = [dpjax.Recording(tmp_path / f"{name}.csv") for name in "xyz"]
-    assert columns_of_vectors(sides[0], sides[0]) == ("time", "answer")
-    assert columns_of_vectors(sides[0], sides[1]) == columns_of_vectors(sides[2], sides[2]) == ()
-    assert columns_of_vectors(sides[0], np.zeros((2, 2))) == ()
+    assert names_of_entries(sides[0], sides[0]) == ("time", "answer")
+    assert names_of_entries(sides[0], sides[1]) == names_of_entries(sides[2], sides[2]) == ()
+    assert names_of_entries(sides[0], np.zeros((2, 2))) == ()
     one = dpjax.Recording(tmp_path / "x.csv", "answer")
-    assert columns_of_vectors(one, one) == ()
+    assert names_of_entries(one, one) == ()
     chosen = dpjax.Recording(tmp_path / "x.csv", ["1", "0"])
-    assert columns_of_vectors(chosen, chosen) == ()
+    assert names_of_entries(chosen, chosen) == ()
