@@ -80,7 +80,7 @@ def notes_of_near_copies(x: SideValues, y: SideValues) -> list[Doubt]:
             f"In {found.close} of {found.pairs} pairs of adjacent spacings between sorted outputs, "
             f"one spacing is over a thousand times the other. In {found.alone} of these "
             f"{found.close} pairs, the two outputs that are close to each other are from the same "
-            f"side. If outputs are independent, the probability of such counts is below "
+            "side. If outputs are independent, the probability of such counts is below "
             f"{_CHANCE:g}. If outputs were copied or resampled and then changed by a little noise, "
             "the bound does not hold, because it treats every output as an independent draw."
         )
