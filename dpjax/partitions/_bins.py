@@ -14,6 +14,9 @@ instead.
 _FEW_EDGES, _FEW_VALUES = 8, 512
 """A binary search is used if there are at most _FEW_EDGES edges or at most _FEW_VALUES values."""
 
+_AT_ONCE = 2**15
+"""Number of values that are processed at a time, so that temporary arrays fit in the L2 cache."""
+
 _FEWEST_EDGES = 4
 """Maximum number of bin edges for which every value is compared with all edges."""
 
@@ -47,12 +50,16 @@ def bins_of(edges: NDArray[np.float64], values: NDArray[np.float64]) -> NDArray[
     most = int(np.diff(below).max())
     if most > _MOST_EDGES:
         return np.searchsorted(edges, values, side="right")
-    bucket = _buckets(values, edges[0], scale)
-    found = below[:-1].take(bucket)
     # Comparisons with NaN are False. Edges of later buckets exceed every value in this bucket.
-    inside = np.append(edges, np.full(most, np.nan))
-    for number in range(most):
-        found += values >= inside[below[:-1] + number].take(bucket)
+    padded = np.append(edges, np.full(most, np.nan))
+    inside = [padded[below[:-1] + number] for number in range(most)]
+    found = np.empty(len(values), np.int64)
+    for start in range(0, len(values), _AT_ONCE):
+        part, counted = values[start : start + _AT_ONCE], found[start : start + _AT_ONCE]
+        bucket = _buckets(part, edges[0], scale)
+        below.take(bucket, out=counted, mode="clip")
+        for edge in inside:
+            counted += part >= edge.take(bucket)
     return found
 
 

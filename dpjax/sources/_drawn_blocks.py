@@ -10,10 +10,12 @@ from dpjax.core.threads import cores
 from dpjax.databases import Pairs
 from dpjax.databases.trees import nth
 from dpjax.mechanisms import Mechanism
-from dpjax.sources._layouts import blocks_at_once, first_draws, stream_words
+from dpjax.sources._layouts import blocks_at_once, drawn_calls, stream_words
 
-_BATCH = 2**22
-"""Number of values (draws times dimension) in a batch that NumPy counts."""
+_BATCH, _BATCH_DRAWS = 2**22, 2**16
+"""Number of values (draws times dimension) and of draws, either of which fills a batch that NumPy
+counts. Arrays of _BATCH_DRAWS numbers fit in a processor's cache.
+"""
 
 _BATCH_SECONDS = 0.5
 """Target duration of a batch, after which signals are handled and progress is shown."""
@@ -71,56 +73,88 @@ class DrawnBlocks:
         self, run: int, pair: int, side: int, stage: int, num_draws: int, first: int = 0
     ) -> np.ndarray:
         """Draw `num_draws` outputs of a stream onto the host, beginning with block `first`."""
-        place = run, int(pair), side, stage
-        stream = self.streams(run)[place[1:]]
-        database = nth((self._stacked.database, self._stacked.neighbor)[side], pair)
-        number, last = self._last.pop(place, (-1, None))
-        blocks = [last] if last is not None and number == first else []
-        needed = -(-num_draws // self._block)
-        missing = needed - len(blocks)
-        if missing > 0:
-            began = time.perf_counter()
-            blocks.append(
-                first_draws(
-                    self._mechanism,
-                    stream,
-                    database,
-                    missing * self._block,
-                    self._block,
-                    at_once=self._at_once,
-                    first=first + len(blocks),
-                    threads=self._block_seconds > _SLOW_BLOCK,
-                )
-            )
-            # The first call includes compilation, so measure the second one.
-            if self._compiled and not self._block_seconds:
-                self._block_seconds = (time.perf_counter() - began) / missing
-            self._compiled = True
-        if self.keeps_last:
-            # The next request for this stream often begins within the last block.
-            last = blocks[-1][-self._block :]
-            self._last[place] = first + needed - 1, last.copy() if missing > 1 else last
-        return np.concatenate(blocks)[:num_draws] if len(blocks) > 1 else blocks[0][:num_draws]
+        blocks = range(first, first - (-num_draws // self._block))
+        return _joined(list(self._calls(run, pair, side, stage, blocks)))[:num_draws]
 
     def with_same_keys(self, run: int, pair: int, stage: int, num_draws: int) -> np.ndarray:
         """Draw `num_draws` outputs from the neighbor with the keys of the database's stream."""
         stream, database = self.streams(run)[pair, 0, stage], nth(self._stacked.neighbor, pair)
-        return first_draws(
-            self._mechanism, stream, database, num_draws, self._block, at_once=self._at_once
-        )
+        blocks, at_once = range(-(-num_draws // self._block)), self._at_once
+        calls = drawn_calls(self._mechanism, stream, database, blocks, self._block, at_once=at_once)
+        return _joined(list(calls))[:num_draws]
+
+    def _calls(
+        self, run: int, pair: int, side: int, stage: int, blocks: range, ahead: int = 1
+    ) -> Iterator[np.ndarray]:
+        """Yield consecutive blocks of a stream in one array per call; see `drawn_calls`."""
+        place = run, int(pair), side, stage
+        number, drawn = self._last.pop(place, (-1, np.empty(0)))
+        if number == blocks.start:
+            yield drawn
+        missing = blocks[number == blocks.start :]
+        if missing:
+            began = time.perf_counter()
+            calls = drawn_calls(
+                self._mechanism,
+                self.streams(run)[place[1:]],
+                nth((self._stacked.database, self._stacked.neighbor)[side], pair),
+                missing,
+                self._block,
+                at_once=self._at_once,
+                ahead=ahead,
+                threads=self._block_seconds > _SLOW_BLOCK,
+            )
+            if not self._block_seconds:
+                calls = list(calls)
+                # The first call includes compilation, so measure the second one.
+                if self._compiled:
+                    self._block_seconds = (time.perf_counter() - began) / len(missing)
+                self._compiled = True
+            for drawn in calls:
+                yield drawn
+        if self.keeps_last:
+            # The next request for this stream often begins within the last block.
+            last = drawn[-self._block :]
+            self._last[place] = blocks[-1], last if len(last) == len(drawn) else last.copy()
 
     def batches(
         self, run: int, pair: int, side: int, stage: int, num_draws: int, first: int = 0
     ) -> Iterator[np.ndarray]:
-        """Yield draws `first`, ..., `num_draws` - 1 of a stream in batches, in constant memory."""
-        step = max(_BATCH // (self._block * self._width), 1)
-        if self._block_seconds > 0:
-            # With equal numbers of blocks, no core waits at the end of a batch.
-            rounds = max(int(_BATCH_SECONDS / self._block_seconds), 1)
-            step = min(step, rounds * cores())
+        """Yield draws `first`, ..., `num_draws` - 1 of a stream in batches, in constant memory.
+
+        The device draws the next batch while the caller uses the current one.
+        """
         if first >= num_draws:
             return
-        for block in range(first // self._block, -(-num_draws // self._block), step):
-            size = min(step * self._block, num_draws - block * self._block)
-            skipped = max(first - block * self._block, 0)
-            yield self.draw(run, pair, side, stage, size, block)[skipped:]
+        blocks = range(first // self._block, -(-num_draws // self._block))
+        done = blocks.start * self._block
+        for batch in self._batches((run, pair, side, stage), blocks):
+            yield batch[max(first - done, 0) : num_draws - done]
+            done += len(batch)
+
+    def _batches(self, stream: tuple[int, int, int, int], blocks: range) -> Iterator[np.ndarray]:
+        """Yield blocks of a stream in batches, each of which consists of several calls."""
+        size = min(_BATCH // self._width, _BATCH_DRAWS)
+        while not 0 < self._block_seconds <= _SLOW_BLOCK:
+            step = max(size // self._block, 1)
+            if self._block_seconds:
+                # With equal numbers of blocks, no core waits at the end of a batch.
+                rounds = max(int(_BATCH_SECONDS / self._block_seconds), 1)
+                step = min(max(_BATCH // (self._block * self._width), 1), rounds * cores())
+            yield _joined(list(self._calls(*stream, blocks[:step])))
+            blocks = blocks[step:]
+            if not blocks:
+                return
+        batch: list[np.ndarray] = []
+        for drawn in self._calls(*stream, blocks, -(-size // (self._at_once * self._block))):
+            batch.append(drawn)
+            if sum(map(len, batch)) >= size:
+                yield _joined(batch)
+                batch = []
+        if batch:
+            yield _joined(batch)
+
+
+def _joined(arrays: list[np.ndarray]) -> np.ndarray:
+    """Concatenate arrays, but do not copy a single array."""
+    return arrays[0] if len(arrays) == 1 else np.concatenate(arrays)

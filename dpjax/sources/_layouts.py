@@ -7,9 +7,11 @@ keys, each of which is derived from (run, pair, side, stage, block). Therefore b
 the same counts.
 """
 
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import reduce
+from itertools import islice
 
 import jax
 import jax.numpy as jnp
@@ -92,43 +94,54 @@ def blocks_at_once(size: int, width: int) -> int:
     return max(_CALL // (size * width), 1)
 
 
-def first_draws(
+def drawn_calls(
     mechanism: object,
     words: np.ndarray,
     database: object,
-    num_draws: int,
+    blocks: range,
     size: int,
     *,
     at_once: int,
-    first: int = 0,
+    ahead: int = 1,
     threads: bool = False,
-) -> np.ndarray:
-    """Draw `num_draws` outputs of a stream, starting with block `first`, and return a host array.
+) -> Iterator[np.ndarray]:
+    """Draw blocks of a stream, and yield one host array of whole blocks per compiled call.
+
+    The device draws the next calls while the caller uses the current one.
 
     Args:
         mechanism: Pytree with `sample(key, database, num_samples)`.
         words: The key of the stream, as two words, uint32 [2].
         database: A single database.
-        num_draws: Number of draws, at least 1.
+        blocks: Consecutive indices of the blocks, at least one.
         size: Number of draws in a block.
         at_once: Maximum number of blocks per compiled call.
-        first: Index of the first block.
-        threads: Whether threads on all cores draw the blocks in parallel; see `side_by_side`.
+        ahead: Maximum number of calls that are drawn ahead.
+        threads: Whether threads on all cores draw all blocks before the first one is yielded; see
+            `side_by_side`.
     """
-    number, step = -(-num_draws // size), 1 if threads else at_once
-    keys = random.fold_words(words, np.arange(first, first + number))
+    step = 1 if threads else at_once
+    keys = random.fold_words(words, np.arange(blocks.start, blocks.stop))
 
     def launch(words: np.ndarray) -> Array:
         room = np.zeros((at_once, 2), np.uint32)
         room[: len(words)] = words
         return sample_blocks(mechanism, room, np.int32(len(words)), database, size=size)
 
-    calls = [keys[start : start + step] for start in range(0, number, step)]
-    # Delay signals until all draws are done, which takes about a second.
+    calls = [keys[start : start + step] for start in range(0, len(keys), step)]
+    # Delay signals while jax compiles, draws or copies, which takes about a second.
     with signals_wait():
-        drawn = side_by_side(launch, calls) if threads else [launch(call) for call in calls]
-        found = [np.asarray(d)[: len(c)] for d, c in zip(drawn, calls, strict=True)]
-    return np.concatenate([blocks.reshape(-1, *blocks.shape[2:]) for blocks in found])[:num_draws]
+        started = deque(side_by_side(launch, calls) if threads else [])
+    waiting = iter(calls[len(started) :])
+    for call in calls:
+        with signals_wait():
+            room = max(1 + ahead - len(started), 0)
+            started.extend(launch(later) for later in islice(waiting, room))
+            drawn = np.asarray(started.popleft())
+        if len(call) < len(drawn):
+            # A view would keep the unused blocks in memory.
+            drawn = drawn[: len(call)].copy()
+        yield drawn.reshape(-1, *drawn.shape[2:])
 
 
 @jit_by_class(static_argnames=("size",))

@@ -14,7 +14,7 @@ from dpjax.notions import _asked
 from dpjax.partitions import Budget, Encoder, Search, lay
 from dpjax.sources import Rounds, _drawn_counts, _pilots
 from dpjax.sources._counting import count_halves
-from dpjax.sources._layouts import block_size, draws_of_pairs, first_draws, stream_words
+from dpjax.sources._layouts import block_size, drawn_calls, draws_of_pairs, stream_words
 from dpjax.sources.streams import SEARCH
 
 
@@ -168,9 +168,8 @@ def test_the_first_draws_of_pairs_are_those_of_each(monkeypatch):
         for side, drawn in enumerate(pilots.of(pair)):
             database = (pairs.database, pairs.neighbor)[side][pair]
             stream = words[pair, side, SEARCH]
-            options = {"at_once": 4, "first": 0, "threads": False}
-            alone = first_draws(laplace, stream, database, 300, 128, **options)
-            assert np.array_equal(drawn, alone)
+            (alone,) = drawn_calls(laplace, stream, database, range(3), 128, at_once=4)
+            assert np.array_equal(drawn, alone[:300])
 
 
 def test_one_block_is_drawn_where_a_pair_needs_more_than_a_call(monkeypatch):

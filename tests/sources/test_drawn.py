@@ -106,13 +106,13 @@ def test_no_block_is_drawn_twice(monkeypatch, method, num_pairs):
     """Outputs that determine the cells, or that are compared, are also counted."""
     drawn = []
 
-    def recorded(mechanism, stream, database, num_draws, block, *, first=0, **options):
+    def recorded(mechanism, stream, database, blocks, size, **options):
         key = np.asarray(stream).tobytes(), float(database)
-        drawn.extend((key, number) for number in range(first, first - (-num_draws // block)))
-        return draw(mechanism, stream, database, num_draws, block, first=first, **options)
+        drawn.extend((key, number) for number in blocks)
+        return draw(mechanism, stream, database, blocks, size, **options)
 
-    draw = _drawn_blocks.first_draws
-    monkeypatch.setattr(_drawn_blocks, "first_draws", recorded)
+    draw = _drawn_blocks.drawn_calls
+    monkeypatch.setattr(_drawn_blocks, "drawn_calls", recorded)
     pairs = [(0.0, 1.0 + number) for number in range(num_pairs)]
     result = dpjax.audit(
         Laplace(), pairs, method=method, execution=Execution(layout="gathered"), key=1
@@ -154,6 +154,31 @@ def test_requests_that_begin_at_any_block_get_its_draws(keeps, asked):
         for number, first in asked:
             found = opened._draws.draw(0, 0, 1, 2, number, first)
             np.testing.assert_array_equal(found, whole[128 * first : 128 * first + number])
+
+
+@pytest.mark.parametrize("keeps", [False, True])
+@pytest.mark.parametrize("seconds", [0.0, 1e-9, 1.0], ids=["unknown", "fast", "slow"])
+@pytest.mark.parametrize("most", [128, 300, 1000])
+def test_batches_that_are_drawn_ahead_are_the_draws_of_their_stream(
+    monkeypatch, keeps, seconds, most
+):
+    """Batches begin at any draw, and a call may contain several blocks or part of a batch."""
+    monkeypatch.setattr(_drawn_blocks, "_BATCH_DRAWS", most)
+    source = as_source(Laplace())
+    with source.opened(Pairs([0.0], [1.0]), request(300, 400, block=128, in_order=keeps)) as opened:
+        draws = opened._draws
+        whole = draws.draw(0, 0, 1, 2, 1500)
+        draws._block_seconds = seconds
+        for at_once in (1, 2, 16):
+            draws._at_once = at_once
+            for first, stop in ((0, 1500), (0, 1), (100, 128), (127, 1001), (256, 900), (900, 900)):
+                batches = list(draws.batches(0, 0, 1, 2, stop, first))
+                assert all(len(batch) for batch in batches)
+                assert seconds != 1e-9 or all(
+                    len(batch) < most + 128 * at_once for batch in batches
+                )
+                found = np.concatenate([whole[:0], *batches])
+                np.testing.assert_array_equal(found, whole[first:stop])
 
 
 def test_progress_states_all_draws_from_the_start():

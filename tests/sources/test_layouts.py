@@ -9,8 +9,8 @@ from dpjax.mechanisms import Laplace
 from dpjax.sources._layouts import (
     block_size,
     blocks_at_once,
+    drawn_calls,
     ends_of,
-    first_draws,
     sample_blocks,
     stream_words,
 )
@@ -73,18 +73,19 @@ def test_words_are_those_of_folded_keys():
 
 
 @pytest.mark.parametrize("threads", [False, True])
-def test_draws_begin_at_any_block_and_end_at_any_draw(threads):
+def test_calls_begin_and_end_at_any_block(threads):
     """Block b of a stream is drawn from the key folded with b, however many blocks a call draws."""
     words, size, mechanism = random.words_of(random.as_key(7)), 128, Laplace(1.0)
     blocks = [
         np.asarray(mechanism.sample(jax.random.fold_in(random.as_key(7), block), 0.5, size))
         for block in range(7)
     ]
-    for first, count in ((0, 1), (0, 128), (2, 129), (2, 5 * 128), (6, 5)):
-        found = first_draws(
-            mechanism, words, 0.5, count, size, at_once=2, first=first, threads=threads
+    for first, count in ((0, 1), (0, 2), (2, 3), (2, 5), (6, 1)):
+        found = drawn_calls(
+            mechanism, words, 0.5, range(first, first + count), size, at_once=2, threads=threads
         )
-        np.testing.assert_array_equal(found, np.concatenate(blocks[first:])[:count])
+        expected = np.concatenate(blocks[first : first + count])
+        np.testing.assert_array_equal(np.concatenate(list(found)), expected)
 
 
 def test_a_cpu_draws_only_the_blocks_that_were_asked_for():
