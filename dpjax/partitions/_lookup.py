@@ -41,7 +41,8 @@ def encode_drawn(encoder: Encoder, raw: np.ndarray, space: OutputSpace) -> Outpu
     """
     if raw.dtype.kind == "f":
         # Devices flush subnormal numbers to 0.
-        raw = np.where(np.abs(raw) < np.finfo(raw.dtype).tiny, raw.dtype.type(0), raw)
+        subnormal = np.abs(raw) < np.finfo(raw.dtype).tiny
+        raw = np.where(subnormal, raw.dtype.type(0), raw) if subnormal.any() else raw
     if not isinstance(space, MixedSpace):
         return encoder.encode(raw)
     numbers = encoder.encode(np.asarray(raw[:, 1]))

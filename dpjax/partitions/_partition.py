@@ -67,7 +67,9 @@ class Partition(Cells):
         labels, values, alone = outputs
         if len(self.boxed) == 1 and not (self.boxed[0] or labels.any() or alone.any()):
             # In the most common case, all outputs are numbers without a label.
-            return self.num_alone + self._box(np.zeros(1, np.int64), values)
+            cell = self._box(np.zeros(1, np.int64), values)
+            cell += self.num_alone
+            return cell
         rank = np.full(len(self.names) + 1, -1)
         rank[self.boxed] = np.arange(len(self.boxed))
         known = np.minimum(labels, len(self.names))
@@ -85,7 +87,9 @@ class Partition(Cells):
     def _box(self, place: np.ndarray, values: np.ndarray) -> np.ndarray:
         """Return the box index of each output, given the index of its label in `boxed`."""
         for column, edges in enumerate(self.edges):
-            place = place * (len(edges) + 1) + bins_of(edges, values[:, column])
+            bins = bins_of(edges, values[:, column])
+            bins += place * (len(edges) + 1)
+            place = bins
         return place
 
     def narrowed(self, marks: np.ndarray) -> tuple[Self, np.ndarray]:

@@ -25,9 +25,12 @@ def encoded_rows(rows: np.ndarray, base: int | None, labels: Labels) -> Outputs:
     """
     # All outputs have one memory layout, because NumPy's sums of rows depend on the layout.
     # Adding 0.0 turns -0.0 into 0.0.
-    values = rows.astype(np.float64, order="C") + 0.0
+    values = rows.astype(np.float64, order="C")
+    values += 0.0
     codes = np.zeros(len(rows), np.int32)
     finite = np.isfinite(values)
+    if base != 0 and finite.all():
+        return Outputs(codes, values, np.zeros(len(rows), bool))
     strange = np.flatnonzero(~finite.all(axis=1))
     if strange.size:
         texts, places = patterns_of(values[strange], base or 1)

@@ -22,13 +22,17 @@ def count_halves(cells: Partition, sides: Sequence[Iterable[Outputs]]) -> NDArra
         number = 0
         for batch in batches:
             numbers = number + np.arange(len(batch.labels))
-            halves[:, side] += halves_of(cells, batch, fold_of(numbers), numbers)
+            fold = fold_of(numbers) if cells.cross_fitted else None
+            halves[:, side] += halves_of(cells, batch, fold, numbers)
             number += len(batch.labels)
     return halves
 
 
 def halves_of(
-    cells: Partition, outputs: Outputs, fold: NDArray[np.int64], numbers: NDArray[np.int64]
+    cells: Partition,
+    outputs: Outputs,
+    fold: NDArray[np.int64] | None,
+    numbers: NDArray[np.int64],
 ) -> NDArray[np.int64]:
     """Count one side's even- and odd-numbered outputs per cell, and return int64 [2 halves, cells].
 
@@ -36,10 +40,11 @@ def halves_of(
         cells: Partition of the outputs. If the partition uses a cross-fitted score, each output's
             cell is determined by the score that was fitted without the output's fold.
         outputs: Outputs [n] of one side.
-        fold: Fold of each output, int [n].
+        fold: Fold of each output, int [n]; or None if the partition uses no cross-fitted score.
         numbers: Index of each output in its stream, int [n].
     """
-    place = cells.index_held_out(outputs, fold) + cells.size * (numbers % 2)
+    cell = cells.index(outputs) if fold is None else cells.index_held_out(outputs, fold)
+    place = cell + cells.size * (numbers & 1)
     return np.bincount(place, minlength=2 * cells.size).reshape(2, -1)
 
 

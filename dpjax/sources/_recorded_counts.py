@@ -227,6 +227,8 @@ def _notes_of_atoms(cells: Partition, pilots: list[Outputs], parts: tuple[str, .
     notes = []
     values = [pilot.values[~pilot.alone] for pilot in pilots]
     for column, atoms in zip(cells.columns, cells.atoms, strict=False):
+        if not len(atoms):
+            continue
         sides = [side[:, column] for side in values]
         every = _share_of(atoms, sides)
         # If there are few outputs, rare values have cells of their own, too.

@@ -190,7 +190,11 @@ def _correlations(happened: np.ndarray) -> np.ndarray:
 
 def _ranks(values: np.ndarray) -> np.ndarray:
     """Return the ranks of values, scaled to (0, 1). Equal values get their mean rank."""
-    _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
+    if values.dtype.kind == "u":
+        # Cells are small numbers, which need not be sorted.
+        places, counts = values, np.bincount(values)
+    else:
+        _, places, counts = np.unique(values, return_inverse=True, return_counts=True)
     return ((np.cumsum(counts) - counts / 2) / len(values))[places]
 
 

@@ -145,7 +145,14 @@ def _counted(
     """
     few = kinds <= limit
     if places is None:
-        return np.unique(kinds[few], return_counts=True)
+        kinds = kinds[few]
+        if len(kinds) > 4 * _KEPT:
+            # Hashes are uniform, so most values are dropped before sorting if most are distinct.
+            part = kinds[kinds <= np.uint64(int(limit) // len(kinds) * 2 * _KEPT)]
+            hashes, counts = np.unique(part, return_counts=True)
+            if len(hashes) > _KEPT:
+                return hashes, counts
+        return np.unique(kinds, return_counts=True)
     hashes, which = np.unique(kinds[few], return_inverse=True)
     counts = np.zeros(len(hashes), np.int64)
     np.add.at(counts, which, np.bincount(places, minlength=len(kinds))[few])

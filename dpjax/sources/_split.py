@@ -22,6 +22,9 @@ outputs in a side's search set.
 _ORDERED = 2**18
 """Number of first outputs per side whose order is tested for independence."""
 
+_ROWS = 2**16
+"""Number of outputs that are counted at a time."""
+
 
 def key_of_side(key: jax.Array, side: int) -> np.ndarray:
     """Return the key of a side's random words, uint64 [2].
@@ -103,6 +106,12 @@ class Split:
             yield chunk, words
             start += len(chunk)
 
+    def _parts(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield the chunks of `_numbered` in parts that fit in a processor's cache."""
+        for chunk, words in self._numbered():
+            for start in range(0, len(chunk), _ROWS):
+                yield chunk[start : start + _ROWS], words[start : start + _ROWS]
+
     def pilot(self, tally: Tally) -> np.ndarray:
         """Return a random part of the search set: the outputs with the smallest random words.
 
@@ -115,7 +124,10 @@ class Split:
             total, entries = total + len(chunk), entries + chunk.size
             tally.saw(len(chunk))
             if searching < MIN_SEARCH:
-                smallest = np.sort(np.concatenate([smallest, words]))[: MIN_SEARCH + 1]
+                both = np.concatenate([smallest, words])
+                if len(both) > MIN_SEARCH:
+                    both = np.partition(both, MIN_SEARCH)[: MIN_SEARCH + 1]
+                smallest = np.sort(both)
             self.values.add(chunk)
             if searching < MIN_SEARCH:
                 searching += int((words < self._limit).sum())
@@ -151,7 +163,7 @@ class Split:
     def counts(self, encoder: Encoder, cells: Partition, tally: Tally) -> np.ndarray:
         """Return the counts of both search halves and of the confirmation set, int64 [3, cells]."""
         counts, number, kept = np.zeros((4, cells.size), np.int64), 0, []
-        for chunk, words in self._numbered():
+        for chunk, words in self._parts():
             half = (words & np.uint64(1)).astype(np.int64)
             part = np.where(words < self._limit, half, 2)
             if self._block > 1:

@@ -155,7 +155,9 @@ def test_products_of_ranks_over_all_orders():
     products = (orders[:, :-2] * orders[:, 2:]).sum(axis=1)
     assert products.mean() == pytest.approx(-5 * ranks.var() / 6)
     assert products.var() == pytest.approx(5 * ranks.var() ** 2, rel=0.25)
-    assert _ranks(np.array([5, 5, 9, 1])).tolist() == [0.5, 0.5, 0.875, 0.125]
+    for dtype in (int, np.uint8, np.uint32):
+        ranks = _ranks(np.array([5, 5, 9, 1], dtype))
+        assert ranks.tolist() == [0.5, 0.5, 0.875, 0.125]
 
 
 def test_ranks_of_independent_outputs_say_nothing():

@@ -57,6 +57,26 @@ def test_labels_with_equal_hashes_are_counted_together():
     assert hashes.tolist() == [4, 7, 9] and counts.tolist() == [2, 2, 3]
 
 
+@pytest.mark.parametrize("distinct", [1, 99, 100, 101, 200, 350, 10**6])
+@pytest.mark.parametrize("limit", [2**64 - 1, 2**62])
+def test_hashes_above_those_that_are_kept_are_dropped_before_they_are_sorted(
+    monkeypatch, distinct, limit
+):
+    """The result contains all hashes, or more than _KEPT of the smallest."""
+    monkeypatch.setattr(_side_values, "_KEPT", 100)
+    rng, cut = np.random.default_rng(distinct), False
+    for size in (399, 401, 5000):
+        values = rng.integers(0, 2**63, distinct, dtype=np.uint64) * np.uint64(2)
+        kinds = values[rng.integers(0, distinct, size)]
+        hashes, counts = _counted(kinds, None, np.uint64(limit))
+        expected, times = np.unique(kinds[kinds <= limit], return_counts=True)
+        np.testing.assert_array_equal(hashes, expected[: len(hashes)])
+        np.testing.assert_array_equal(counts, times[: len(hashes)])
+        assert len(hashes) == len(expected) or len(hashes) > 100
+        cut |= len(hashes) < len(expected)
+    assert cut == (distinct * (limit / 2**64) > 300)
+
+
 def test_all_outputs_of_a_counted_value_are_counted():
     """This includes the outputs of the value with the largest counted hash."""
     outputs = np.random.default_rng(1).integers(0, 40_000, 60_000)
