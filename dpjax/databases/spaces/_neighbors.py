@@ -14,7 +14,7 @@ from dpjax.databases.spaces._forms import in_numpy
 from dpjax.databases.spaces._record_pairs import RecordPairs
 from dpjax.databases.spaces._records import short
 from dpjax.databases.spaces._relations import Relation, relation_of
-from dpjax.databases.spaces._space import VARIED, Maker, Path, Proposed, Space
+from dpjax.databases.spaces._space import VARIED, Path, Proposed, Space
 from dpjax.databases.spaces._value_pairs import ValuePairs
 
 _MOST_HELD = 4_000_000
@@ -28,6 +28,9 @@ _DRAWN = 40
 
 _TRIES = 20
 """Maximum number of attempts to find a variation that satisfies the relation and the domain."""
+
+_Maker = RecordPairs | ValuePairs
+"""An object that makes pairs from example databases, all of the same form."""
 
 
 @dataclass(frozen=True)
@@ -131,7 +134,7 @@ class Neighbors(Space):
             return []
         return sorted(pairs, key=lambda pair: self._maker_of(pair.database).size(pair))[:_SMALLEST]
 
-    def _maker_of(self, database: object) -> Maker:
+    def _maker_of(self, database: object) -> _Maker:
         """Return the maker of pairs of databases that have the same form as `database`."""
         makers = self._makers
         if len(makers) == 1:
@@ -139,7 +142,7 @@ class Neighbors(Space):
         return next((maker for maker in makers if maker.has_form(database)), makers[0])
 
     @cached_property
-    def _makers(self) -> list[Maker]:
+    def _makers(self) -> list[_Maker]:
         """Makers of pairs, one for each form of the example databases."""
         strategy = is_strategy(self.like)
         examples = drawn(self.like, _DRAWN, self.seed) if strategy else [self.like]
@@ -154,7 +157,7 @@ class Neighbors(Space):
             groups.setdefault(named.form_name(example), []).append(example)
         return [self._maker(some, closed) for some in groups.values()]
 
-    def _maker(self, examples: list[object], closed: bool) -> Maker:
+    def _maker(self, examples: list[object], closed: bool) -> _Maker:
         if not self.relation.of_records:
             return ValuePairs(examples, self.relation, self.domain, closed=closed)
         rng = np.random.default_rng(self.seed)

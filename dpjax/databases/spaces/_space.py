@@ -1,10 +1,8 @@
-"""Interfaces for spaces of pairs, and for the makers that create a space's pairs."""
+"""The interface for spaces of pairs, and the pairs and paths that a space proposes."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
-
-import numpy as np
+from typing import Any, NamedTuple
 
 from dpjax.core import validate
 
@@ -66,61 +64,6 @@ class Made(NamedTuple):
 
     key: object
     pair: Proposed
-
-
-class Candidate(Protocol):
-    """A pair that may lie in a space; its databases are created only if the pair is proposed."""
-
-    @property
-    def size(self) -> int:
-        """Total number of records in both databases, or 0 for values without records."""
-        ...
-
-    @property
-    def label(self) -> str:
-        """Description of the pair."""
-        ...
-
-    def sides(self) -> tuple[Database, Database]:
-        """Return the two databases, as lists of records or as values without records."""
-        ...
-
-
-class Maker(Protocol):
-    """An object that makes pairs from example databases, all of the same form."""
-
-    @property
-    def num_records(self) -> int:
-        """Number of records in the largest example, or 0 for values without records."""
-        ...
-
-    def candidates(self) -> Sequence[Candidate]:
-        """Return candidate pairs; pairs close to the examples come first."""
-        ...
-
-    def made(self, database: Database, neighbor: Database, label: str, /) -> Made | None:
-        """Make a pair from two lists of records or two values; return None for a forbidden pair."""
-        ...
-
-    def allows(self, database: object, neighbor: object) -> bool:
-        """Return whether two databases are neighbors and lie in the domain."""
-        ...
-
-    def has_form(self, database: object) -> bool:
-        """Return whether a database has the form of the examples."""
-        ...
-
-    def size(self, pair: Proposed) -> int:
-        """Return the total number of records in both databases of a pair, or 0 for values."""
-        ...
-
-    def varied(self, pair: Proposed, rng: np.random.Generator) -> tuple[Database, Database]:
-        """Vary a pair; return two lists of records or two values, which need not be neighbors."""
-        ...
-
-    def paths(self) -> Sequence[Path]:
-        """Return sequences of growing databases; values without records have none."""
-        ...
 
 
 @dataclass(frozen=True, kw_only=True)
