@@ -8,7 +8,7 @@ from typing import Any
 
 import jax
 
-from dpjax.cli._sweep_progress import showing
+from dpjax.cli._sweep import showing
 from dpjax.plotting import save_figure
 from dpjax.sweeps import Store, SweepSpec, run_sweep
 

@@ -2,21 +2,23 @@
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dpjax.cli._options import QUIET
+from dpjax.cli._progress import progress_bar
 from dpjax.cli._seal import untouched
 from dpjax.cli._stop import say, stopping_on_signals
-from dpjax.cli._sweep_progress import showing
 from dpjax.cli._table import Table, Value, argument, option
-from dpjax.core.errors import needs
+from dpjax.core.errors import needs, neutral
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
+
+    from dpjax.sweeps import Progress, SweepSpec
 
 TABLE: Table = {
     "spec": argument(str, "A sweep file in TOML, or `status` to summarize a store."),
@@ -86,8 +88,6 @@ def command(**given: Value) -> int:
     if allow_import:
         sys.path.insert(0, str(Path.cwd()))
     if given["spec"] == "status":
-        from dpjax.cli._sweep_status import show_status
-
         show_status(folder if folder is not None else out, allow_import)
         return 0
     if folder is not None:
@@ -134,6 +134,42 @@ def command(**given: Value) -> int:
         return stop.exit_code
     say(f"wrote {out}: {state.num_runs} runs, {state.num_computed} of them new")
     return 0
+
+
+def show_status(folder: Path | None, allow_import: Collection[str]) -> None:
+    """Print a table of the entries in a store.
+
+    Raises:
+        ValueError: If no folder is given, or if the folder contains no store.
+    """
+    if folder is None:
+        raise ValueError("dpjax sweep status needs the folder of a store.")
+    from dpjax.sweeps import Store
+
+    store = Store.open(folder, allow_import)
+    finished, corrupt, strange, *_ = store.contents()
+    stored = sum(b.stop - b.first for b in store.spec.blocks() if b.name in finished)
+    if finished and not corrupt:
+        print(store.summary())
+    print(f"{stored} of {store.spec.num_runs} runs are stored; {len(corrupt)} corrupt blocks.")
+    for path, reason in strange.items():
+        print(f"{neutral(str(path))} is not used: {reason}.")
+
+
+@contextmanager
+def showing(spec: "SweepSpec", *, quiet: bool) -> Iterator[Callable[["Progress"], None]]:
+    """Show the progress of a sweep, with the label of the current entry."""
+    labels = {entry.id: number for number, entry in enumerate(spec.entries, start=1)}
+    with progress_bar("runs", quiet=quiet) as show:
+
+        def progress(state: "Progress") -> None:
+            text = ""
+            if state.block is not None:
+                number = labels[state.block.entry.id]
+                text = f"entry {number}/{len(labels)} ({state.block.entry.label})"
+            show(state.num_runs, state.total_runs, text)
+
+        yield progress
 
 
 def _shard(text: str) -> tuple[int, int]:

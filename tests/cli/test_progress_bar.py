@@ -12,7 +12,7 @@ import rich.console
 import dpjax
 from dpjax.cli import _progress, progress_bar
 from dpjax.cli._audit import _announced
-from dpjax.cli._sweep_progress import showing
+from dpjax.cli._sweep import showing
 
 
 @pytest.fixture

@@ -131,8 +131,7 @@ def test_plain_words_stay_as_they_are(base):
 @pytest.mark.parametrize("text", [HOSTILE[0], EVERYTHING])
 def test_sweeps(tmp_path, text):
     """Test the progress and `status` in the output of a terminal."""
-    from dpjax.cli._sweep_progress import showing
-    from dpjax.cli._sweep_status import show_status
+    from dpjax.cli._sweep import show_status, showing
 
     # Use the sizes of tests/sweeps/test_store.py, so that they share a program.
     entry = Entry(Laplace(1.0), dpjax.Events(300, 700), [(0.0, 1.0)], num_runs=2, label=text)

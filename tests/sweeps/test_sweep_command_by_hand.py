@@ -11,8 +11,7 @@ import pytest
 
 import dpjax.sweeps
 from dpjax.cli import _sweep
-from dpjax.cli._sweep import _dask, _shard, command
-from dpjax.cli._sweep_status import show_status
+from dpjax.cli._sweep import _dask, _shard, command, show_status
 
 GIVEN = {
     "spec": "levels.toml", "folder": None, "out": "levels", "allow_import": None, "more": None,
@@ -166,7 +165,7 @@ def test_refusals_come_before_any_work(parts, given, message):
 @pytest.mark.parametrize(("folder", "shown"), [("here", "here"), (None, "levels")])
 def test_the_status_of_a_store(parts, monkeypatch, folder, shown):
     asked = []
-    monkeypatch.setattr("dpjax.cli._sweep_status.show_status", lambda *given: asked.append(given))
+    monkeypatch.setattr(_sweep, "show_status", lambda *given: asked.append(given))
     given = {"spec": "status", "folder": folder, "allow_import": ["mine"]}
     assert command(**GIVEN | given) == 0
     assert asked == [(shown, ["mine"])] and not parts.told
