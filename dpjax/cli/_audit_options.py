@@ -1,5 +1,6 @@
 """Options of `dpjax audit`, including the options that sources, methods and notions declare."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from dpjax.cli._declared import Declared, Option, registered
@@ -137,11 +138,10 @@ def _said(method: Declared) -> str:
     return f"{method.name}: {method.title[:1].lower()}{method.title[1:].rstrip('.')}"
 
 
-def mechanisms_like(incomplete: str) -> list[str]:
-    """Return the names of mechanisms that begin with `incomplete`, for shell completion."""
+def _mechanisms() -> Iterable[str]:
     from dpjax.mechanisms import CATALOGUE
 
-    return [name for name in CATALOGUE if name.startswith(incomplete)]
+    return CATALOGUE
 
 
 _NAMED_NOTIONS = [
@@ -158,7 +158,7 @@ _ROWS: Table = {
         "object as FILE.py:NAME or MODULE:NAME; with --by, a file of outputs.",
         required=False,
         metavar="NAME",
-        complete=mechanisms_like,
+        words=_mechanisms,
     ),
     "function": option(
         str,

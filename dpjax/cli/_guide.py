@@ -1,15 +1,16 @@
 """`dpjax guide`: the guides that are included in the package."""
 
+from collections.abc import Iterable
+
 from dpjax.cli._table import Table, Value, argument
 
 EXAMPLES = ("dpjax guide", "dpjax guide first-audit", "dpjax guide verdict | less")
 
 
-def _guides_like(incomplete: str) -> list[str]:
-    """Return the names of guides that begin with `incomplete`, for shell completion."""
+def _guides() -> Iterable[str]:
     from dpjax.guides import NAMES
 
-    return [name for name in NAMES if name.startswith(incomplete)]
+    return NAMES
 
 
 TABLE: Table = {
@@ -17,7 +18,7 @@ TABLE: Table = {
         str,
         "Name of a guide. If no name is given, all guides are listed.",
         required=False,
-        complete=_guides_like,
+        words=_guides,
     )
 }
 

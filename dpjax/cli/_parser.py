@@ -126,8 +126,8 @@ def _parameter(name: str, row: Row) -> click.Parameter:
         shared["default"] = row.default
     if many:
         shared["callback"] = _as_list
-    if row.complete is not None:
-        shared["shell_complete"] = _completion(row.complete)
+    if row.words is not None:
+        shared["shell_complete"] = _completion(row.words)
     if row.positional:
         if row.metavar and not row.required:
             shared["metavar"] = f"[{row.metavar}]"
@@ -157,5 +157,5 @@ def _as_list(ctx: click.Context, parameter: click.Parameter, value: Any) -> list
     return list(value or ())
 
 
-def _completion(complete: Callable[[str], Iterable[str]]) -> Callable[..., list[str]]:
-    return lambda ctx, parameter, incomplete: list(complete(incomplete))
+def _completion(words: Callable[[], Iterable[str]]) -> Callable[..., list[str]]:
+    return lambda ctx, parameter, start: [word for word in words() if word.startswith(start)]

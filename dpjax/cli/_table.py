@@ -23,7 +23,7 @@ class Row(NamedTuple):
         owners: Names of the sources, methods or notions to which the option applies. If `owners` is
             empty, the option applies to every source, method and notion.
         metavar: Placeholder of the value in the help.
-        complete: Function that maps a prefix to words that the shell completion offers.
+        words: Function that returns the words that the shell completion offers.
         parser: Function that converts the value from a string.
         positional: Whether the row is a positional argument.
         required: Whether a positional argument must be given.
@@ -36,7 +36,7 @@ class Row(NamedTuple):
     default: object = None
     owners: tuple[str, ...] = ()
     metavar: str | None = None
-    complete: Callable[[str], Iterable[str]] | None = None
+    words: Callable[[], Iterable[str]] | None = None
     parser: Callable[[str], object] | None = None
     positional: bool = False
     required: bool = False
@@ -59,8 +59,8 @@ def option(
     parser: Callable[[str], object] | None = None,
 ) -> Row:
     """Return the table row of an option."""
-    complete = completing(tuple(choices)) if choices else None
-    return Row(kind, text, flags, default, owners, metavar, complete, parser)
+    words = (lambda: choices) if choices else None
+    return Row(kind, text, flags, default, owners, metavar, words, parser)
 
 
 def argument(
@@ -69,23 +69,18 @@ def argument(
     *,
     required: bool = True,
     metavar: str | None = None,
-    complete: Callable[[str], Iterable[str]] | None = None,
+    words: Callable[[], Iterable[str]] | None = None,
 ) -> Row:
     """Return the table row of a positional argument."""
     return Row(
         kind,
         text,
         metavar=metavar,
-        complete=complete,
+        words=words,
         positional=True,
         required=required,
         panel="Arguments",
     )
-
-
-def completing(names: Iterable[str]) -> Callable[[str], list[str]]:
-    """Return a function that maps a prefix to the matching names, for shell completion."""
-    return lambda incomplete: [name for name in names if name.startswith(incomplete)]
 
 
 def written_of(given: Given) -> dict[str, Value]:
