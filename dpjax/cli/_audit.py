@@ -1,6 +1,7 @@
 """`dpjax audit`: audit a built-in mechanism, a function, a program, or files of outputs."""
 
 from contextlib import ExitStack
+from typing import TYPE_CHECKING
 
 from dpjax.cli._audit_options import DECLARED_METHODS, TABLE, declared_values, source_of
 from dpjax.cli._finish import Files, finish
@@ -10,10 +11,13 @@ from dpjax.cli._notion import claim_of, notion_of
 from dpjax.cli._pipelines import place_of
 from dpjax.cli._progress import progress_bar, shown_by
 from dpjax.cli._recognized import recognized
-from dpjax.cli._resumed import earlier_of
 from dpjax.cli._seal import untouched
 from dpjax.cli._subject import subject_and_pairs
-from dpjax.cli._table import Value, chosen, written_of
+from dpjax.cli._table import Given, Value, chosen, option_of, written_of
+
+if TYPE_CHECKING:
+    from dpjax.notions import Notion
+    from dpjax.results import AuditResult
 
 __all__ = ["EXAMPLES", "TABLE", "command"]
 
@@ -74,11 +78,39 @@ def command(**given: Value) -> int:
             AnyPairs.of(pairs).refuse_equal()
         terms = {**chosen(written, _TERMS), "execution": shown_by(show)}
         if "resume" in written:
-            earlier = earlier_of(written, notion_of(written), claim)
+            earlier = _earlier(written, notion_of(written), claim)
             result = resume(earlier, subject, pairs, **declared_values(kind, written))
         else:
             result = audit(subject, pairs, method=method, notion=notion, claim=claim, **terms)
     return finish(result, written["as_json"], files, place_of(source, written, subject))
+
+
+def _earlier(written: Given, notion: "Notion", claim: Value) -> "AuditResult":
+    """Return the result in the file that `--resume` names.
+
+    Raises:
+        ValueError: If a term passed on the command line, such as the claim, has another value in
+            the file.
+    """
+    from dpjax.results import AuditResult
+
+    found = AuditResult.from_file(written["resume"])
+    kept = {
+        "notion": (found.notion, notion),
+        "delta": (found.notion, notion),
+        "claim": (found.claim, None if claim is None else notion.claimed(claim)),
+        "confidence": (found.confidence, written.get("confidence")),
+        "num_claims": (found.num_claims, written.get("num_claims")),
+        "distance": (found.recipe["distance"], written.get("distance")),
+        "key": (found.recipe["key"], written.get("key")),
+    }
+    for name, (before, now) in kept.items():
+        if name in written and before != now:
+            raise ValueError(
+                f"{option_of(name)} must stay the same when an audit is resumed: it was "
+                f"{before!r} in {written['resume']}, but is now {now!r}."
+            )
+    return found
 
 
 def _announced(
