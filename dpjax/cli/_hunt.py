@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from dpjax.cli._options import AS_JSON, QUIET
-from dpjax.cli._table import Given, Table, Value, argument, option
+from dpjax.cli._table import Table, Value, argument, chosen, option, written_of
 from dpjax.core.wording import listed
 
 if TYPE_CHECKING:
@@ -62,14 +62,14 @@ def command(**given: Value) -> int:
     outputs are doubtful. With --bisect, releases that cannot be installed or audited are skipped,
     and the exit code is 2 if fewer than two releases could be audited or if outputs are doubtful.
     """
-    written: Given = {name: value for name, value in given.items() if value is not None}
-    if not written.get("cases"):
+    written = written_of(given)
+    if "cases" not in written:
         raise ValueError("hunt needs --cases, a Python file that defines a case.")
-    if written.get("packages") and written.get("again"):
+    if "packages" in written and written["again"]:
         raise ValueError(
             "--again audits the recorded draws of every release: leave out the names of releases."
         )
-    if written.get("bisect") and (written.get("packages") or written.get("again")):
+    if written.get("bisect") and ("packages" in written or written["again"]):
         raise ValueError(
             "--bisect names the versions to audit: leave out --again and the names of releases."
         )
@@ -80,22 +80,21 @@ def command(**given: Value) -> int:
 
     if "table" in written:
         refuse_unwritable("table", written["table"])
-    packages, is_again = written.get("packages", []), bool(written.get("again"))
+    packages = written.get("packages", [])
     cases = [read_case(path) for path in written["cases"]]
     refuse_same_names(cases)
     _refuse_unused(packages, cases)
     named = {case.path: _named(case, packages) for case in cases}
-    if not is_again and not written.get("bisect"):
+    if not written["again"] and not written.get("bisect"):
         _refuse_unnamed(cases, named)
-    options = {name: written[name] for name in ("seconds", "confidence", "key") if name in written}
-    folder = written.get("folder", _FOLDER)
-    run = HuntRun(named, folder, options, quiet=bool(written.get("quiet")))
-    shown = partial(show, run, written.get("table"), as_json=bool(written.get("as_json")))
+    options = chosen(written, ("seconds", "confidence", "key"))
+    run = HuntRun(named, written.get("folder", _FOLDER), options, quiet=written["quiet"])
+    shown = partial(show, run, written.get("table"), as_json=written["as_json"])
     try:
         if written.get("bisect"):
             run.bisect(cases, written["bisect"])
         else:
-            run.audit(cases, again=is_again)
+            run.audit(cases, again=written["again"])
     except BaseException as error:
         # An interrupt or an error must not lose the outcomes that are complete.
         if run.rows:

@@ -32,9 +32,8 @@ def neighbors_of(written: Given) -> "Neighbors | None":
         values["bounds"] = _bounds_of(written["bounds"])
     domain = Domain(**values) if values else None
     try:
-        return neighbors(
-            _example_of(written["like"]), _relation_of(written.get("relation")), domain
-        )
+        example = _example_of(written["like"])
+        return neighbors(example, _relation_of(written.get("relation", "add-remove")), domain)
     except TypeError as error:
         raise ValueError(f"--like: {error}") from None
 
@@ -74,10 +73,8 @@ def _bounds_of(text: str) -> tuple[float, float]:
     return low, high
 
 
-def _relation_of(text: str | None) -> Value:
+def _relation_of(text: str) -> Value:
     """Return the relation with a name, or a `Within` for "within:DISTANCE" and a norm."""
-    if text is None:
-        return "add-remove"
     name, *parts = text.split(":")
     if name != _WITHIN:
         return text

@@ -26,8 +26,7 @@ def integer_or_text(text: str) -> int | str:
     return int(text) if text.isdecimal() else text
 
 
-def say_written(*paths: Path | None) -> None:
-    """Print the paths of written files to standard error, and skip paths that are None."""
-    for path in paths:
-        if path is not None:
-            say(f"wrote {path}")
+def say_written(path: Path | None) -> None:
+    """Print the path of a written file to standard error, or nothing if the path is None."""
+    if path is not None:
+        say(f"wrote {path}")

@@ -4,7 +4,7 @@ import json
 from typing import TYPE_CHECKING
 
 from dpjax.cli._options import AS_JSON
-from dpjax.cli._table import Given, Table, Value, chosen, option
+from dpjax.cli._table import Given, Table, Value, chosen, option, option_of
 
 if TYPE_CHECKING:
     from dpjax.inference import InputInterval, Plan
@@ -110,7 +110,7 @@ def _plan_refutation(given: Given) -> None:
     others = [name for name in (*_INTERVAL, *_INPUTS, *_OTHERS) if given[name] is not None]
     if others:
         raise ValueError(
-            f"--{others[0].replace('_', '-')} is for histogram estimates, and cannot be combined "
+            f"{option_of(others[0])} is for histogram estimates, and cannot be combined "
             "with --claim, --epsilon, --probability, --delta or --power."
         )
     for name in ("claim", "epsilon"):

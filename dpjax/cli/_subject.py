@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from dpjax.cli._audit_options import DECLARED_SOURCES, declared_values
 from dpjax.cli._given import object_of, pairs_of, standard_input
 from dpjax.cli._neighbors import neighbors_of
-from dpjax.cli._table import Given, Value
+from dpjax.cli._table import Given, Value, option_of
 
 if TYPE_CHECKING:
     from dpjax.mechanisms import Mechanism
@@ -52,8 +52,8 @@ def subject_and_pairs(source: str, written: Given, stack: ExitStack) -> tuple[Va
     if source == "object" and family_of(named) is not None:
         if values:
             raise ValueError(
-                f"--{next(iter(values)).replace('_', '-')} is an option of each member of a "
-                "family: set its value in the function that creates the members."
+                f"{option_of(next(iter(values)))} is an option of each member of a family: set its "
+                "value in the function that creates the members."
             )
         return named, pairs
     make: Value = SOURCES[source]
