@@ -46,14 +46,10 @@ def place_of(source: str, written: Value, subject: Value) -> Place | None:
         return None
     with suppress(Exception):  # Arbitrary objects may raise anything.
         code = inspect.unwrap(getattr(subject, "function", subject)).__code__
-        return _place(Path(code.co_filename), int(code.co_firstlineno))
+        path, folder = Path(code.co_filename), Path.cwd().resolve()
+        path = path.relative_to(folder) if path.is_relative_to(folder) else path
+        return Place(path.as_posix(), max(int(code.co_firstlineno), 1))
     return None
-
-
-def _place(path: Path, line: int) -> Place:
-    folder = Path.cwd().resolve()
-    path = path.relative_to(folder) if path.is_relative_to(folder) else path
-    return Place(path.as_posix(), max(line, 1))
 
 
 def junit(result: "AuditResult") -> str:
@@ -144,13 +140,8 @@ def _row(result: "AuditResult") -> dict[str, Value]:
 
 
 def _location(place: Place) -> dict[str, Value]:
-    region = {"startLine": place.line}
-    return {
-        "physicalLocation": {
-            "artifactLocation": {"uri": quote(os.fsencode(place.file))},
-            "region": region,
-        }
-    }
+    file = {"uri": quote(os.fsencode(place.file))}
+    return {"physicalLocation": {"artifactLocation": file, "region": {"startLine": place.line}}}
 
 
 def _xml(text: str) -> str:
