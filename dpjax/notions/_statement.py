@@ -45,14 +45,6 @@ class _OnDemand:
         vars(instance)[self._name] = value
 
 
-def _on_demand() -> float | None:
-    """Return an `_OnDemand` descriptor.
-
-    For type checkers, the field has the type of its value.
-    """
-    return cast(float | None, _OnDemand())
-
-
 @dataclass(frozen=True)
 class Statement:
     """Bounds on a privacy level and estimates of the level, computed from evidence.
@@ -82,7 +74,8 @@ class Statement:
     basis: str
     upper_bound: float | None = None
     standard_error: float | None = None
-    smallest_error: float | None = _on_demand()
+    # For type checkers, the field has the type of its value.
+    smallest_error: float | None = cast(float | None, _OnDemand())
     curve: dict[str, list[float]] | None = None
     crossing: Crossing | None = None
 
