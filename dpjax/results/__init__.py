@@ -14,6 +14,7 @@ from dpjax.results._cut_short import refuse_cut_short as refuse_cut_short
 from dpjax.results._cut_short import refuse_resume as refuse_resume
 from dpjax.results._findings import Findings as Findings
 from dpjax.results._findings import Row as Row
+from dpjax.results._findings import finding_of_repeats as finding_of_repeats
 from dpjax.results._parts import ASSUMPTION_REFUTED as ASSUMPTION_REFUTED
 from dpjax.results._parts import DOUBTFUL as DOUBTFUL
 from dpjax.results._parts import NO_CLAIM as NO_CLAIM
@@ -25,7 +26,6 @@ from dpjax.results._parts import Conclusion as Conclusion
 from dpjax.results._parts import Observed as Observed
 from dpjax.results._parts import Provenance as Provenance
 from dpjax.results._parts import Witness as Witness
-from dpjax.results._repeats import finding_of_repeats as finding_of_repeats
 from dpjax.results._result import AuditResult as AuditResult
 from dpjax.results.recipes import as_lists as as_lists
 from dpjax.results.recipes import compared as compared

@@ -1,13 +1,16 @@
-"""A method's findings in a batch of runs, with the rows for a sweep."""
+"""A method's findings in a batch of runs, with the rows for a sweep; the finding of repeats."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from dpjax.core.errors import Status
-from dpjax.notions import BetWealth, Statement, bets_of
-from dpjax.results._build import Finding, verdict_of
+from dpjax.notions import BetWealth, Statement, Terms, bets_of
+from dpjax.results._build import Finding, concluded, verdict_of
 from dpjax.results._cut_short import refuse_cut_short
+from dpjax.results._parts import NOT_RANDOM, Observed, Witness
+from dpjax.results.recipes import compared
+from dpjax.sources import Repeats
 
 
 class Row(NamedTuple):
@@ -72,3 +75,16 @@ class Findings:
             )
 
         return cls(finding, rows)
+
+
+def finding_of_repeats(found: Repeats, terms: Terms) -> Finding:
+    """Return the finding, with the verdict "not random", that two runs gave the same outputs."""
+    stated = found.counted.state(terms.notion, terms.own_confidence)
+    verdict = NOT_RANDOM, found.sentence
+    return Finding(
+        statement=concluded(stated, terms, terms.notion.symbol, verdict),
+        evidence=Observed(found.counted, settings=found.settings),
+        notes=[*terms.notes(), found.advice],
+        witness=Witness(**compared(found.pairs, 0)),
+        pairs=found.pairs,
+    )

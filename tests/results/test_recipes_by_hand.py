@@ -17,8 +17,7 @@ from dpjax.notions import Statement, Terms
 from dpjax.notions.evidence import RepeatedRuns
 from dpjax.partitions import Box, Outcomes
 from dpjax.results import Finding, _build, build, concluded, judge, recipes
-from dpjax.results._findings import Findings
-from dpjax.results._repeats import finding_of_repeats
+from dpjax.results._findings import Findings, finding_of_repeats
 from dpjax.results._subjects import subject_from_plain, subject_to_plain
 from dpjax.results._unvaried import epsilon_of_constants, verdict_on_unvaried
 from dpjax.results.provenance import device, versions
