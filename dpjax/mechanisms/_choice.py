@@ -63,13 +63,9 @@ class TwoPoint(OfInteger):
 
     name = "two-point"
     source = "Gorla et al., Theorem 1"
+    output_space = FiniteSpace(2)
     log_rarity: float = 20.0
     ratio: float = 5.0
-
-    @property
-    def output_space(self) -> FiniteSpace:
-        """The answers 0 and 1."""
-        return FiniteSpace(2)
 
     @property
     def level(self) -> float:
