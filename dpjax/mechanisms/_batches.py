@@ -50,23 +50,24 @@ class Sampling(Protocol):
         ...
 
 
-_NOTHING = np.zeros(0, np.int32)
-
-
-@dataclass(frozen=True)
-class FullBatch:
-    """Full-batch sampling: every record is in every batch."""
+class _Memoryless:
+    """A rule for any number of records, in which a batch does not depend on earlier batches."""
 
     def check(self, num_records: int) -> None:
         """See `Sampling`."""
 
+    def start(self, num_records: int) -> Array:
+        """See `Sampling`. No state is needed."""
+        return jnp.asarray(np.zeros(0, np.int32))
+
+
+@dataclass(frozen=True)
+class FullBatch(_Memoryless):
+    """Full-batch sampling: every record is in every batch."""
+
     def expected_size(self, num_records: int) -> float:
         """See `Sampling`."""
         return float(num_records)
-
-    def start(self, num_records: int) -> Array:
-        """See `Sampling`."""
-        return jnp.asarray(_NOTHING)
 
     def batch(
         self, keys: Keys, carried: Array, step: Array, num_records: int
@@ -76,7 +77,7 @@ class FullBatch:
 
 
 @dataclass(frozen=True)
-class Poisson:
+class Poisson(_Memoryless):
     """Poisson sampling: each record is in each batch independently, with the same probability.
 
     Attributes:
@@ -91,16 +92,9 @@ class Poisson:
         if round(self.rate * 2**32) == 0:
             raise BadValue(f"rate must be at least 2^-32, but was {self.rate!r}.")
 
-    def check(self, num_records: int) -> None:
-        """See `Sampling`."""
-
     def expected_size(self, num_records: int) -> float:
         """See `Sampling`."""
         return self.rate * num_records
-
-    def start(self, num_records: int) -> Array:
-        """See `Sampling`."""
-        return jnp.asarray(_NOTHING)
 
     def batch(
         self, keys: Keys, carried: Array, step: Array, num_records: int
