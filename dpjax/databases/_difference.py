@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from dpjax.core.errors import text_of
+from dpjax.databases._pairs import is_frame
 from dpjax.databases.spaces._forms import form_of, in_numpy
 from dpjax.databases.spaces._records import Record, key_of_fields
 
@@ -95,7 +96,7 @@ def _places(first: object, second: object) -> list[str]:
     """Describe each place where two databases differ; return [] if they cannot be compared."""
     if isinstance(first, dict) and isinstance(second, dict):
         return _of_dicts(first, second)
-    if _is_frame(first) and _is_frame(second):
+    if is_frame(first) and is_frame(second):
         return _of_frames(first, second)
     rows = [_rows(side) for side in (first, second)]
     if rows[0] is None or rows[1] is None:
@@ -181,10 +182,6 @@ def _rows(side: object) -> np.ndarray | None:
         return None
     array = np.asarray(side)
     return array if array.ndim and array.dtype.kind in "biufcUS" else None
-
-
-def _is_frame(side: object) -> bool:
-    return hasattr(side, "columns") and hasattr(side, "__array__")
 
 
 def _same(first: object, second: object) -> bool:

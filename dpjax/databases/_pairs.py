@@ -135,7 +135,7 @@ def rows_of(pairs: Iterable[Iterable[Database]]) -> list[tuple[Database, Databas
         TypeError: If an entry of the list is not a pair; the message names the first such entry.
     """
     accepted = "pairs must be dpjax.Pairs or a list of (database, neighbor)"
-    if isinstance(pairs, _NO_ROWS) or _is_frame(pairs):
+    if isinstance(pairs, _NO_ROWS) or is_frame(pairs):
         raise BadType(f"{accepted}, but was {type(pairs).__name__}.")
     if callable(getattr(pairs, "pair", None)):  # The result of `canaries`, a tuple of arrays.
         raise BadType(f"{accepted}, but was {type(pairs).__name__}: call its method .pair().")
@@ -151,7 +151,7 @@ def rows_of(pairs: Iterable[Iterable[Database]]) -> list[tuple[Database, Databas
     rows = []
     for number, item in enumerate(items):
         try:
-            if isinstance(item, _NO_ROWS) or _is_frame(item):
+            if isinstance(item, _NO_ROWS) or is_frame(item):
                 raise TypeError  # A dict or a string can be unpacked, but is not a pair.
             database, neighbor = item
         except (TypeError, ValueError):
@@ -161,7 +161,7 @@ def rows_of(pairs: Iterable[Iterable[Database]]) -> list[tuple[Database, Databas
     return rows
 
 
-def _is_frame(value: object) -> bool:
+def is_frame(value: object) -> bool:
     """Return whether a value is a data frame; iterating over one would yield its column names."""
     return hasattr(value, "columns") and hasattr(value, "__array__")
 
@@ -175,7 +175,7 @@ def _is_row_of_two(value: object) -> bool:
 
 def _shown(item: object) -> str:
     """Return a short string that shows an entry; for a data frame, return the name of its type."""
-    if _is_frame(item):
+    if is_frame(item):
         return f"a {type(item).__name__}"
     text = repr(item)
     return text if len(text) <= 80 else f"{text[:80]}..."

@@ -8,7 +8,7 @@ import pytest
 from told import Told
 
 from dpjax.databases import AddRemove, ChangeOne, Domain
-from dpjax.databases._pairs import _is_frame, _shown
+from dpjax.databases._pairs import _shown, is_frame
 from dpjax.databases.spaces._bases import (
     _constant_columns,
     _one_changed,
@@ -276,7 +276,7 @@ def test_what_is_a_frame():
     """Tables of other libraries are frames; other objects with column names are not."""
     columns = SimpleNamespace(columns=["a"])
     both = type("Table", (), {"columns": ["a"], "__array__": lambda self: np.zeros(1)})()
-    assert [_is_frame(value) for value in (columns, np.zeros(2), both, [1])] == [
+    assert [is_frame(value) for value in (columns, np.zeros(2), both, [1])] == [
         False, False, True, False,
     ]  # fmt: skip
     assert _shown(both) == "a Table" and _shown(columns) == repr(columns)

@@ -34,7 +34,8 @@ _MOST_SEEN = 20
 _DOUBLE = np.dtype(np.float64)
 
 
-def _unchanged(value: Value) -> Value:
+def unchanged(value: Value) -> Value:
+    """Return the value."""
     return value
 
 
@@ -57,7 +58,7 @@ class Column(NamedTuple):
     dtype: np.dtype | None = None
     categories: tuple[Value, ...] = ()
     missing: tuple[Value, ...] = ()
-    stored: Callable[[Value], Value] = _unchanged
+    stored: Callable[[Value], Value] = unchanged
 
 
 ANY_COLUMN = Column()

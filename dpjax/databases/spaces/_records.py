@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 from dpjax.core.wording import BadValue
 from dpjax.databases.spaces._exact import exact_text
-from dpjax.databases.spaces._fields import Column
+from dpjax.databases.spaces._fields import Column, unchanged
 
 Record = Any
 """A record: a number, a string, a tuple of numbers and strings, or a dict."""
@@ -28,10 +28,6 @@ class Row(tuple):
         row.label = label
         row.key = getattr(fields, "key", None)
         return row
-
-
-def _unchanged(records: list[Record]) -> list[Record]:
-    return records
 
 
 class Form(NamedTuple):
@@ -57,7 +53,7 @@ class Form(NamedTuple):
     alphabet: tuple[object, ...] | None = None
     columns: tuple[Column, ...] = ()
     size: Callable[[Any], int] = len
-    settled: Callable[[list[Record]], list[Record]] = _unchanged
+    settled: Callable[[list[Record]], list[Record]] = unchanged
     exact: bool = False
     blank: Record = None
 
