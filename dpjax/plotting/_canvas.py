@@ -84,30 +84,20 @@ def blank_figure(size: tuple[float, float]) -> "Figure":
     return NotebookFigure(figsize=size, layout="constrained", dpi=150)
 
 
-def legend_above(
-    axes: "Axes",
-    entries: "dict[str, Artist] | None" = None,
-    title: str = "",
-    *,
-    raised: bool = False,
-) -> None:
+def legend_above(axes: "Axes", *, raised: bool = False) -> None:
     """Place a legend above a panel, so that the legend hides no data and is not clipped.
 
     Args:
-        axes: Panel to draw in.
-        entries: Dictionary from labels to artists, or None to use all labeled artists of the panel.
-        title: Title of the panel.
+        axes: Panel to draw in. If no artist has a label, the panel gets no legend.
         raised: Whether to leave room for one line of text between the panel and the legend.
     """
-    entries = _entries(axes) if entries is None else entries
+    entries = _entries(axes)
     if not entries:
-        axes.set_title(title, fontsize="medium", loc="left")
         return
     beside = max(map(len, entries)) <= _BESIDE
     _legend(
         axes,
         entries,
-        title,
         loc="lower left",
         bbox_to_anchor=(0.0, 1.0),
         borderaxespad=1.5 if raised else 0.2,
@@ -127,7 +117,7 @@ def legend_within(axes: "Axes", corner: str, title: str = "") -> None:
     right = corner.endswith("right")
     if entries := _entries(axes):
         side = "right" if right else "left"
-        _legend(axes, entries, "", loc=corner, markerfirst=not right, alignment=side)
+        _legend(axes, entries, loc=corner, markerfirst=not right, alignment=side)
 
 
 def _entries(axes: "Axes") -> "dict[str, Artist]":
@@ -135,13 +125,11 @@ def _entries(axes: "Axes") -> "dict[str, Artist]":
     return dict(zip(labels, handles, strict=True))
 
 
-def _legend(axes: "Axes", entries: "dict[str, Artist]", title: str, **where: Any) -> None:
+def _legend(axes: "Axes", entries: "dict[str, Artist]", **where: Any) -> None:
     """Place a frameless legend whose labels have the colors of their artists."""
     legend = axes.legend(
         entries.values(),
         [shorten(label, _LABEL) if "\n" not in label else label for label in entries],
-        title=title or None,
-        title_fontproperties={"weight": "bold", "size": 10},
         **{"alignment": "left", **where},
         columnspacing=1.0,
         handlelength=1.4,

@@ -249,23 +249,23 @@ def test_columns_of_a_legend_above_a_panel(names, columns):
     axes = Figure().add_subplot()
     for name in names:
         axes.plot([0, 1], color=CLAIM, label=name)
-    legend_above(axes, title="what")
+    legend_above(axes)
     legend = axes.get_legend()
-    assert (legend._ncols, legend.get_title().get_text()) == (columns, "what")
+    assert (legend._ncols, legend.get_title().get_text()) == (columns, "")
     assert [text.get_text() for text in legend.get_texts()] == names
     assert not legend.get_frame_on() and legend.borderaxespad == 0.2
     assert (legend.columnspacing, legend.handlelength) == (1.0, 1.4)
     assert (legend.handletextpad, legend.labelspacing) == (0.5, 0.35)
     assert {text.get_color() for text in legend.get_texts()} == {CLAIM}
     legend_above(axes, raised=True)
-    assert axes.get_legend().borderaxespad == 1.5 and not axes.get_legend().get_title().get_text()
+    assert axes.get_legend().borderaxespad == 1.5
 
 
-def test_a_panel_without_labels_has_a_title_alone():
+def test_a_panel_without_labels_has_at_most_a_title():
     axes = Figure().add_subplot()
     axes.plot([0, 1])
-    legend_above(axes, title="what")
-    assert axes.get_legend() is None and axes.get_title(loc="left") == "what"
+    legend_above(axes)
+    assert axes.get_legend() is None and axes.get_title(loc="left") == ""
     legend_within(axes, "upper right", "else")
     assert axes.get_legend() is None and axes.get_title(loc="left") == "else"
 

@@ -5,7 +5,7 @@ from xml.etree import ElementTree
 
 import pytest
 
-from dpjax.plotting import figure_svg, legend_above, new_figure
+from dpjax.plotting import figure_svg, legend_within, new_figure
 from dpjax.plotting._svg import _of_page
 
 pytest.importorskip("matplotlib")
@@ -18,7 +18,7 @@ def drawn():
     axes.plot([0, 1], [0, 1], color="#1b6ca8", label='#1b6ca8 id="x" <b>&')
     axes.plot([0, 1], [1, 0], color="black", label="y" * 60)
     axes.set(xlabel="url(#a)")
-    legend_above(axes, title="both")
+    legend_within(axes, "upper right", "both")
     return figure_svg(figure, "one", "A <title>\x1b", "What & how")
 
 
