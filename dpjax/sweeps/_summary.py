@@ -3,7 +3,6 @@
 import json
 import math
 from collections import defaultdict
-from collections.abc import Collection
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -25,6 +24,7 @@ from dpjax.report import Figure as Picture
 from dpjax.report import Glance, Page, Section, Shown, Table, Verdict, written
 from dpjax.results import ASSUMPTION_REFUTED, DOUBTFUL
 from dpjax.sweeps._entry import Entry
+from dpjax.sweeps._folder import Contents
 from dpjax.sweeps._spec import SweepSpec
 
 if TYPE_CHECKING:
@@ -90,21 +90,12 @@ class EntrySummary:
         return tuple(np.quantile(self.bounds, _SHARES).tolist())
 
 
-class Looked(Protocol):
-    """The part of `dpjax.sweeps._folder.Contents` that a summary uses."""
-
-    @property
-    def finished(self) -> Collection[str]:
-        """Names of the finished blocks."""
-        ...
-
-
 class Stored(Protocol):
     """The part of `dpjax.sweeps.Store` that a summary uses."""
 
     spec: SweepSpec
 
-    def contents(self) -> Looked:
+    def contents(self) -> Contents:
         """Return the files of the store, divided into classes."""
         ...
 
