@@ -6,15 +6,13 @@ import secrets
 from collections.abc import Callable
 from html import escape
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from dpjax.core.errors import neutral
 from dpjax.plotting._canvas import CLAIM, DATABASE, EVENT, LOSS, NEIGHBOR, QUIET
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-Result = TypeVar("Result")
 
 _INK = {LOSS: "currentColor", "#000000": "currentColor"}
 _NAMES = {
@@ -83,14 +81,11 @@ def _font(found: re.Match[str]) -> str:
     return f"font-size: {found[2]}px{weight}"
 
 
-def svg_if_possible(
-    draw: "Callable[[Result], Figure]", result: Result, title: str, description: str
-) -> str | None:
-    """Return a result's figure as SVG for a notebook, or None if matplotlib is not installed.
+def svg_if_possible(draw: "Callable[[], Figure]", title: str, description: str) -> str | None:
+    """Return a figure as SVG for a notebook, or None if matplotlib is not installed.
 
     Args:
-        draw: Function that accepts the result and returns a figure.
-        result: Result to draw.
+        draw: Function that returns the figure.
         title: Title for screen readers.
         description: Description for screen readers.
     """
@@ -98,4 +93,4 @@ def svg_if_possible(
         return None
     # A notebook may show many results on one page, so each figure needs a unique name.
     name = f"dpjax-{secrets.token_hex(4)}"
-    return figure_svg(draw(result), name, title, description)
+    return figure_svg(draw(), name, title, description)

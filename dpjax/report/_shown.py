@@ -90,5 +90,5 @@ class Shown(ABC):
     def _repr_html_(self) -> str:
         """Return HTML with the verdict, the numbers and, if matplotlib is installed, a figure."""
         title, verdict, rows = self._glance()
-        svg = svg_if_possible(type(self)._small_figure, self, title, verdict.sentence)
+        svg = svg_if_possible(self._small_figure, title, verdict.sentence)
         return notebook_html(*verdict, rows, svg)

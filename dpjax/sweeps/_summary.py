@@ -199,7 +199,7 @@ class SweepSummary(Shown):
 
     def _document(self, path: Path) -> tuple[Page, dict[Path, str | bytes]]:
         said = "Share of the runs with a bound at or below the value on the horizontal axis."
-        drawn = svg_if_possible(SweepSummary._figure, self, self.name, said)
+        drawn = svg_if_possible(self._figure, self.name, said)
         figures = () if drawn is None else (Picture(said, drawn),)
         words = [
             "Each run is a separate audit. The percentage columns and the median column show "
