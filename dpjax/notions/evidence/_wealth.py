@@ -7,6 +7,7 @@ from typing import ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from dpjax.core.numerics import finite_or_none
 from dpjax.core.seals import seal_of
 from dpjax.core.types import JsonObject
 from dpjax.inference import Look, Wealth, look_bound
@@ -108,10 +109,9 @@ class BetWealth(Evidence):
         first, second, draws = self.shown
         p, q = (np.array([count / max(draws, 1)]) for count in (first, second))
         sides = (q, p) if self.larger else (p, q)
-        estimate = float(notion.of_shares(*sides, distance)[0])
         return Statement(
             lower_bound=self.bound(confidence),
-            estimate=estimate if math.isfinite(estimate) else None,
+            estimate=finite_or_none(notion.of_shares(*sides, distance)[0]),
             basis="betting" if self.look is None or not self.look.is_taken else "betting, one look",
         )
 
