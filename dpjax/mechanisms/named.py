@@ -1,10 +1,9 @@
 """Conversion of mechanisms to and from names: catalogue names, or MODULE:NAME for user code."""
 
-import dataclasses
 import importlib
 import inspect
 from collections.abc import Collection
-from dataclasses import fields
+from dataclasses import fields, is_dataclass
 from typing import Any
 
 import numpy as np
@@ -34,9 +33,9 @@ def parameters_of(mechanism: object) -> JsonObject:
     If the mechanism is a function, the dictionary is empty. A value that is neither a number nor an
     array is replaced by its name, and a large array is replaced by a description.
     """
-    if not dataclasses.is_dataclass(mechanism) or hasattr(mechanism, "function"):
+    if not is_dataclass(mechanism) or hasattr(mechanism, "function"):
         return {}
-    return {f.name: _plain(getattr(mechanism, f.name)) for f in dataclasses.fields(mechanism)}
+    return {f.name: _plain(getattr(mechanism, f.name)) for f in fields(mechanism)}
 
 
 def _plain(value: object) -> object:
@@ -161,7 +160,7 @@ def mechanism_to_plain(mechanism: object) -> JsonObject | None:
     except ValueError:
         return None
     plain = all(isinstance(value, bool | int | float | str) for value in parameters.values())
-    return {"name": name, "parameters": parameters} if plain and "<" not in name else None
+    return {"name": name, "parameters": parameters} if plain else None
 
 
 def path_of(function: object) -> str | None:
