@@ -3,7 +3,6 @@
 import json
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from dpjax.cli._audit_options import SOURCES
 from dpjax.cli._audit_options import TABLE as _AUDIT
@@ -11,12 +10,7 @@ from dpjax.cli._options import AS_JSON, QUIET, say_written
 from dpjax.cli._progress import progress_bar, shown_by
 from dpjax.cli._recognized import recognized
 from dpjax.cli._subject import subject_and_pairs
-from dpjax.cli._table import Given, Table, Value, chosen, option, written_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from dpjax.methods._pairs import FoundPairs
+from dpjax.cli._table import Table, Value, chosen, option, written_of
 
 _SUBJECT = (
     "mechanism", "function", "epsilon", "param", "num_outcomes", "pairs", "like", "relation",
@@ -66,7 +60,12 @@ def command(**given: Value) -> None:
     with progress_bar("draws", quiet=given["quiet"]) as show, ExitStack() as stack:
         written, _ = recognized(written, stack)
         (source,) = {*SOURCES} & {*written}
-        found = _found(source, written, stack, show)
+        from dpjax.methods._pairs import search_pairs
+
+        subject, pairs = subject_and_pairs(source, written, stack)
+        pairs = subject.standard_pairs() if pairs is None else pairs
+        options = chosen(written, _SEARCH)
+        found = search_pairs(subject, pairs, **options, execution=shown_by(show))
     from dpjax.results import as_lists
     from dpjax.sources import AnyPairs
 
@@ -82,16 +81,3 @@ def command(**given: Value) -> None:
 
         write_whole({written["out"]: json.dumps(pairs) + "\n"})
         say_written(written["out"])
-
-
-def _found(
-    source: str, written: Given, stack: ExitStack, show: "Callable[..., None]"
-) -> "FoundPairs":
-    """Search the user's pairs or, if no pairs are given, the mechanism's standard pairs."""
-    from dpjax.methods._pairs import search_pairs as search
-
-    subject, pairs = subject_and_pairs(source, written, stack)
-    if pairs is None:
-        pairs = subject.standard_pairs()
-    options = chosen(written, _SEARCH)
-    return search(subject, pairs, **options, execution=shown_by(show))
