@@ -100,9 +100,9 @@ class Page(NamedTuple):
     result: "JsonObject"
 
 
-def written() -> str:
-    """Return the footer of a page, which contains today's date."""
-    return f"Written on {datetime.date.today().isoformat()} by dpjax {__version__}."
+def written(version: str = __version__) -> str:
+    """Return the footer of a page, which contains today's date and a version of dpjax."""
+    return f"Written on {datetime.date.today().isoformat()} by dpjax {version}."
 
 
 def result_of_page(text: str) -> str:

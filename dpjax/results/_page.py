@@ -1,6 +1,5 @@
 """The report page of an audit, for every method and source."""
 
-import datetime
 from shlex import quote
 
 from dpjax.core.errors import neutral
@@ -9,7 +8,7 @@ from dpjax.inference import blind_spot
 from dpjax.notions import Epsilon, Gdp, Part, Renyi, TotalVariation, Zcdp
 from dpjax.partitions import EVERYWHERE
 from dpjax.plotting import figure_svg
-from dpjax.report import Figure, Page, Section, Table, Verdict, result_text
+from dpjax.report import Figure, Page, Section, Table, Verdict, result_text, written
 from dpjax.results._advice import advice
 from dpjax.results._meaning import meaning
 from dpjax.results._panels import Panel, panels, panels_of_every_notion
@@ -48,8 +47,7 @@ def page_of(result: Parts, content: JsonObject, name: str, *, drawn: bool) -> Pa
             *_pairs(result),
             _again(result, name),
         ),
-        footer=f"Written on {datetime.date.today().isoformat()} by dpjax "
-        f"{result.provenance.versions.get('dpjax', '')}.",
+        footer=written(result.versions.get("dpjax", "")),
         result=content,
     )
 
