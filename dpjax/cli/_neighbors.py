@@ -75,7 +75,7 @@ def _bounds_of(text: str) -> tuple[float, float]:
 
 def _relation_of(text: str) -> Value:
     """Return the relation with a name, or a `Within` for "within:DISTANCE" and a norm."""
-    name, *parts = text.split(":")
+    name, *parts = text.split(":", 2)
     if name != _WITHIN:
         return text
     from dpjax.databases import Within

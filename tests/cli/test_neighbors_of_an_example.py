@@ -55,6 +55,7 @@ def test_a_damaged_table_is_refused(tmp_path):
         ({"like": "[1]", "relation": "near"}, "'near' is not known"),
         ({"like": "1", "relation": "within"}, "--relation must be within:DISTANCE or"),
         ({"like": "1", "relation": "within:x"}, "--relation must be within:DISTANCE or"),
+        ({"like": "[1]", "relation": "within:1:l2:x"}, "norm 'l2:x' is not known"),
         ({"like": "null"}, "--like: like must be"),
     ],
 )
