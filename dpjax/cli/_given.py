@@ -1,6 +1,7 @@
 """Inputs named on the command line: objects of Python, pairs of databases, and standard input."""
 
 import importlib
+import io
 import json
 import sys
 from itertools import chain
@@ -160,6 +161,7 @@ def standard_input(folder: str) -> Path:
     Raises:
         ValueError: If standard input is empty, or exceeds the limit `piped_bytes`.
     """
+    from dpjax.core.semicolons import has_semicolons
     from dpjax.core.validate import within_limit
 
     path, size, first = Path(folder, "standard-input"), 0, b""
@@ -173,5 +175,7 @@ def standard_input(folder: str) -> Path:
     kind = next((kind for start, kind in _BEGINNINGS.items() if first.startswith(start)), None)
     if kind is None:
         line = first.split(b"\n", 1)[0]
-        kind = ".csv" if b"," in line else ".tsv" if b"\t" in line else ".txt"
+        lines = io.StringIO(first.decode("utf-8", "replace"), newline="")
+        is_csv = b"," in line or has_semicolons(lines)
+        kind = ".csv" if is_csv else ".tsv" if b"\t" in line else ".txt"
     return path.rename(path.with_suffix(kind))

@@ -275,7 +275,7 @@ def test_files_that_hold_no_pairs(here):
     ("content", "suffix"),
     [
         (b"1,2\n3\t4\n", ".csv"), (b"1\t2\n3,4\n", ".tsv"), (b"1\n2,3\n", ".txt"), (b"x", ".txt"),
-        (b'{"a": 1}\n', ".jsonl"),
+        (b"a;b\n1,5;2\n", ".csv"), (b"a;b\n1;2\n", ".txt"), (b'{"a": 1}\n', ".jsonl"),
         (b"PK\x03\x04,", ".npz"), (b"\x93NUMPY,", ".npy"), (b"PAR1,", ".parquet"),
     ],
 )  # fmt: skip
