@@ -11,6 +11,7 @@ from dpjax.core import random
 from dpjax.core.types import JsonObject
 from dpjax.results import provenance
 from dpjax.sweeps._entry import Entry
+from dpjax.sweeps._spec import Block
 
 FORMAT = 6
 """Version number of the file format of stores and blocks."""
@@ -37,16 +38,23 @@ UNREPEATABLE = ("seconds", "processor")
 """Names of the columns whose values may change when the same run is computed again."""
 
 
-def binding(entry: Entry, first: int, stop: int, key: int, more: int) -> JsonObject:
-    """Return, as JSON values, the binding of a block that this process computed."""
-    versions = provenance.versions()
+def identity(block: Block, key: int) -> JsonObject:
+    """Return, as JSON values, the format and the runs of a block of a sweep with a given key."""
     return {
         "format": FORMAT,
         "key": key,
-        "entry": entry.id,
-        "first": first,
-        "stop": stop,
-        "more": more,
+        "entry": block.entry.id,
+        "first": block.first,
+        "stop": block.stop,
+        "more": block.more,
+    }
+
+
+def binding(block: Block, key: int) -> JsonObject:
+    """Return, as JSON values, the binding of a block that this process computed."""
+    versions = provenance.versions()
+    return {
+        **identity(block, key),
         **random.numbers_of_process(),
         **{name: versions[name] for name in provenance.DECISIVE},
         "processor": provenance.processor(),

@@ -15,6 +15,7 @@ from dpjax.results.provenance import device
 from dpjax.sweeps._binding import PLACE, binding
 from dpjax.sweeps._compute import Columns, compute
 from dpjax.sweeps._entry import Entry
+from dpjax.sweeps._spec import Block
 
 
 def on_all_devices(execution: Execution | None) -> Execution:
@@ -24,32 +25,27 @@ def on_all_devices(execution: Execution | None) -> Execution:
 
 
 def block_bytes(
-    entry: Entry,
-    first: int,
-    stop: int,
+    block: Block,
     size: int,
     key: int,
     *,
     execution: Execution | None = None,
-    more: int = 0,
     states: list[bytes] | None = None,
 ) -> bytes:
     """Compute a block of an entry's runs, and return the bytes of the block's Parquet file.
 
     Args:
-        entry: Entry to run.
-        first: Number of the first run.
-        stop: Number of the last run plus 1.
-        size: Number of runs that the compiled program computes, at least stop - first. Surplus runs
-            are dropped. All blocks of an entry should have the same size, so that the program is
-            compiled only once.
+        block: Block to compute.
+        size: Number of runs that the compiled program computes, at least the number of runs of the
+            block. Surplus runs are dropped. All blocks of an entry should have the same size, so
+            that the program is compiled only once.
         key: Integer seed of the sweep.
         execution: Options for the speed and memory of the computation.
-        more: Number of draws per side in addition to those specified by the entry's method.
         states: States of the same runs after fewer draws, from which the runs continue, or None to
             start each run with its first draw.
     """
     start = time.perf_counter()
+    entry, first, stop, more = block
     if not entry.source.side_by_side or entry.goes_on:
         # The runs are computed one by one, so no compiled program depends on the size.
         size = stop - first
@@ -57,7 +53,7 @@ def block_bytes(
     whole = compute(entry, runs, key, execution=execution, more=more, states=states)
     columns = {name: values[: stop - first] for name, values in whole.items()}
     seconds = (time.perf_counter() - start) / size
-    return _encode(entry, columns, seconds, binding(entry, first, stop, key, more))
+    return _encode(entry, columns, seconds, binding(block, key))
 
 
 def compute_block(
@@ -71,9 +67,8 @@ def compute_block(
     states: list[bytes] | None = None,
 ) -> bytes:
     """Compute a block on all devices of an executor's worker; `entry` is JSON text."""
-    found, layout = _entry_from_json(entry), on_all_devices(execution)
-    options: JsonObject = {"execution": layout, "more": more, "states": states}
-    return block_bytes(found, first, stop, size, key, **options)
+    block = Block(_entry_from_json(entry), first, stop, more)
+    return block_bytes(block, size, key, execution=on_all_devices(execution), states=states)
 
 
 @lru_cache(maxsize=256)

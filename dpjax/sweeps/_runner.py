@@ -116,7 +116,7 @@ def run_sweep(
 
     # Entries that share a compiled program are computed consecutively, so that the program is
     # compiled only once.
-    todo.sort(key=lambda block: _shape(block))
+    todo.sort(key=_shape)
     if executor is None:
         _run_here(store, todo, on_all_devices(execution), done, should_stop)
     elif execution is not None and execution.devices is not None:
@@ -161,17 +161,8 @@ def _run_here(
     spec, ahead = store.spec, _AHEAD.get(execution.devices[0].platform, 1)
 
     def compute(block: Block) -> bytes:
-        size = _size(block, spec.block_runs)
-        return block_bytes(
-            block.entry,
-            block.first,
-            block.stop,
-            size,
-            spec.key,
-            execution=execution,
-            more=block.more,
-            states=store.earlier_states(block),
-        )
+        size, states = _size(block, spec.block_runs), store.earlier_states(block)
+        return block_bytes(block, size, spec.key, execution=execution, states=states)
 
     if not ahead:
         for block in todo:

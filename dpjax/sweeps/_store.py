@@ -25,6 +25,7 @@ from dpjax.sweeps._binding import (
     UNREPEATABLE,
     difference,
     have_equal_rows,
+    identity,
     read_binding,
     repeats_exactly,
     states_of,
@@ -239,12 +240,7 @@ class Store:
         """Return the reason why a file does not hold the given block, or None if it does."""
         said = read_binding(content)
         expected = {
-            "format": FORMAT,
-            "key": self.spec.key,
-            "entry": block.entry.id,
-            "first": block.first,
-            "stop": block.stop,
-            "more": block.more,
+            **identity(block, self.spec.key),
             **{name: self.manifest[name] for name in ("dtype", "generator")},
             **{name: self.manifest["versions"][name] for name in provenance.DECISIVE},
         }

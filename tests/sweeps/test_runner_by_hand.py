@@ -119,11 +119,11 @@ def test_refusals_are_raised_as_they_are(error):
 def test_blocks_are_computed_ahead_of_those_that_are_stored(monkeypatch, ahead, stops):
     begun, stored, most = [], [], []
 
-    def computed(entry, first, stop, size, key, **options):
-        assert (size, key, options["more"]) == (3, 9, 7) and stop == first + 1
-        assert options["states"] == f"states of block {first}"
-        begun.append(first)
-        return b"%d" % first
+    def computed(block, size, key, **options):
+        assert (size, key, block.more) == (3, 9, 7) and block.stop == block.first + 1
+        assert options["states"] == f"states of {block.name}"
+        begun.append(block.first)
+        return b"%d" % block.first
 
     def done(block, content):
         most.append(len(begun) - len(stored))
