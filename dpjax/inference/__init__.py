@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from dpjax.inference._band import Band as Band
     from dpjax.inference._band import band as band
     from dpjax.inference._band import known_band as known_band
+    from dpjax.inference._band_levels import at_largest as at_largest
     from dpjax.inference._band_levels import epsilon_of as epsilon_of
     from dpjax.inference._band_levels import gdp_of as gdp_of
     from dpjax.inference._band_levels import largest as largest

@@ -47,6 +47,33 @@ def of_sets(
     return first, second
 
 
+def at_largest(band: Band, shares: Band, value: Callable[[NDArray, NDArray], NDArray]) -> Band:
+    """Return the part of `shares` for the set on which a bound rests.
+
+    Among all sets that happen to have few draws, some have frequencies that differ a lot by chance.
+    The set with the largest lower bound was not chosen for such a difference.
+
+    Args:
+        band: Band of a chain.
+        shares: Band of width 0 for the same chain, made from the observed frequencies.
+        value: As in `largest`.
+
+    Returns:
+        A band of width 0 for one set or one complement: the one for which the band implies the
+        largest value. The band is empty if there is no set that may be used as an event.
+    """
+    found = of_sets(band, value)
+    best = int(found[1].max(initial=-np.inf) > found[0].max(initial=-np.inf))
+    kept = [np.zeros(len(side), bool) for side in found]
+    if found[best].size:
+        kept[best][found[best].argmax()] = True
+    power, level = (
+        tuple(side[keep] for side, keep in zip(sides, kept, strict=True))
+        for sides in (shares.power, shares.level)
+    )
+    return Band((power[0], power[1]), (level[0], level[1]), shares.roc)
+
+
 def epsilon_of(delta: float) -> Callable[[NDArray, NDArray], NDArray]:
     """Return the function (p, q) -> ln((p - delta) / q), which can be passed to `largest`."""
     return lambda p, q: np.log(np.maximum(p - delta, 0.0)) - np.log(q)

@@ -21,7 +21,7 @@ import scipy
 from numpy.typing import ArrayLike, NDArray
 
 from dpjax.inference._band import Band
-from dpjax.inference._band_levels import epsilon_of, margins, of_sets
+from dpjax.inference._band_levels import at_largest, epsilon_of, gdp_of, margins, of_sets
 
 _INTERVALS, _BEND = 116, 1.5
 """Number and spacing of the integration nodes.
@@ -49,7 +49,9 @@ _REFINEMENTS = 17
 """Number of orders that `zcdp` adds around the best first order."""
 
 
-def renyi(band: Band, orders: ArrayLike, nodes: ArrayLike | None = None) -> NDArray[np.float64]:
+def renyi(
+    band: Band, orders: ArrayLike, nodes: ArrayLike | None = None, *, shares: Band | None = None
+) -> NDArray[np.float64]:
     """For each order, return a lower bound on the larger of the two directions' divergences.
 
     Args:
@@ -58,20 +60,28 @@ def renyi(band: Band, orders: ArrayLike, nodes: ArrayLike | None = None) -> NDAr
         nodes: Float [nodes], values of epsilon, increasing from 0, at which chords begin and end.
             If `nodes` is None, the nodes extend to the largest epsilon that any set in the band
             has.
+        shares: Band of width 0 for the same chain, made from the observed frequencies, to return
+            estimates instead of bounds; or None. The band still determines from which set each part
+            of the result is computed.
 
     Returns:
-        Lower bounds, float64 [orders], at least 0.
+        Lower bounds or estimates, float64 [orders], at least 0.
     """
     a = np.minimum(np.asarray(orders, np.float64), _LARGEST_ORDER)
     e = _nodes(band, float(a.max())) if nodes is None else np.unique(np.asarray(nodes, np.float64))
     found = np.zeros(a.shape)
     if e[-1] > 0:
         values = [margins(band, i, np.exp(e)) for i in (0, 1)]
-        likelier = [_integral(v, e, a - 1) for v in values]
-        others = [_integral(v, e, -a) for v in values]
+        used = [None if shares is None else margins(shares, i, np.exp(e)) for i in (0, 1)]
+        likelier, others = (
+            [_integral(v, e, rates, own) for v, own in zip(values, used, strict=True)]
+            for rates in (a - 1, -a)
+        )
         for i in (0, 1):
             log_sum = np.logaddexp(likelier[i], others[1 - i])
             found = np.maximum(found, _divergence(log_sum, a))
+    if shares is not None:
+        return np.maximum(found, _two_points_of_shares(band, shares, a))
     for p, q in zip(band.power, band.level, strict=True):
         revealing = (p > q).all(axis=-1)
         of_corners = _two_points_of_orders(p[revealing], q[revealing], a)
@@ -80,17 +90,45 @@ def renyi(band: Band, orders: ArrayLike, nodes: ArrayLike | None = None) -> NDAr
     return found
 
 
-def zcdp(band: Band, nodes: ArrayLike | None = None) -> float:
-    """Return the lower bound on rho of zero-concentrated DP; see `renyi` for the arguments.
+def _two_points_of_shares(band: Band, shares: Band, orders: NDArray) -> NDArray[np.float64]:
+    """Return the divergences of single sets for observed frequencies, float64 [orders].
+
+    For each order, there are two sets: the one with the largest bound, and the one with the largest
+    bound on mu, because no bound on the divergence may be above 0.
+    """
+    found = np.zeros(orders.shape)
+    for k, order in enumerate(orders):
+
+        def value(p: NDArray, q: NDArray, order: float = order) -> NDArray:
+            return np.where(p > q, two_points(p, q, order), 0.0)
+
+        for chosen in (value, gdp_of):
+            at = at_largest(band, shares, chosen)
+            for p, q in zip(at.power, at.level, strict=True):
+                found[k] = max(found[k], value(p, q).max(initial=0.0))
+    return found
+
+
+def zcdp(band: Band, nodes: ArrayLike | None = None, *, shares: Band | None = None) -> float:
+    """Return the lower bound on rho of zero-concentrated DP, or an estimate of rho.
 
     The bounds on the divergences of all orders hold simultaneously, so every choice of orders is
-    valid, even if it depends on the band.
+    valid, even if it depends on the band. An estimate is for the order with the largest bound.
+
+    Args:
+        band: Band of a chain.
+        nodes: As in `renyi`.
+        shares: As in `renyi`.
     """
     orders = ZCDP_ORDERS
     first = renyi(band, orders, nodes) / orders
     best, last = int(first.argmax()), len(orders) - 1
     near = np.geomspace(orders[max(best - 1, 0)], orders[min(best + 1, last)], _REFINEMENTS)
-    return float(max(first[best], np.max(renyi(band, near, nodes) / near)))
+    more = renyi(band, near, nodes) / near
+    if shares is None:
+        return float(max(first[best], more.max()))
+    order = orders[best] if first[best] >= more.max() else near[more.argmax()]
+    return float(renyi(band, [order], nodes, shares=shares)[0] / order)
 
 
 def two_points(p: NDArray, q: NDArray, order: float) -> NDArray[np.float64]:
@@ -133,7 +171,9 @@ def _nodes(band: Band, order: float) -> NDArray[np.float64]:
     return top * (np.arange(_INTERVALS + 1) / _INTERVALS) ** _BEND
 
 
-def _integral(values: NDArray, e: NDArray, rates: NDArray) -> NDArray[np.float64]:
+def _integral(
+    values: NDArray, e: NDArray, rates: NDArray, used: NDArray | None = None
+) -> NDArray[np.float64]:
     """Return the logarithms of lower bounds on integrals over e, float64 [rates].
 
     For each rate, the integrand is exp(rate e) times the largest of the sets' values at e.
@@ -142,6 +182,8 @@ def _integral(values: NDArray, e: NDArray, rates: NDArray) -> NDArray[np.float64
         values: float64 [sets, nodes], values of the sets at the nodes.
         e: float64 [nodes], values of epsilon at the nodes.
         rates: float64 [rates], rates of the exponential.
+        used: float64 [sets, nodes], values to integrate in place of `values`, which still determine
+            the largest value between two nodes; or None.
     """
     width = np.diff(e)
     # Integrate exp(k u) over u in [0, width], for k = rate and for k = rate + 1.
@@ -152,6 +194,10 @@ def _integral(values: NDArray, e: NDArray, rates: NDArray) -> NDArray[np.float64
     for k, rate in enumerate(rates):
         areas = first[k] * values[:, :-1] + second[k] * values[:, 1:]
         best = areas.max(axis=0, initial=0.0)
+        if used is not None and len(values):
+            at = areas.argmax(axis=0), np.arange(len(width))
+            own = first[k] * used[:, :-1][at] + second[k] * used[:, 1:][at]
+            best = np.where(best > 0, np.maximum(own, 0.0), 0.0)
         with np.errstate(divide="ignore"):
             found[k] = np.logaddexp.reduce(np.log(best) + rate * e[:-1])
     return found

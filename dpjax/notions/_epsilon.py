@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from dpjax.core import validate
 from dpjax.core.options import option
 from dpjax.core.wording import BadValue
-from dpjax.inference import Band, Hypothesis, Ratio, epsilon_of, largest
+from dpjax.inference import Band, Hypothesis, Ratio, at_largest, epsilon_of, largest
 from dpjax.notions import _claims
 from dpjax.notions._claims import Claim
 from dpjax.notions._notion import Notion
@@ -79,6 +79,14 @@ class Epsilon(Notion):
             refuted = largest(band, lambda p, q, r=slope: p - r * q) > start
             low, high = (middle, high) if refuted else (low, middle)
         return low
+
+    def of_observed(self, band: Band, shares: Band, distance: int = 1) -> float:
+        """See `Notion`."""
+        value = self.value
+        if distance > 1 and self.delta:
+            slope, _ = Ratio(self.delta, distance).line(self.of_band(band, distance))
+            value = lambda p, q: p - slope * q  # noqa: E731
+        return self.of_band(at_largest(band, shares, value), distance)
 
     def of_shares(self, p: NDArray, q: NDArray, distance: int) -> NDArray[np.float64]:
         """Return ln((p - delta) / q) divided by the distance, at least 0."""

@@ -14,6 +14,7 @@ from dpjax.inference import (
     Difference,
     Hypothesis,
     Shift,
+    at_largest,
     gdp_of,
     largest,
     renyi,
@@ -32,6 +33,10 @@ class _OfAnEvent(Notion):
     def of_band(self, band: Band, distance: int = 1) -> float:
         """See `Notion`."""
         return largest(band, self.value) / distance
+
+    def of_observed(self, band: Band, shares: Band, distance: int = 1) -> float:
+        """See `Notion`."""
+        return self.of_band(at_largest(band, shares, self.value), distance)
 
 
 @dataclass(frozen=True)
@@ -134,8 +139,15 @@ class Renyi(Notion):
         If the databases differ in at most 2^c records, return the bound for order / 2^c, divided by
         3^c.
         """
+        return self._of(band, distance)
+
+    def of_observed(self, band: Band, shares: Band, distance: int = 1) -> float:
+        """See `Notion`."""
+        return self._of(band, distance, shares)
+
+    def _of(self, band: Band, distance: int, shares: Band | None = None) -> float:
         halvings = (distance - 1).bit_length()
-        return float(renyi(band, [self.order / 2**halvings])[0]) / 3**halvings
+        return float(renyi(band, [self.order / 2**halvings], shares=shares)[0]) / 3**halvings
 
     def refuse_distance(self, distance: int) -> None:
         """See `Notion`.
@@ -176,3 +188,7 @@ class Zcdp(Notion):
     def of_band(self, band: Band, distance: int = 1) -> float:
         """See `Notion`."""
         return zcdp(band) / distance**2
+
+    def of_observed(self, band: Band, shares: Band, distance: int = 1) -> float:
+        """See `Notion`."""
+        return zcdp(band, shares=shares) / distance**2

@@ -90,6 +90,20 @@ class Notion:
         """
         raise NotImplementedError
 
+    def of_observed(self, band: Band, shares: Band, distance: int = 1) -> float:
+        """Return the level that the observed frequencies suggest, at least 0 and perhaps infinite.
+
+        By default, the frequencies in all sets are used. A notion whose level may be infinite
+        should only use the sets on which its bound rests, because some sets have so few draws that
+        their frequencies say nothing about the level.
+
+        Args:
+            band: Band of a chain.
+            shares: Band of width 0 for the same chain, made from the observed frequencies.
+            distance: As in `of_band`.
+        """
+        return self.of_band(shares, distance)
+
     def hypothesis(self, distance: int = 1) -> Hypothesis | None:
         """Return the hypothesis about one event, or None if the notion has none."""
         return None

@@ -72,12 +72,18 @@ def test_a_bound_of_each_block_has_column_heads():
     assert section.table.rows[-1] == (f"{last[0]:,}", f"{last[1]:.4f}")
 
 
-@pytest.mark.parametrize("notion", [dpjax.Renyi(2.0), dpjax.Zcdp()])
-def test_a_rare_cell_of_a_chain_does_not_make_the_shown_estimate_infinite(notion):
-    """A Gaussian's divergences are finite; the outermost cell is empty on one side."""
+@pytest.mark.parametrize(
+    "notion, truth, tolerance", [(dpjax.Renyi(2.0), 1.0, 0.3), (dpjax.Zcdp(), 0.5, 0.09)]
+)
+def test_a_rare_cell_of_a_chain_does_not_make_the_shown_estimate_infinite(notion, truth, tolerance):
+    """A Gaussian's divergences are finite; the outermost cell is empty on one side.
+
+    The standard errors of the estimates are 0.033 and 0.011.
+    """
     few = dpjax.Events(5_000, 20_000)
     result = dpjax.audit(Gaussian(1.0), [(0.0, 1.0)], notion=notion, claim=0.2, method=few)
-    assert result.verdict == "violated" and result.estimate is None
+    assert result.verdict == "violated"
+    assert result.estimate == pytest.approx(truth, abs=tolerance)
     assert min(result.witness.event_counts) > 0
     assert "infinite" not in {row[1] for row in _numbers(result, "nats")}
     assert "infinite" not in str(result)

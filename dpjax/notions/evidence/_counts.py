@@ -143,7 +143,7 @@ class ChainCounts(_OfSets):
         band = self.band(confidence)
         return Statement(
             lower_bound=notion.of_band(band, distance),
-            estimate=finite_or_none(notion.of_band(self.shares(), distance)),
+            estimate=finite_or_none(notion.of_observed(band, self.shares(), distance)),
             basis="simultaneous band",
             curve=notion.columns(band, distance),
         )
