@@ -268,6 +268,9 @@ def _judged_halves(
         asked = num_confirm, confidence, hypothesis
         searched = Searched(total, ways, candidates, sets, by_position, monotonic, asked)
         bound, shares, level_sets = with_smooth_losses(searched, bound, shares)
+    # A set with all draws distinguishes nothing, but may have the largest approximate bound if both
+    # sides have the same law.
+    bound[(sets.larger == trials) & (sets.smaller == others)] = 0.0
     return _Judged(batch, hypothesis, total, ways, candidates, sets, shares, bound, level_sets)
 
 

@@ -318,3 +318,12 @@ def test_the_chosen_set_has_half_of_the_draws_of_the_judged_one(judged, size):
     # The smallest set that reaches the smallest fraction of the draws is the first cell.
     inside = cells_of(counts, [way], np.array([0]), np.array([0]), np.array([judged]))
     assert inside.tolist() == [[True] * size + [False] * (4 - size)]
+
+
+@pytest.mark.parametrize("first, second", [(33, 30), (30, 33), (32, 31), (31, 31), (20, 23)])
+def test_the_event_for_two_outcomes_of_similar_frequencies_is_one_of_them(first, second):
+    """An unequal division of the draws makes the approximate bound of both outcomes the largest."""
+    half = np.zeros((2, 6), int)
+    half[:, 2], half[:, 4] = (first, second), (63 - first, 63 - second)
+    event = choose_event(half, Shared(314), 0.999, judge=half, positions=[np.arange(6.0)])
+    assert event.cells[[2, 4]].sum() == 1

@@ -59,6 +59,7 @@ def test_bounds_from_so_many_draws_exceed_the_claim_as_often_as_planned(claim, e
     [
         (RandomizedResponse(1.2), (0, 1), 1.0, 1 / (1 + math.exp(1.2)), 1),
         (RandomizedResponse(0.5), (0, 1), 0.2, 1 / (1 + math.exp(0.5)), 1),
+        (RandomizedResponse(0.3), (0, 1), 0.0, 1 / (1 + math.exp(0.3)), 1),
         (Laplace(1.2), (0.0, 1.0), 1.0, math.exp(-1.2) / 2, 2),
         (Laplace(0.3), (0.0, 1.0), 0.0, math.exp(-0.3) / 2, 2),
     ],
@@ -105,8 +106,8 @@ def test_refused_levels(given, error, message):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"probability": 0.5}, r"probability must be at most .* 0.368, but was 0.5"),
-        ({"probability": 0.3, "delta": 0.2}, "probability must be at most .* 0.294, but was 0.3"),
+        ({"probability": 0.5}, r"probability must be at most .* 0.367879, but was 0.5"),
+        ({"probability": 0.3, "delta": 0.2}, "must be at most .* 0.294304, but was 0.3"),
         ({"probability": 0}, "probability must lie strictly between 0 and 1"),
         ({"delta": 1.0}, r"delta must lie in \[0, 1\)"),
         ({"power": 1.0}, "power must lie strictly"),
