@@ -109,8 +109,10 @@ class Split:
     def _parts(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """Yield the chunks of `_numbered` in parts that fit in a processor's cache."""
         for chunk, words in self._numbered():
-            for start in range(0, len(chunk), _ROWS):
-                yield chunk[start : start + _ROWS], words[start : start + _ROWS]
+            # The distinct labels of each part are looked up, which takes longer for small parts.
+            rows = _ROWS if chunk.dtype.kind in "biuf" else len(chunk)
+            for start in range(0, len(chunk), rows):
+                yield chunk[start : start + rows], words[start : start + rows]
 
     def pilot(self, tally: Tally) -> np.ndarray:
         """Return a random part of the search set: the outputs with the smallest random words.
@@ -123,14 +125,11 @@ class Split:
         for chunk, words in self._numbered():
             total, entries = total + len(chunk), entries + chunk.size
             tally.saw(len(chunk))
-            if searching < MIN_SEARCH:
-                both = np.concatenate([smallest, words])
-                if len(both) > MIN_SEARCH:
-                    both = np.partition(both, MIN_SEARCH)[: MIN_SEARCH + 1]
-                smallest = np.sort(both)
             self.values.add(chunk)
             if searching < MIN_SEARCH:
                 searching += int((words < self._limit).sum())
+            if searching < MIN_SEARCH:
+                smallest = np.sort(np.concatenate([smallest, words]))[: MIN_SEARCH + 1]
             chosen = np.flatnonzero(words < limit)
             kept.append((chunk[chosen], words[chosen]))
             size += len(chosen)
