@@ -38,6 +38,9 @@ beginning, which has the smallest length for which a repetition by chance is rul
 _RANKED = 512
 """Number of first outputs whose ranks are compared between the two sides."""
 
+_SLOT_BITS = 16
+"""Number of leading bits by which few distinct hashes are distinguished without sorting."""
+
 _ROWS = 2**18
 
 
@@ -98,7 +101,8 @@ class SideValues:
         """Check whether a new chunk repeats the side's first outputs or an earlier chunk."""
         begins, known = self.total - len(self._last), np.concatenate([self._last, hashes])
         if self.again is None and order_nats(hashes[:_KEPT]) > ORDER_NATS:
-            digest = blake2b(hashes.tobytes(), digest_size=16).digest()
+            # Half of each hash suffices to recognize a chunk.
+            digest = blake2b(hashes.astype(np.uint32).tobytes(), digest_size=16).digest()
             before = self._chunks.setdefault(digest, self.total)
             self.again = None if before == self.total else (before, self.total)
         beginning = self._beginning() if self.again is None else self.first[:0]
@@ -152,11 +156,25 @@ def _counted(
             hashes, counts = np.unique(part, return_counts=True)
             if len(hashes) > _KEPT:
                 return hashes, counts
+            if (slots := _slots(kinds)) is not None:
+                counts = np.bincount(slots)
+                hashes = np.empty(len(counts), np.uint64)
+                hashes[slots] = kinds
+                return hashes[counts > 0], counts[counts > 0]
         return np.unique(kinds, return_counts=True)
     hashes, which = np.unique(kinds[few], return_inverse=True)
     counts = np.zeros(len(hashes), np.int64)
     np.add.at(counts, which, np.bincount(places, minlength=len(kinds))[few])
     return hashes, counts
+
+
+def _slots(hashes: np.ndarray) -> np.ndarray | None:
+    """Return the leading bits of each hash, int64 [n], or None if different hashes share them."""
+    hashes = hashes.view(np.uint64)
+    slots = (hashes >> np.uint64(64 - _SLOT_BITS)).astype(np.int64)
+    table = np.empty(2**_SLOT_BITS, np.uint64)
+    table[slots] = hashes
+    return slots if np.array_equal(table[slots], hashes) else None
 
 
 def _merged(
@@ -213,7 +231,10 @@ def order_nats(hashes: np.ndarray) -> float:
     if np.all(ordered[1:] != ordered[:-1]):
         # A chain without repeated states predicts the sequence exactly.
         return 0.0
-    _, states = np.unique(hashes, return_inverse=True)
+    if (slots := _slots(hashes)) is not None:
+        states = (np.cumsum(np.bincount(slots) > 0) - 1)[slots]
+    else:
+        _, states = np.unique(hashes, return_inverse=True)
     steps = states[:-1] * (states.max() + 1) + states[1:]
     counts = [np.unique(values, return_counts=True)[1] for values in (states[:-1], steps)]
     return float(np.sum(counts[0] * np.log(counts[0])) - np.sum(counts[1] * np.log(counts[1])))

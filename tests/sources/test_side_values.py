@@ -77,6 +77,23 @@ def test_hashes_above_those_that_are_kept_are_dropped_before_they_are_sorted(
     assert cut == (distinct * (limit / 2**64) > 300)
 
 
+@pytest.mark.parametrize("kinds", [[2**63], [0, 2**48, 2**64 - 1], [3, 2**48 - 1, 2**60]])
+def test_few_hashes_are_counted_without_sorting(monkeypatch, kinds):
+    """This includes different hashes with equal leading bits."""
+    monkeypatch.setattr(_side_values, "_KEPT", 100)
+    rng = np.random.default_rng(1)
+    hashes = np.array(kinds, np.uint64)[rng.integers(0, len(kinds), 5000)]
+    for found, expected in zip(
+        _counted(hashes, None, np.uint64(2**64 - 1)),
+        np.unique(hashes, return_counts=True),
+        strict=True,
+    ):
+        np.testing.assert_array_equal(found, expected)
+    surprise = order_nats(hashes)
+    monkeypatch.setattr(_side_values, "_slots", lambda hashes: None)
+    assert order_nats(hashes) == surprise
+
+
 def test_all_outputs_of_a_counted_value_are_counted():
     """This includes the outputs of the value with the largest counted hash."""
     outputs = np.random.default_rng(1).integers(0, 40_000, 60_000)
