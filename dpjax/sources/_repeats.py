@@ -69,6 +69,10 @@ def nats_of(outputs: Outputs, size: int) -> float:
 
 def _counts(outputs: Outputs, size: int, width: int | None) -> np.ndarray:
     """Return how often each of the first outputs occurs, compared by the first `width` columns."""
+    leading = np.sort(outputs.values[:size, 0])
+    if np.all(leading[1:] != leading[:-1]):
+        # All rows are distinct. Sorting numbers takes far less time than sorting rows.
+        return np.ones(size, np.int64)
     rows = np.column_stack([outputs.labels[:size], outputs.values[:size, :width]])
     whole = np.ascontiguousarray(rows).view(np.dtype((np.void, rows.strides[0])))
     return np.unique(whole, return_counts=True)[1]

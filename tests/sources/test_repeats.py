@@ -6,13 +6,16 @@ Outputs that vary agree by chance with probability e^-40, so no test here fails 
 import math
 import sys
 import textwrap
+from collections import Counter
 
 import numpy as np
 import pytest
 
 import dpjax
 from dpjax.notions import RepeatedRuns, evidence_from_plain
+from dpjax.partitions import Outputs
 from dpjax.sources import HostMechanism, LibraryMechanism
+from dpjax.sources._repeats import nats_of
 from dpjax.testing import assert_not_private, assert_private
 
 FEW = dpjax.Events(num_draws=3_000)
@@ -162,3 +165,16 @@ def test_a_model_with_a_generator_draws_anew_at_every_call():
     call = LibraryMechanism(model)._handed.call
     rows = np.array([[0.2], [0.4], [0.9]])
     assert call(rows)["mean_"] != call(rows)["mean_"]
+
+
+@pytest.mark.parametrize("kinds", [3, 50, 10**9])
+def test_the_surprise_is_that_of_the_counts_of_rows(kinds):
+    """Rows with equal first numbers may differ in their labels or in other numbers."""
+    rng = np.random.default_rng(kinds)
+    for values in ([0], [0, 0], [0, 1], [1, 0]):
+        labels = rng.integers(0, 3, 100).astype(np.int32)
+        numbers = np.stack([rng.integers(0, kinds if each else 2, 100) for each in values], axis=1)
+        outputs = Outputs(labels, numbers.astype(float), np.zeros(100, bool))
+        rows = Counter(zip(labels.tolist(), map(tuple, numbers.tolist()), strict=True))
+        expected = -sum(count * np.log(count / 100) for count in rows.values())
+        assert nats_of(outputs, 100) == pytest.approx(expected)
