@@ -255,9 +255,10 @@ def form_of(
             return _vector(item)
     if isinstance(item, dict | tuple):
         found = Nested.of(item)
+        if found.numbers or isinstance(item, dict):
+            return found
         kinds = {*map(type, item)}
-        has_parts = kinds & {dict, list, tuple, set} or any(map(has_content, kinds))
-        if found.numbers or isinstance(item, dict) or has_parts:
+        if kinds & {dict, list, tuple, set} or any(map(has_content, kinds)):
             return found
     if type(item) not in _WRITTEN:
         refuse_identity(item)
@@ -326,12 +327,11 @@ def _flat(item: Any) -> Nested | None:
     form = _form(names, tuple(map(type, parts)))
     if form is None:
         return None
-    found = [_plain_number(parts[place]) for place in form.numbers]
-    numbers = tuple([number for number in found if number is not None])
-    if len(numbers) < len(found):
+    numbers: Any = tuple([_plain_number(parts[place]) for place in form.numbers])
+    if None in numbers:
         return None
-    structure = form.segments[0]
-    for place, segment in zip(form.texts, form.segments[1:], strict=True):
+    structure = form.begins
+    for place, segment in form.texts:
         structure += repr(parts[place]) + segment
     return Nested(structure, numbers, form.entries, not form.texts, structure, False, form.order)
 
@@ -340,14 +340,14 @@ class _Form(NamedTuple):
     """Structure of a dict or tuple of numbers and strings.
 
     Attributes:
-        segments: Segments of `Nested.structure`. The strings stand between the segments.
-        texts: Indices of the strings, in the order of the structure.
+        begins: Segment of `Nested.structure` before the first string.
+        texts: Index of each string, in the order of the structure, and the segment after it.
         numbers: Indices of the numbers, in the order of the structure.
         entries, order: Paths of the numbers and of the keys, as in `Nested`.
     """
 
-    segments: tuple[str, ...]
-    texts: tuple[int, ...]
+    begins: str
+    texts: tuple[tuple[int, str], ...]
     numbers: tuple[int, ...]
     entries: tuple[str, ...]
     order: Order
@@ -366,12 +366,13 @@ def _form(names: tuple[str, ...] | None, kinds: tuple[type, ...]) -> _Form | Non
         order = sorted(order, key=lambda place: repr(names[place]))
     example = tuple([_TEXT if kind is str else 0.0 for kind in kinds])
     nested = Nested.of_parts(example if names is None else dict(zip(names, example, strict=True)))
-    segments = tuple(nested.structure.split(repr(_TEXT)))
-    texts = tuple([place for place in order if kinds[place] is str])
-    if len(segments) != len(texts) + 1:
+    begins, *segments = nested.structure.split(repr(_TEXT))
+    texts = [place for place in order if kinds[place] is str]
+    if len(segments) != len(texts):
         return None  # A key contains the placeholder.
     numbers = tuple([place for place in order if kinds[place] is not str])
-    return _Form(segments, texts, numbers, nested.entries, nested.order)
+    pairs = tuple(zip(texts, segments, strict=True))
+    return _Form(begins, pairs, numbers, nested.entries, nested.order)
 
 
 def _exact(number: Any) -> float:

@@ -5,7 +5,7 @@ also be NaN, an infinity, a missing value or an exception. These are outcomes of
 even a crash leaks information if it depends on the data.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from itertools import groupby
 from math import isfinite
 
@@ -302,12 +302,15 @@ class Encoder(LearnedForm):
             nested |= {place: bare(rows[place] or ()) for place in plain}
         base = self._base or next((len(rows[place] or ()) for place in plain), None)
         self.columns.add([one for one in nested.values() if one.numbers], base)
+        # Look up each structure once, since most outputs share theirs with others.
+        known: dict[Hashable, int] = {}
         for place, one in nested.items():
             rows[place] = self.columns.row(one)
             if rows[place] is None or not self.columns.needs_no_label(one):
-                labels[place] = self.labels.of(
-                    structure_label(one), name_of_structure(one.structure)
-                )
+                if (number := known.get(one.key)) is None:
+                    name = name_of_structure(one.structure)
+                    number = known[one.key] = self.labels.of(structure_label(one), name)
+                labels[place] = number
             if items and not self.columns.closed:
                 self._contents.add(int(labels[place]), items[place])
         if self.columns.extra and not self.columns.excludes_plain:

@@ -106,3 +106,17 @@ def test_built_in_types_are_classified_like_their_subclasses():
     for number in (0.5, True, 3, 2**53, -(2**53)):
         assert form_of(number) == (float(number),)
     assert form_of(2**53 + 1) == Label(2**53 + 1) and form_of(-(2**53) - 1) == Label(-(2**53) - 1)
+
+
+def test_labels_of_structures_do_not_depend_on_the_batch():
+    """Equal keys with parts of different types have separate labels."""
+    parts = [0.5, "a", "b", True, False, 1, 0, ("a", 1), {"x": "a", "y": 2.0}, frozenset({1, 2})]
+    outputs = [{"k": first, "n": 1.0, "m": second} for first in parts for second in parts] * 2
+    together, singly = Encoder("m"), Encoder("m")
+    found = together.encode(outputs)
+    expected = [singly.encode([output]) for output in outputs]
+    assert [together.names[label] for label in found.labels] == [
+        singly.names[int(each.labels[0])] for each in expected
+    ]
+    pairs = {*zip(found.labels.tolist(), [int(each.labels[0]) for each in expected], strict=True)}
+    assert len(pairs) == len({*found.labels.tolist()}) == len({one for _, one in pairs}) > 20
