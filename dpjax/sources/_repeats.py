@@ -72,7 +72,7 @@ def _counts(outputs: Outputs, size: int, width: int | None) -> np.ndarray:
     leading = np.sort(outputs.values[:size, 0])
     if np.all(leading[1:] != leading[:-1]):
         # All rows are distinct. Sorting numbers takes far less time than sorting rows.
-        return np.ones(size, np.int64)
+        return np.ones(len(leading), np.int64)
     rows = np.column_stack([outputs.labels[:size], outputs.values[:size, :width]])
     whole = np.ascontiguousarray(rows).view(np.dtype((np.void, rows.strides[0])))
     return np.unique(whole, return_counts=True)[1]
