@@ -168,7 +168,7 @@ def chance_of(searched, p, q):
 
 def test_counts_of_the_search_again_would_be_seen():
     """If the search draws are counted again, the event is counted because it occurred."""
-    searches = choices()[chosen("the output is 'yes'", "database")]
+    searches = choices()["the output is 'yes'", "database", (FRESH, FRESH)]
 
     def again(searched):
         trials, held = audited(searched, None, 2 * HALF).trials, (searched[:2], searched[2:])
