@@ -107,7 +107,8 @@ def pages_of(file: BinaryIO, column: "pq.ColumnChunkMetaData", most: int) -> Pag
         ValueError: If the header of a page is damaged.
     """
     starts = column.data_page_offset, column.dictionary_page_offset
-    place = min(start for start in starts if start is not None)
+    # A row group without rows has no data page, and the position 0.
+    place = min((start for start in starts if start), default=0)
     end, unpacked, values = place + column.total_compressed_size, 0, 0
     while place < end and max(unpacked, values) <= most:
         header, length = _header_at(file, place)

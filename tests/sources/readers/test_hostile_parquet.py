@@ -139,3 +139,13 @@ def test_a_header_may_be_long(monkeypatch):
     """Statistics in a header contain texts from the page."""
     content = page(sized(3, 0), b"\x18" + b"\x88\x27" + bytes(5_000))
     assert totals(content) == Pages(3, 0)
+
+
+@pytest.mark.parametrize("values", [[0.5, 1.5, 2.5], ["a", "b", "a"]])
+def test_a_row_group_may_have_no_rows(tmp_path, values):
+    table, path = pa.table({"output": values}), tmp_path / "x.parquet"
+    with pq.ParquetWriter(path, table.schema) as writer:
+        for part in (table, table.slice(0, 0), table):
+            writer.write_table(part)
+    assert pq.ParquetFile(path).metadata.row_group(1).column(0).data_page_offset == 0
+    assert read_samples(path).tolist() == 2 * values
