@@ -106,9 +106,12 @@ def cells_of(outputs):
     return encoder, lay([pilot, pilot], encoder.names)
 
 
+@pytest.mark.parametrize("kind", [int, str])
 @pytest.mark.parametrize("ends", [[], [1, 13], [100, 101, 200, 333]])
-def test_every_output_is_counted_once(ends):
-    outputs = np.random.default_rng(2).integers(0, 4, 400)
+def test_every_output_is_counted_once(monkeypatch, ends, kind):
+    """Large chunks of numbers are counted in parts."""
+    monkeypatch.setattr(_split, "_ROWS", 70)
+    outputs = np.random.default_rng(2).integers(0, 4, 400).astype(kind)
     split = Split(Chunks(outputs, ends), "x", random.as_key(5), (1, 1), 0.3)
     split.pilot(Tally())
     encoder, cells = cells_of(outputs)
